@@ -1,0 +1,1 @@
+//! Ratios against the peers and the floors, in one run.

@@ -1,0 +1,1 @@
+//! The core for Python: decorator, iterator, caller object and raw machines.

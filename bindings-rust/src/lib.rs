@@ -1,0 +1,1 @@
+//! Retry with backoff, jitter and deadlines: blocking and async loops over the pure core.

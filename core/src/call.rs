@@ -1,0 +1,272 @@
+//! The whole loop as a machine, which every host drives and no host writes again.
+
+use crate::error::StopReason;
+use crate::failure::Failure;
+use crate::policy::Policy;
+use crate::retry::{Cause, Decision, Retry};
+use crate::time::{Span, Timestamp};
+
+/// Names one attempt of a call, so that a late or foreign result can be told from the one that is awaited.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct Ticket(u32);
+
+impl Ticket {
+    /// The ticket of a call's first attempt: what a call that is [`Call::underway`] waits for.
+    pub const FIRST: Self = Self(1);
+
+    /// The number of the attempt, from 1.
+    #[must_use]
+    pub const fn attempt(self) -> u32 {
+        self.0
+    }
+
+    /// The ticket as the number that crosses a language border.
+    #[must_use]
+    pub const fn as_raw(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The ticket with that number; a number that no ticket has names no attempt.
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(if raw > u32::MAX as u64 { 0 } else { raw as u32 })
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// An attempt succeeded.
+    Succeeded,
+    /// No attempt succeeded and there will be no other.
+    GaveUp {
+        /// Why there is no other.
+        reason: StopReason,
+        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] when nobody knows.
+        retry_at: Timestamp,
+    },
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// What the host is to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Run the operation, then tell how it ended. Said once for each attempt.
+    Attempt {
+        /// Goes back with the result.
+        ticket: Ticket,
+        /// When to abort the attempt and report a timeout; [`Timestamp::NEVER`] without a limit.
+        abort_at: Timestamp,
+        /// When to tick although the attempt still runs; [`Timestamp::NEVER`] unless a hedge is due then, and no policy
+        /// of this version hedges.
+        wake_at: Timestamp,
+    },
+    /// Nothing is in flight: wait until then, then tick.
+    Sleep {
+        /// When to tick.
+        until: Timestamp,
+        /// Why then.
+        cause: Cause,
+    },
+    /// An attempt is in flight: keep what you are doing.
+    Wait {
+        /// When to tick; [`Timestamp::NEVER`] for "only when the attempt ends".
+        until: Timestamp,
+    },
+    /// It is over. Said again to whatever comes later.
+    Stop(Outcome),
+}
+
+/// One call of an operation, from its first attempt to its end: 56 bytes, `Copy`, no policy inside.
+///
+/// # Contract
+/// [`Call::begin`] makes one and says the first step; [`Call::underway`] makes one for an attempt that already runs, so
+/// that a host whose first attempt succeeds never needs a call. The inputs are [`Call::succeed`] and [`Call::fail`] with
+/// the ticket of the attempt, [`Call::tick`] when a sleep is over, and [`Call::cancel`] at any moment. Each answers with
+/// the step that holds now:
+///
+/// - each attempt is said exactly once, and asked again while it runs the answer is `Wait`;
+/// - an input that is out of order, too early, after the end, or with the ticket of another attempt changes nothing but
+///   the latest time seen, and is answered with the step that still holds;
+/// - `Stop` is final.
+///
+/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). Every bit pattern of the state is
+/// valid (zeroes read as a cancelled call), and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Call {
+    retry: Retry,
+    /// Sleeping: until when. Gave up: when to retry.
+    at: Timestamp,
+    /// The attempt in flight or, asleep, the one before.
+    attempt: u32,
+    phase: u8,
+    /// Sleeping: the cause.
+    cause: u8,
+    /// Gave up: the reason.
+    reason: u8,
+    /// No padding: the state is its bytes.
+    unused: u8,
+}
+
+const CANCELLED: u8 = 0;
+const RUNNING: u8 = 1;
+const SLEEPING: u8 = 2;
+const SUCCEEDED: u8 = 3;
+const GAVE_UP: u8 = 4;
+
+impl Call {
+    /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
+    #[must_use]
+    #[inline(always)]
+    pub const fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
+        let call = Self::underway(seed, now);
+        (call, call.attempt_step(policy, call.retry.started()))
+    }
+
+    /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
+    #[must_use]
+    #[inline(always)]
+    pub const fn underway(seed: u64, started: Timestamp) -> Self {
+        Self {
+            retry: Retry::new(seed, started),
+            at: Timestamp::NEVER,
+            attempt: 1,
+            phase: RUNNING,
+            cause: 0,
+            reason: 0,
+            unused: 0,
+        }
+    }
+
+    /// The attempt in flight or, asleep or at the end, the last one that ran; counted from 1.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// When the call began.
+    #[must_use]
+    pub const fn started(&self) -> Timestamp {
+        self.retry.started()
+    }
+
+    /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
+    #[inline(always)]
+    pub fn succeed(&mut self, ticket: Ticket, now: Timestamp) -> Step {
+        self.retry.observe(now);
+        if self.awaits(ticket) {
+            self.phase = SUCCEEDED;
+            self.at = Timestamp::NEVER;
+        }
+        self.held()
+    }
+
+    /// The attempt with this ticket failed at `now`.
+    #[inline(always)]
+    pub fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
+        if !self.awaits(ticket) {
+            self.retry.observe(now);
+            return self.held();
+        }
+        match self.retry.on_failure(policy, now, failure) {
+            Decision::Sleep { until, cause } => {
+                self.phase = SLEEPING;
+                self.at = until;
+                self.cause = cause as u8;
+                Step::Sleep { until, cause }
+            }
+            Decision::GiveUp { reason, retry_at } => self.give_up(reason, retry_at),
+        }
+    }
+
+    /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
+    #[inline(always)]
+    pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
+        let now = self.retry.observe(now);
+        if self.phase != SLEEPING || now < self.at {
+            return self.held();
+        }
+        if now >= self.retry.deadline(policy) {
+            // spec 6.4: the host woke up too late for this one
+            return self.give_up(StopReason::Deadline, self.at);
+        }
+        self.phase = RUNNING;
+        self.attempt = self.attempt.saturating_add(1);
+        self.attempt_step(policy, now)
+    }
+
+    /// The caller wants no more of it, whatever is going on.
+    #[inline]
+    pub fn cancel(&mut self, now: Timestamp) -> Step {
+        self.retry.observe(now);
+        if self.phase == RUNNING || self.phase == SLEEPING {
+            self.phase = CANCELLED;
+            self.at = Timestamp::NEVER;
+        }
+        self.held()
+    }
+
+    #[inline(always)]
+    const fn awaits(&self, ticket: Ticket) -> bool {
+        self.phase == RUNNING && self.attempt == ticket.0
+    }
+
+    /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
+    #[inline(always)]
+    const fn attempt_step(&self, policy: &Policy, now: Timestamp) -> Step {
+        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        Step::Attempt {
+            ticket: Ticket(self.attempt),
+            abort_at: timeout.min(self.retry.deadline(policy)),
+            wake_at: Timestamp::NEVER,
+        }
+    }
+
+    #[inline(always)]
+    const fn give_up(&mut self, reason: StopReason, retry_at: Timestamp) -> Step {
+        self.phase = GAVE_UP;
+        self.reason = reason as u8;
+        self.at = retry_at;
+        Step::Stop(Outcome::GaveUp { reason, retry_at })
+    }
+
+    /// The step that still holds.
+    const fn held(&self) -> Step {
+        match self.phase {
+            RUNNING => Step::Wait { until: Timestamp::NEVER },
+            SLEEPING => Step::Sleep { until: self.at, cause: cause(self.cause) },
+            SUCCEEDED => Step::Stop(Outcome::Succeeded),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: reason(self.reason), retry_at: self.at }),
+            _ => Step::Stop(Outcome::Cancelled),
+        }
+    }
+
+    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    #[must_use]
+    pub const fn remaining(&self, now: Timestamp) -> Span {
+        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
+    }
+}
+
+/// The cause with that number; foreign memory reads as the plain one.
+const fn cause(code: u8) -> Cause {
+    match code {
+        2 => Cause::Hint,
+        3 => Cause::Clip,
+        _ => Cause::Backoff,
+    }
+}
+
+/// The reason with that number; foreign memory reads as the one that never retries.
+const fn reason(code: u8) -> StopReason {
+    match code {
+        2 => StopReason::Attempts,
+        3 => StopReason::Deadline,
+        8 => StopReason::Hint,
+        9 => StopReason::Cancelled,
+        _ => StopReason::Permanent,
+    }
+}

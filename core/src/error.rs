@@ -1,0 +1,266 @@
+//! One table of numbered stop reasons and errors, the same numbers and words in every language, never reused.
+//!
+//! 1 to 99 say why an operation stopped, 100 to 199 what is wrong with a configuration, 200 to 299 that a machine was
+//! handed something it cannot work with (only a language without types can do that).
+
+use crate::policy::Field;
+use crate::time::Span;
+use core::fmt;
+
+/// Why an operation stopped without success. 4 to 7 are kept for the guards: budget, breaker, limiter, bulkhead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum StopReason {
+    /// The failure is one that is never retried, or the server said never.
+    Permanent = 1,
+    /// All attempts are used.
+    Attempts = 2,
+    /// The next attempt would not fit before the deadline.
+    Deadline = 3,
+    /// The server asked for a longer wait than the policy allows.
+    Hint = 8,
+    /// The caller cancelled.
+    Cancelled = 9,
+}
+
+impl StopReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Permanent, Self::Attempts, Self::Deadline, Self::Hint, Self::Cancelled];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Permanent => "permanent",
+            Self::Attempts => "attempts",
+            Self::Deadline => "deadline",
+            Self::Hint => "hint",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The reason in a sentence, for an error's text.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Permanent => "the failure is permanent",
+            Self::Attempts => "all attempts are used",
+            Self::Deadline => "the next attempt would not fit before the deadline",
+            Self::Hint => "the server asked for a longer wait than the policy allows",
+            Self::Cancelled => "the operation was cancelled",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The number of an error. A configuration error is explained by [`ConfigError`], which adds the field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u16)]
+pub enum ErrorCode {
+    /// No policy field has this name.
+    UnknownField = 100,
+    /// The value is of a type that the field does not take.
+    WrongType = 101,
+    /// The word is not one of those allowed.
+    UnknownWord = 102,
+    /// Not a length of time: negative, not finite, too long, or without a known unit.
+    NotADuration = 103,
+    /// Attempts outside 1 to 4294967294.
+    AttemptsRange = 104,
+    /// A backoff factor that is negative or not finite.
+    FactorRange = 105,
+    /// A longest delay below the first delay.
+    MaxBelowInitial = 106,
+    /// A limit of no time at all.
+    ZeroLimit = 107,
+    /// `min_attempt` leaves no room before the deadline.
+    MinAttemptRange = 108,
+    /// `on_deadline` is `clip` without a `min_attempt`.
+    ClipNeedsMinAttempt = 109,
+    /// A jitter factor that is negative, not finite, or above 1 where it may not be.
+    JitterFactorRange = 110,
+    /// A field that the chosen kind has no use for.
+    NotForKind = 111,
+    /// A jitter that needs a factor has none.
+    JitterFactorMissing = 112,
+    /// A seed that is not a whole number from 0 to 2^64-1.
+    SeedRange = 113,
+    /// A null pointer where an object is needed.
+    NullPointer = 200,
+    /// Memory that holds no policy: zeroed, stale or foreign.
+    NotAPolicy = 201,
+    /// Memory that holds no call: stale or foreign.
+    NotACall = 202,
+    /// A time that is negative, not a number, or beyond what its type holds exactly.
+    TimeRange = 203,
+    /// A failure kind that is none of the table.
+    UnknownFailureKind = 204,
+}
+
+impl ErrorCode {
+    /// Every code, in the order of their numbers.
+    pub const ALL: [Self; 19] = [
+        Self::UnknownField,
+        Self::WrongType,
+        Self::UnknownWord,
+        Self::NotADuration,
+        Self::AttemptsRange,
+        Self::FactorRange,
+        Self::MaxBelowInitial,
+        Self::ZeroLimit,
+        Self::MinAttemptRange,
+        Self::ClipNeedsMinAttempt,
+        Self::JitterFactorRange,
+        Self::NotForKind,
+        Self::JitterFactorMissing,
+        Self::SeedRange,
+        Self::NullPointer,
+        Self::NotAPolicy,
+        Self::NotACall,
+        Self::TimeRange,
+        Self::UnknownFailureKind,
+    ];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self as u16
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownField => "unknown_field",
+            Self::WrongType => "wrong_type",
+            Self::UnknownWord => "unknown_word",
+            Self::NotADuration => "not_a_duration",
+            Self::AttemptsRange => "attempts_range",
+            Self::FactorRange => "factor_range",
+            Self::MaxBelowInitial => "max_below_initial",
+            Self::ZeroLimit => "zero_limit",
+            Self::MinAttemptRange => "min_attempt_range",
+            Self::ClipNeedsMinAttempt => "clip_needs_min_attempt",
+            Self::JitterFactorRange => "jitter_factor_range",
+            Self::NotForKind => "not_for_kind",
+            Self::JitterFactorMissing => "jitter_factor_missing",
+            Self::SeedRange => "seed_range",
+            Self::NullPointer => "null_pointer",
+            Self::NotAPolicy => "not_a_policy",
+            Self::NotACall => "not_a_call",
+            Self::TimeRange => "time_range",
+            Self::UnknownFailureKind => "unknown_failure_kind",
+        }
+    }
+
+    /// The rule that was broken, for `field` where it depends on one: what follows "must" or stands for itself.
+    #[must_use]
+    pub const fn rule(self, field: Option<Field>) -> &'static str {
+        match self {
+            Self::UnknownField => "is no field of a policy",
+            Self::WrongType => match field {
+                Some(field) => field.takes(),
+                None => "has the wrong type",
+            },
+            Self::UnknownWord => match field {
+                Some(field) => field.takes(),
+                None => "is not a known word",
+            },
+            Self::NotADuration => {
+                "must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\""
+            }
+            Self::AttemptsRange => "must be a whole number from 1 to 4294967294, or \"forever\"",
+            Self::FactorRange => "must be a finite number from 0 on",
+            Self::MaxBelowInitial => "must not be below backoff.initial",
+            Self::ZeroLimit => "must be more than 0, or \"none\"",
+            Self::MinAttemptRange => "must be below the deadline",
+            Self::ClipNeedsMinAttempt => "\"clip\" needs a min_attempt above 0",
+            Self::JitterFactorRange => "must be a finite number from 0 on, at most 1 for proportional jitter",
+            Self::NotForKind => "has no meaning for the chosen kind",
+            Self::JitterFactorMissing => "is needed by additive and proportional jitter",
+            Self::SeedRange => "must be a whole number from 0 to 18446744073709551615",
+            Self::NullPointer => "a pointer is null",
+            Self::NotAPolicy => "the memory holds no policy",
+            Self::NotACall => "the memory holds no call",
+            Self::TimeRange => "must be a time from 0 on that its type holds exactly",
+            Self::UnknownFailureKind => "must be one of transient, throttled, timeout, permanent",
+        }
+    }
+}
+
+/// A value that broke a rule, where the core knows it as a number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Given {
+    /// Text or another value of the host's language, which the host shows itself.
+    Unshown,
+    /// A length of time.
+    Span(Span),
+    /// A number.
+    Number(f64),
+}
+
+/// What is wrong with a configuration: the field, the value, the rule, and the nearest valid name.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ConfigError {
+    /// The number of the rule that was broken.
+    pub code: ErrorCode,
+    /// The field; `None` when no field has the name that was given.
+    pub field: Option<Field>,
+    /// The value that broke the rule.
+    pub given: Given,
+    /// The valid name or word nearest to the one that was given, when one is near.
+    pub nearest: Option<&'static str>,
+}
+
+impl ConfigError {
+    pub(crate) const fn new(code: ErrorCode, field: Field, given: Given) -> Self {
+        Self { code, field: Some(field), given, nearest: None }
+    }
+
+    /// The rule in words: what the field must be.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        self.code.rule(self.field)
+    }
+}
+
+/// `backoff.max = 1s: must not be below backoff.initial`, and `; did you mean "..."?` where a name is near.
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.field.map_or("this name", Field::path))?;
+        match self.given {
+            Given::Unshown => f.write_str(": ")?,
+            Given::Span(span) => write!(f, " = {span}: ")?,
+            Given::Number(number) => write!(f, " = {number}: ")?,
+        }
+        f.write_str(self.rule())?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_unique_and_in_order() {
+        assert!(ErrorCode::ALL.is_sorted_by(|a, b| a.code() < b.code()));
+        assert!(StopReason::ALL.is_sorted_by(|a, b| a.code() < b.code()));
+    }
+}

@@ -1,0 +1,169 @@
+//! Spreading delays out: a pure function of the delay and one uniform draw.
+//!
+//! Clients that fail together must not come back together. The cap holds after jitter, and the spread stays: where the
+//! top of the range would pass the longest delay the whole range moves down, so that clients at the cap still differ
+//! (spec 5).
+
+use crate::backoff::truncated;
+use crate::time::Span;
+
+/// How a delay is spread. `d` is the backoff's delay, `u` the draw from [0, 1).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Jitter {
+    /// `d`: no draw is made.
+    None,
+    /// `trunc(u*d)`: anywhere between nothing and the delay (Brooker, "Exponential Backoff And Jitter", AWS 2015).
+    Full,
+    /// `h + trunc(u*(d-h))` with `h = d>>1`: half fixed, half spread (same source).
+    Equal,
+    /// `d + trunc((u*factor)*d)`: the delay and up to `factor` of it more (Kubernetes' `wait.Jitter`).
+    Additive {
+        /// The part of the delay that may be added: any finite number from 0 on.
+        factor: f64,
+    },
+    /// `d + trunc((d*factor)*(2u-1))`: the delay give or take `factor` of it.
+    Proportional {
+        /// The part of the delay that may be added or taken: 0 to 1.
+        factor: f64,
+    },
+}
+
+/// The numbers of the kinds in a policy's flat form.
+pub(crate) const NONE: u8 = 0;
+pub(crate) const FULL: u8 = 1;
+pub(crate) const EQUAL: u8 = 2;
+pub(crate) const ADDITIVE: u8 = 3;
+pub(crate) const PROPORTIONAL: u8 = 4;
+
+impl Jitter {
+    /// The delay for the draw `u` from [0, 1), at most `max` (spec 5.2 and 5.3).
+    #[must_use]
+    pub fn apply(self, delay: Span, max: Span, u: f64) -> Span {
+        let (kind, factor) = self.flat();
+        let spread = spread(kind, factor, delay.as_nanos(), max.as_nanos(), u);
+        // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
+        Span::from_nanos(spread.value.min(max.as_nanos()))
+    }
+
+    pub(crate) const fn flat(self) -> (u8, f64) {
+        match self {
+            Self::None => (NONE, 0.0),
+            Self::Full => (FULL, 0.0),
+            Self::Equal => (EQUAL, 0.0),
+            Self::Additive { factor } => (ADDITIVE, factor),
+            Self::Proportional { factor } => (PROPORTIONAL, factor),
+        }
+    }
+
+    pub(crate) const fn from_flat(kind: u8, factor: f64) -> Self {
+        match kind {
+            FULL => Self::Full,
+            EQUAL => Self::Equal,
+            ADDITIVE => Self::Additive { factor },
+            PROPORTIONAL => Self::Proportional { factor },
+            _ => Self::None,
+        }
+    }
+}
+
+/// A jittered delay and the range it was drawn from: `low` for u = 0, `low + width` for u -> 1.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) value: u64,
+    pub(crate) low: u64,
+    pub(crate) width: u64,
+}
+
+/// The jittered delay alone: what most failures need.
+#[inline(always)]
+pub(crate) fn jittered(kind: u8, factor: f64, delay: u64, max: u64, u: f64) -> u64 {
+    match kind {
+        FULL => truncated(u * delay.min(max) as f64),
+        NONE => delay.min(max),
+        _ => spread(kind, factor, delay, max, u).value,
+    }
+}
+
+/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3).
+pub(crate) fn spread(kind: u8, factor: f64, delay: u64, max: u64, u: f64) -> Spread {
+    let d = delay.min(max);
+    let real = d as f64;
+    let (value, low, high) = match kind {
+        FULL => (truncated(u * real), 0, d),
+        EQUAL => {
+            let half = d >> 1;
+            let rest = d.saturating_sub(half);
+            (half.saturating_add(truncated(u * rest as f64)), half, d)
+        }
+        ADDITIVE => (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real))),
+        PROPORTIONAL => {
+            let reach = real * factor;
+            (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
+        }
+        _ => (d, d, d),
+    };
+    let width = high.saturating_sub(low);
+    if width > max {
+        return Spread { value: truncated(u * max as f64), low: 0, width: max };
+    }
+    let excess = high.saturating_sub(max);
+    Spread { value: value.saturating_sub(excess), low: low.saturating_sub(excess), width }
+}
+
+/// `d + trunc(by)`, where `by` may be negative.
+fn moved(d: u64, by: f64) -> u64 {
+    d.saturating_add_signed(by as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const S: Span = Span::from_secs(1);
+
+    #[test]
+    fn each_jitter_is_its_formula() {
+        let max = Span::from_secs(10);
+        for (jitter, u, nanos) in [
+            (Jitter::None, 0.5, 1_000_000_000),
+            (Jitter::Full, 0.25, 250_000_000),
+            (Jitter::Equal, 0.5, 750_000_000),
+            (Jitter::Additive { factor: 0.5 }, 0.5, 1_250_000_000),
+            (Jitter::Proportional { factor: 0.25 }, 0.0, 750_000_000),
+            (Jitter::Proportional { factor: 0.25 }, 0.5, 1_000_000_000),
+        ] {
+            assert_eq!(jitter.apply(S, max, u), Span::from_nanos(nanos), "{jitter:?} {u}");
+        }
+    }
+
+    #[test]
+    fn at_the_cap_the_range_moves_down_and_keeps_its_width() {
+        // 1 s +50 % at a cap of 1 s: [0.5 s, 1 s) instead of one value for everybody.
+        let jitter = Jitter::Additive { factor: 0.5 };
+        assert_eq!(jitter.apply(S, S, 0.0), Span::from_millis(500));
+        assert_eq!(jitter.apply(S, S, 0.5), Span::from_millis(750));
+    }
+
+    #[test]
+    fn a_range_wider_than_the_cap_becomes_the_whole_of_it() {
+        assert_eq!(Jitter::Additive { factor: 3.0 }.apply(S, S, 0.5), Span::from_millis(500));
+    }
+
+    proptest! {
+        #[test]
+        fn the_cap_holds_for_every_draw(
+            kind in 0u8..5,
+            factor in 0.0..=1.0f64,
+            delay: u64,
+            max in 0..=i64::MAX as u64,
+            draw: u32,
+        ) {
+            let u = f64::from(draw) / 4_294_967_296.0;
+            let got = spread(kind, factor, delay, max, u);
+            prop_assert!(got.value <= max);
+            prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
+            prop_assert_eq!(jittered(kind, factor, delay, max, u), got.value);
+        }
+    }
+}

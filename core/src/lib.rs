@@ -1,0 +1,74 @@
+//! Retry decisions as pure state machines.
+//!
+//! The current time and a seed go in, a decision comes out: "sleep until T", "run attempt 3", "give up: deadline". There
+//! is no clock, no timer, no thread, no heap and no global here, so that the same policy, seed and events give the same
+//! decisions bit for bit in every language that hosts the core. The rules are numbered in `docs/spec.md` and cited here.
+//!
+//! Three levels, each built on the one below: [`Schedule`], a policy's delays; [`Retry`], one decision a failure;
+//! [`Call`], the whole loop, which a host with a timer drives.
+//!
+//! ```
+//! use holdoff_core::{Call, Failure, Outcome, Policy, Step, Timestamp};
+//!
+//! let policy = Policy::default();
+//! let mut now = Timestamp::ZERO;
+//! let (mut call, mut step) = Call::begin(&policy, 42, now);
+//! loop {
+//!     step = match step {
+//!         Step::Attempt { ticket, .. } => call.fail(&policy, ticket, now, Failure::TRANSIENT),
+//!         Step::Sleep { until, .. } => {
+//!             now = until; // a host waits here
+//!             call.tick(&policy, now)
+//!         }
+//!         Step::Wait { .. } => unreachable!("no attempt is left unanswered here"),
+//!         Step::Stop(outcome) => {
+//!             assert!(matches!(outcome, Outcome::GaveUp { .. }));
+//!             break;
+//!         }
+//!     }
+//! }
+//! assert_eq!(call.attempt(), 3);
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::unreachable,
+        clippy::std_instead_of_core
+    )
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod backoff;
+mod call;
+mod error;
+mod failure;
+mod flat;
+mod hint;
+mod jitter;
+mod policy;
+mod retry;
+mod rng;
+mod schedule;
+mod time;
+
+pub use backoff::Backoff;
+pub use call::{Call, Outcome, Step, Ticket};
+pub use error::{ConfigError, ErrorCode, Given, StopReason};
+pub use failure::{Failure, FailureKind};
+pub use flat::FlatStep;
+pub use hint::{Hint, HintMode, HintOver};
+pub use jitter::Jitter;
+pub use policy::{Field, OnDeadline, Policy, PolicyBuilder, Value};
+pub use retry::{Cause, Decision, Retry};
+pub use rng::{Rng, seed_at};
+pub use schedule::Schedule;
+pub use time::{Span, Timestamp};

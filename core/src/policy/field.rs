@@ -1,0 +1,380 @@
+//! The names of a policy's fields, and setting one by its name.
+//!
+//! Every language and every document configures a policy with (name, value) pairs. Looking the name up, reading the value
+//! and saying what is wrong with it happens here once, so that the same mistake gets the same answer everywhere.
+
+use super::{CLAMP, CLIP, FLOOR, FOREVER, IGNORE, PolicyBuilder, REPLACE, STOP, UNLIMITED};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::time::Span;
+use crate::{backoff, jitter};
+
+/// A field of a policy, by the number it has in every language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Field {
+    /// `backoff.kind`, or `backoff` alone: constant, linear, exponential.
+    BackoffKind = 1,
+    /// `backoff.initial`, for a constant delay also `backoff.delay`: the first delay.
+    BackoffInitial = 2,
+    /// `backoff.factor`: what each failure multiplies the delay by.
+    BackoffFactor = 3,
+    /// `backoff.increment`: what each failure adds to the delay.
+    BackoffIncrement = 4,
+    /// `backoff.max`: the longest delay.
+    BackoffMax = 5,
+    /// `jitter.kind`, or `jitter` alone: none, full, equal, additive, proportional.
+    JitterKind = 6,
+    /// `jitter.factor`: the part of the delay that is spread.
+    JitterFactor = 7,
+    /// `attempts`: how many there may be, the first one included, or forever.
+    Attempts = 8,
+    /// `deadline`: how long the whole operation may take.
+    Deadline = 9,
+    /// `min_attempt`: what an attempt must have left before the deadline.
+    MinAttempt = 10,
+    /// `on_deadline`: stop, clip.
+    OnDeadline = 11,
+    /// `attempt_timeout`: how long one attempt may take.
+    AttemptTimeout = 12,
+    /// `hint.mode`, or `hint` alone: floor, replace, ignore.
+    HintMode = 13,
+    /// `hint.max`: the longest hint that is obeyed.
+    HintMax = 14,
+    /// `hint.over`: stop, clamp.
+    HintOver = 15,
+}
+
+/// A value as a host's language has it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value<'a> {
+    /// A word, or a time with its unit.
+    Text(&'a str),
+    /// A number. For a time it counts the host's customary unit, given in nanoseconds: 1e9 where people write seconds.
+    Number {
+        /// The number.
+        value: f64,
+        /// Nanoseconds in one, for the fields that are times.
+        unit: f64,
+    },
+    /// A time, exactly: from a type of the host's that is one. Above [`Span::MAX`] it is out of range.
+    Nanos(u64),
+    /// Something that no field takes: a list, a truth value.
+    Other,
+}
+
+/// A word of a document and its number in a policy's flat form.
+type Word = (&'static str, u8);
+
+const BACKOFFS: &[Word] =
+    &[("constant", backoff::CONSTANT), ("linear", backoff::LINEAR), ("exponential", backoff::EXPONENTIAL)];
+const JITTERS: &[Word] = &[
+    ("none", jitter::NONE),
+    ("full", jitter::FULL),
+    ("equal", jitter::EQUAL),
+    ("additive", jitter::ADDITIVE),
+    ("proportional", jitter::PROPORTIONAL),
+];
+const ON_DEADLINE: &[Word] = &[("stop", STOP), ("clip", CLIP)];
+const HINT_MODES: &[Word] = &[("floor", FLOOR), ("replace", REPLACE), ("ignore", IGNORE)];
+const HINT_OVERS: &[Word] = &[("stop", STOP), ("clamp", CLAMP)];
+
+/// Every name a field goes by. The first of a field is its path.
+const NAMES: &[(&str, Field)] = &[
+    ("backoff.kind", Field::BackoffKind),
+    ("backoff", Field::BackoffKind),
+    ("backoff.initial", Field::BackoffInitial),
+    ("backoff.delay", Field::BackoffInitial),
+    ("backoff.factor", Field::BackoffFactor),
+    ("backoff.increment", Field::BackoffIncrement),
+    ("backoff.max", Field::BackoffMax),
+    ("jitter.kind", Field::JitterKind),
+    ("jitter", Field::JitterKind),
+    ("jitter.factor", Field::JitterFactor),
+    ("attempts", Field::Attempts),
+    ("deadline", Field::Deadline),
+    ("min_attempt", Field::MinAttempt),
+    ("on_deadline", Field::OnDeadline),
+    ("attempt_timeout", Field::AttemptTimeout),
+    ("hint.mode", Field::HintMode),
+    ("hint", Field::HintMode),
+    ("hint.max", Field::HintMax),
+    ("hint.over", Field::HintOver),
+];
+
+impl Field {
+    /// The field's path in a document.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::BackoffKind => "backoff.kind",
+            Self::BackoffInitial => "backoff.initial",
+            Self::BackoffFactor => "backoff.factor",
+            Self::BackoffIncrement => "backoff.increment",
+            Self::BackoffMax => "backoff.max",
+            Self::JitterKind => "jitter.kind",
+            Self::JitterFactor => "jitter.factor",
+            Self::Attempts => "attempts",
+            Self::Deadline => "deadline",
+            Self::MinAttempt => "min_attempt",
+            Self::OnDeadline => "on_deadline",
+            Self::AttemptTimeout => "attempt_timeout",
+            Self::HintMode => "hint.mode",
+            Self::HintMax => "hint.max",
+            Self::HintOver => "hint.over",
+        }
+    }
+
+    /// The field's number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Every name that [`PolicyBuilder::set`] knows, with the field it means.
+    #[must_use]
+    pub const fn names() -> &'static [(&'static str, Self)] {
+        NAMES
+    }
+
+    pub(super) const fn bit(self) -> u64 {
+        1 << self as u8
+    }
+
+    /// What the field takes, in words.
+    pub(crate) const fn takes(self) -> &'static str {
+        match self {
+            Self::BackoffKind => "must be one of constant, linear, exponential",
+            Self::JitterKind => "must be one of none, full, equal, additive, proportional",
+            Self::OnDeadline => "must be one of stop, clip",
+            Self::HintMode => "must be one of floor, replace, ignore",
+            Self::HintOver => "must be one of stop, clamp",
+            Self::Attempts => ErrorCode::AttemptsRange.rule(None),
+            Self::BackoffFactor => ErrorCode::FactorRange.rule(None),
+            Self::JitterFactor => ErrorCode::JitterFactorRange.rule(None),
+            _ => ErrorCode::NotADuration.rule(None),
+        }
+    }
+}
+
+impl PolicyBuilder {
+    /// Sets the field called `name` to `value` (spec 3.3). Whether the fields fit together is the question of
+    /// [`PolicyBuilder::build`].
+    ///
+    /// # Errors
+    /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
+    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
+        let Some(&(_, field)) = NAMES.iter().find(|known| known.0 == name) else {
+            let nearest = nearest(name, NAMES.iter().map(|known| known.0));
+            return Err(ConfigError { code: ErrorCode::UnknownField, field: None, given: Given::Unshown, nearest });
+        };
+        let policy = &mut self.policy;
+        match field {
+            Field::BackoffKind => policy.backoff = word(field, value, BACKOFFS)?,
+            Field::BackoffInitial => policy.stage.initial = span(field, value)?,
+            Field::BackoffFactor => policy.stage.factor = number(field, value)?,
+            Field::BackoffIncrement => policy.stage.increment = span(field, value)?,
+            Field::BackoffMax => policy.stage.max = span_or_none(field, value, Span::MAX.as_nanos())?,
+            Field::JitterKind => policy.jitter = word(field, value, JITTERS)?,
+            Field::JitterFactor => policy.jitter_factor = number(field, value)?,
+            Field::Attempts => policy.attempts = attempts(value)?,
+            Field::Deadline => policy.deadline = span_or_none(field, value, UNLIMITED)?,
+            Field::MinAttempt => policy.min_attempt = span(field, value)?,
+            Field::OnDeadline => policy.on_deadline = word(field, value, ON_DEADLINE)?,
+            Field::AttemptTimeout => policy.attempt_timeout = span_or_none(field, value, UNLIMITED)?,
+            Field::HintMode => policy.hint_mode = word(field, value, HINT_MODES)?,
+            Field::HintMax => policy.hint_max = span_or_none(field, value, Span::MAX.as_nanos())?,
+            Field::HintOver => policy.hint_over = word(field, value, HINT_OVERS)?,
+        }
+        self.given |= field.bit();
+        Ok(())
+    }
+}
+
+fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, ConfigError> {
+    let Value::Text(text) = value else {
+        return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
+    };
+    match words.iter().find(|known| known.0 == text) {
+        Some(&(_, number)) => Ok(number),
+        None => {
+            let nearest = nearest(text, words.iter().map(|known| known.0));
+            Err(ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, field, Given::Unshown) })
+        }
+    }
+}
+
+fn number(field: Field, value: Value<'_>) -> Result<f64, ConfigError> {
+    match value {
+        Value::Number { value, .. } => Ok(value),
+        _ => Err(ConfigError::new(ErrorCode::WrongType, field, shown(value))),
+    }
+}
+
+fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
+    let span = match value {
+        Value::Text(text) => Span::parse(text),
+        Value::Number { value, unit } => Span::from_float(value, unit),
+        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
+        Value::Nanos(_) => None,
+        Value::Other => return Err(ConfigError::new(ErrorCode::WrongType, field, Given::Unshown)),
+    };
+    match span {
+        Some(span) => Ok(span.as_nanos()),
+        None => Err(ConfigError::new(ErrorCode::NotADuration, field, shown(value))),
+    }
+}
+
+/// A time, or the word "none" for `unlimited`.
+fn span_or_none(field: Field, value: Value<'_>, unlimited: u64) -> Result<u64, ConfigError> {
+    if value == Value::Text("none") { Ok(unlimited) } else { span(field, value) }
+}
+
+fn attempts(value: Value<'_>) -> Result<u32, ConfigError> {
+    match value {
+        Value::Text("forever") => Ok(FOREVER),
+        Value::Text(text) => {
+            let nearest = nearest(text, core::iter::once("forever"));
+            Err(ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, Field::Attempts, Given::Unshown) })
+        }
+        Value::Number { value, .. } => {
+            // The cast saturates, so that whatever is no whole number in range does not come back equal.
+            let whole = value as u32;
+            if f64::from(whole) == value && whole != 0 && whole != FOREVER {
+                Ok(whole)
+            } else {
+                Err(ConfigError::new(
+                    ErrorCode::AttemptsRange,
+                    Field::Attempts,
+                    shown(Value::Number { value, unit: 1.0 }),
+                ))
+            }
+        }
+        _ => Err(ConfigError::new(ErrorCode::WrongType, Field::Attempts, shown(value))),
+    }
+}
+
+fn shown(value: Value<'_>) -> Given {
+    match value {
+        Value::Number { value, .. } => Given::Number(value),
+        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
+        _ => Given::Unshown,
+    }
+}
+
+/// The longest name worth comparing: twice the longest there is.
+const LONGEST: usize = 40;
+
+/// The candidate with the fewest edits from `name`, when that is at most a third of its length.
+fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let near = |candidate: &&str| edits(name, candidate).saturating_mul(3) <= candidate.len();
+    candidates.filter(near).min_by_key(|candidate| edits(name, candidate))
+}
+
+/// The edit distance of two names (Levenshtein), one row at a time; `LONGEST` when one is too long to be a typing error.
+fn edits(from: &str, to: &str) -> usize {
+    if from.len() >= LONGEST || to.len() >= LONGEST {
+        return LONGEST;
+    }
+    let mut row = [0_usize; LONGEST];
+    for (at, cell) in row.iter_mut().enumerate() {
+        *cell = at;
+    }
+    for (line, a) in from.bytes().enumerate() {
+        let mut diagonal = line;
+        let mut left = line.saturating_add(1);
+        let (first, rest) = row.split_at_mut(1);
+        if let Some(first) = first.first_mut() {
+            *first = left;
+        }
+        for (cell, b) in rest.iter_mut().zip(to.bytes()) {
+            let above = *cell;
+            let swap = diagonal.saturating_add(usize::from(!a.eq_ignore_ascii_case(&b)));
+            *cell = swap.min(above.saturating_add(1)).min(left.saturating_add(1));
+            (diagonal, left) = (above, *cell);
+        }
+    }
+    row.get(to.len()).copied().unwrap_or(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use std::format;
+
+    fn seconds(value: f64) -> Value<'static> {
+        Value::Number { value, unit: 1e9 }
+    }
+
+    #[test]
+    fn fields_are_set_by_name() {
+        let mut builder = Policy::builder();
+        for (name, value) in [
+            ("backoff", Value::Text("linear")),
+            ("backoff.initial", Value::Text("250ms")),
+            ("backoff.max", Value::Text("none")),
+            ("jitter", Value::Text("none")),
+            ("attempts", Value::Text("forever")),
+            ("deadline", seconds(1.5)),
+            ("attempt_timeout", Value::Nanos(7)),
+        ] {
+            builder.set(name, value).unwrap();
+        }
+        let policy = builder.build().unwrap();
+        assert_eq!(
+            format!("{:?}", policy.backoff()),
+            "Linear { initial: 250ms, increment: 250ms, max: 9223372036854775807ns }"
+        );
+        assert_eq!(policy.attempts(), None);
+        assert_eq!(policy.deadline(), Some(Span::from_millis(1500)));
+        assert_eq!(policy.attempt_timeout(), Some(Span::from_nanos(7)));
+    }
+
+    #[test]
+    fn a_wrong_value_is_explained() {
+        for (name, value, text) in [
+            ("atempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
+            ("backoff.maxx", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+            ("colour", seconds(1.0), "this name: is no field of a policy"),
+            (
+                "jitter",
+                Value::Text("ful"),
+                "jitter.kind: must be one of none, full, equal, additive, proportional; did you mean \"full\"?",
+            ),
+            ("attempts", seconds(2.5), "attempts = 2.5: must be a whole number from 1 to 4294967294, or \"forever\""),
+            ("attempts", seconds(-1.0), "attempts = -1: must be a whole number from 1 to 4294967294, or \"forever\""),
+            ("attempts", Value::Other, "attempts: must be a whole number from 1 to 4294967294, or \"forever\""),
+            (
+                "deadline",
+                seconds(f64::INFINITY),
+                "deadline = inf: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+            ),
+            ("backoff.factor", Value::Text("2"), "backoff.factor: must be a finite number from 0 on"),
+        ] {
+            let error = Policy::builder().set(name, value).unwrap_err();
+            assert_eq!(format!("{error}"), text);
+        }
+    }
+
+    #[test]
+    fn a_field_that_its_kind_has_no_use_for_is_an_error() {
+        for (kind, name, value) in [
+            ("constant", "backoff.factor", seconds(2.0)),
+            ("exponential", "backoff.increment", seconds(2.0)),
+            ("constant", "backoff.max", seconds(9.0)),
+        ] {
+            let mut builder = Policy::builder();
+            builder.set("backoff", Value::Text(kind)).unwrap();
+            builder.set(name, value).unwrap();
+            assert_eq!(builder.build().unwrap_err().code, ErrorCode::NotForKind);
+        }
+    }
+
+    #[test]
+    fn every_path_is_a_name_and_leads_back() {
+        for &(name, field) in Field::names() {
+            let first = Field::names().iter().find(|known| known.1 == field).unwrap();
+            assert_eq!(first.0, field.path(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! One flaky server, five hosts: the same decisions in each.

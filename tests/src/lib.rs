@@ -1,0 +1,1 @@
+//! The vectors, their generator and their runner.

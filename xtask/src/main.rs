@@ -1,0 +1,111 @@
+//! `cargo xtask`: everything a person runs on this repository.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+mod c;
+mod conform;
+mod demo;
+mod python;
+mod rust;
+mod setup;
+mod shell;
+mod wasm;
+
+/// The languages of the project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Lang {
+    Rust,
+    Wasm,
+    Python,
+    C,
+    All,
+}
+
+impl Lang {
+    /// The languages meant, in the order they are built.
+    fn each(self) -> Vec<Self> {
+        match self {
+            Self::All => vec![Self::Rust, Self::Wasm, Self::Python, Self::C],
+            one => vec![one],
+        }
+    }
+}
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set up, build, test, conform, demo, bench.")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what is missing: wasm target, Python environment, npm packages, Debian packages when root.
+    Setup {
+        #[arg(long, default_value = "all")]
+        lang: Lang,
+    },
+    /// Build what is shipped into target/dist: npm tarball, wheel, installed C library.
+    Dist {
+        #[arg(long, default_value = "all")]
+        lang: Lang,
+    },
+    /// Run everything that CI runs.
+    Test {
+        #[arg(long, default_value = "all")]
+        lang: Lang,
+    },
+    /// Run the vectors of a folder (tests/vectors unless given) in each language.
+    Conform {
+        #[arg(long, default_value = "rust")]
+        lang: Lang,
+        dir: Option<PathBuf>,
+    },
+    /// Call one flaky server from five hosts and compare their decisions.
+    Demo {
+        /// The seed that all hosts share.
+        #[arg(long, default_value_t = 7)]
+        seed: u64,
+    },
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().task {
+        Task::Setup { lang } => setup::setup(lang),
+        Task::Dist { lang } => {
+            setup::setup(lang)?;
+            for lang in lang.each() {
+                match lang {
+                    Lang::Wasm => println!("{}", wasm::dist()?.display()),
+                    Lang::Python => println!("{}", python::dist()?.display()),
+                    Lang::C => println!("{}", c::dist()?.display()),
+                    Lang::Rust | Lang::All => {}
+                }
+            }
+            Ok(())
+        }
+        Task::Test { lang } => {
+            setup::setup(lang)?;
+            for lang in lang.each() {
+                match lang {
+                    Lang::Rust => rust::test()?,
+                    Lang::Wasm => wasm::test()?,
+                    Lang::Python => python::test()?,
+                    Lang::C => c::test()?,
+                    Lang::All => {}
+                }
+            }
+            Ok(())
+        }
+        Task::Conform { lang, dir } => {
+            setup::setup(lang)?;
+            conform::conform(lang, dir)
+        }
+        Task::Demo { seed } => {
+            setup::setup(Lang::All)?;
+            demo::demo(seed)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Running other programs: where things are, what is being done, and what to say when it fails.
+
+use anyhow::{Context as _, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// Where everything that is built goes.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
+}
+
+/// The Python of the project's own virtual environment.
+pub(crate) fn python() -> PathBuf {
+    target().join("venv/bin/python")
+}
+
+/// A command that starts in the root of the repository.
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// Cargo, the one that runs this.
+pub(crate) fn cargo() -> Command {
+    command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command whose output the person wants to see.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs a command with one line of progress, and shows its output only when it fails.
+pub(crate) fn step(what: &str, command: &mut Command) -> Result<()> {
+    eprint!("  {what} ... ");
+    let begun = Instant::now();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !output.status.success() {
+        eprintln!("failed");
+        eprint!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        bail!("{what}: {} failed ({})", shown(command), output.status);
+    }
+    eprintln!("{:.1} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// What a command prints, without the last line break.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !output.status.success() {
+        bail!("{} failed ({})\n{}", shown(command), output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Whether a program is there and answers `--version`.
+pub(crate) fn has(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+}
+
+fn shown(command: &Command) -> String {
+    let parts = std::iter::once(command.get_program()).chain(command.get_args());
+    parts.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
