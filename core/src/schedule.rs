@@ -60,3 +60,41 @@ impl Iterator for Schedule {
         Some(Span::from_nanos(jittered(policy.jitter, policy.jitter_factor, self.base, policy.stage.max, u)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Backoff;
+    use crate::failure::Failure;
+    use crate::retry::{Decision, Retry};
+    use crate::time::Timestamp;
+    use core::time::Duration;
+
+    #[test]
+    fn a_schedule_is_what_retry_decides() {
+        let policy = Policy::builder().attempts(40).build().unwrap();
+        let mut retry = Retry::new(5, Timestamp::ZERO);
+        let mut schedule = Schedule::new(&policy, 5);
+        while let Decision::Sleep { until, .. } = retry.on_failure(&policy, Timestamp::ZERO, Failure::TRANSIENT) {
+            assert_eq!(schedule.next(), Some(until.since(Timestamp::ZERO)));
+        }
+        assert_eq!(schedule.next(), None);
+        assert_eq!(schedule.next(), None);
+    }
+
+    #[test]
+    fn base_delays_are_found_without_walking_there() {
+        let second = Duration::from_secs(1);
+        for (backoff, n, seconds) in [
+            (Backoff::constant(second), u32::MAX, 1),
+            (Backoff::linear(second, second), 9, 10),
+            (Backoff::linear(second, second).max(second * 7), u32::MAX, 7),
+            (Backoff::exponential(second, 2.0), 5, 32),
+            (Backoff::exponential(second, 2.0).max(second * 9), u32::MAX, 9),
+            (Backoff::exponential(second, 0.5), u32::MAX, 0),
+        ] {
+            let policy = Policy::builder().backoff(backoff).build().unwrap();
+            assert_eq!(Schedule::base_at(&policy, n), Span::from_secs(seconds), "{backoff:?} {n}");
+        }
+    }
+}
