@@ -66,14 +66,23 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// Whether a program is there and answers `--version`.
+/// Where a program is, looked up like a shell does.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+}
+
+/// Whether a program is there.
 pub(crate) fn has(program: &str) -> bool {
-    Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|s| s.success())
+    find(program).is_some()
+}
+
+/// A browser of the Chromium family: the one named by `CHROMIUM`, else the first that is installed.
+pub(crate) fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROMIUM") {
+        return Some(named.into());
+    }
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"].into_iter().find_map(find)
 }
 
 fn shown(command: &Command) -> String {
