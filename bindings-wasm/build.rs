@@ -1,0 +1,9 @@
+//! Linker settings that belong to the module and not to whoever builds it.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
+        // The deepest call needs a few hundred bytes; the default is a megabyte, which every page would pay for.
+        println!("cargo:rustc-link-arg-cdylib=-zstack-size=16384");
+    }
+}
