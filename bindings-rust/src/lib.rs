@@ -1,1 +1,91 @@
 //! Retry with backoff, jitter and deadlines: blocking and async loops over the pure core.
+//!
+//! A [`Policy`] says how often and how long; [`retry`] runs an operation by it.
+//!
+//! ```
+//! use holdoff::Policy;
+//! use std::time::Duration;
+//!
+//! # fn fetch() -> std::io::Result<String> { Ok("page".into()) }
+//! let policy = Policy::builder().attempts(5).deadline(Duration::from_secs(30)).build()?;
+//! let page = holdoff::retry(&policy, fetch).classify(holdoff::io_failure).call()?;
+//! # assert_eq!(page, "page");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The same sentence with `.await` at its end retries an operation that returns a future. The feature `tokio` brings the
+//! timer; any other runtime gives its own (see [`AsyncSleeper`]).
+//!
+//! ```
+//! # #[cfg(feature = "tokio")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use holdoff::Policy;
+//! # async fn fetch() -> std::io::Result<String> { Ok("page".into()) }
+//! let page = holdoff::retry(Policy::default(), fetch).when(|error| error.kind() != std::io::ErrorKind::NotFound).await?;
+//! # assert_eq!(page, "page");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "tokio"))]
+//! # fn main() {}
+//! ```
+//!
+//! # What is decided, and by whom
+//! Every decision is made by `holdoff-core`: pure state machines that hosts in other languages drive too, so the same
+//! policy, seed and failures give the same delays in all of them. This crate owns what the core does not have: the clock,
+//! the sleep, the seed. The machines themselves are here as well ([`Schedule`], [`Retry`], [`Call`]) for loops of your own.
+//!
+//! - `attempts` counts the first one; the default policy makes three, with full jitter, 100 ms doubling up to 5 s.
+//! - A deadline bounds the whole operation, and a sleep that would not fit before it is not begun.
+//! - An async attempt that reaches its limit (attempt timeout or deadline) is dropped and counts as a timeout. A blocking
+//!   one cannot be stopped: hand it its limit with [`retry_with`].
+//! - What a server asked for (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
+//!   [`classify`](Retrying::classify).
+//! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
+//!
+//! # An HTTP client
+//! ```
+//! use holdoff::{Failure, Hint};
+//! # struct Refused { status: u16, retry_after: Option<String> }
+//! # fn get(url: &str) -> Result<String, Refused> { Ok(url.to_owned()) }
+//!
+//! let policy = holdoff::Policy::default();
+//! let page = holdoff::retry(&policy, || get("https://example.org/"))
+//!     .classify(|refused| {
+//!         let retry_after = refused.retry_after.as_deref().map(str::as_bytes);
+//!         Failure::from_http(refused.status.into(), retry_after).unwrap_or(Failure::PERMANENT)
+//!     })
+//!     .on_retry(|retried| eprintln!("attempt {} failed, next in {:?}", retried.attempt, retried.delay))
+//!     .call();
+//! # assert!(page.is_ok());
+//! ```
+//!
+//! # Tests without waiting
+//! [`VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
+//! and `.seed(n)` makes the jitter repeatable. Tokio's paused clock works with the default sleeper.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod blocking;
+mod cancel;
+mod classify;
+mod future;
+mod hook;
+mod operation;
+mod retrying;
+mod seed;
+mod sleeper;
+mod stopped;
+mod virtual_time;
+
+pub use cancel::{CancelToken, Cancelled};
+pub use classify::{By, Classify, Everything, When, io_failure};
+pub use future::RetryFuture;
+pub use holdoff_core::*;
+pub use hook::{Hook, Retried, Silent, Told};
+pub use operation::{Async, Attempt, Blocking, Informed, Operation, Plain, Returns};
+pub use retrying::{Retrying, retry, retry_with};
+pub use seed::seed;
+pub use sleeper::{AsyncSleeper, Sleeper, System};
+pub use stopped::Stopped;
+pub use virtual_time::{VirtualSleep, VirtualTime};

@@ -1,0 +1,71 @@
+//! The loop for operations that block their thread.
+
+use crate::classify::Classify;
+use crate::hook::Hook;
+use crate::operation::{Attempt, Operation};
+use crate::retrying::{Retrying, first_abort, not_before};
+use crate::sleeper::Sleeper;
+use crate::stopped::Stopped;
+use holdoff_core::{Policy, Step, Ticket, Timestamp};
+use std::borrow::Borrow;
+
+impl<P, O, T, E, C, H, S> Retrying<P, O, Result<T, E>, E, C, H, S>
+where
+    P: Borrow<Policy>,
+    O: Operation<Result<T, E>>,
+    C: Classify<E>,
+    H: Hook<E>,
+    S: Sleeper,
+{
+    /// Runs the operation until it succeeds or the policy says stop, and blocks meanwhile.
+    ///
+    /// A first attempt that succeeds costs next to nothing: no clock is read unless the policy limits the attempt, and no
+    /// seed is drawn. A panic of the operation is its own.
+    ///
+    /// # Errors
+    /// [`Stopped`] with the reason and the last error.
+    #[inline(always)]
+    pub fn call(mut self) -> Result<T, Stopped<E>> {
+        let mut attempt = Attempt::FIRST;
+        let mut started = None;
+        if self.is_cancelled() {
+            return Err(Stopped::cancelled(0, self.sleeper.now()));
+        }
+        if let Some(limit) = self.policy.borrow().first_limit() {
+            let now = self.sleeper.now();
+            started = Some(now);
+            attempt = Attempt::new(1, first_abort(now, limit), now);
+        }
+        match self.operation.run(attempt) {
+            Ok(value) => Ok(value),
+            Err(error) => self.recover(started, error),
+        }
+    }
+
+    /// The rest of the loop, after the first failure.
+    #[cold]
+    fn recover(mut self, started: Option<Timestamp>, mut error: E) -> Result<T, Stopped<E>> {
+        // Without a limit only a failure's own time matters, and the machine knows it already when a sleep is over.
+        let limited = started.is_some();
+        let mut now = self.sleeper.now();
+        let mut call = self.underway(started, now);
+        let mut ticket = Ticket::FIRST;
+        loop {
+            let mut step = self.failed(&mut call, ticket, now, Some(&error));
+            while let Step::Sleep { until, .. } = step {
+                self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+                now = if limited { not_before(until, self.sleeper.now()) } else { until };
+                step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
+            }
+            let Step::Attempt { ticket: next, abort_at, .. } = step else {
+                return Err(Stopped::at(&call, step, Some(error), false, now));
+            };
+            ticket = next;
+            match self.operation.run(Attempt::new(ticket.attempt(), abort_at, now)) {
+                Ok(value) => return Ok(value),
+                Err(next) => error = next,
+            }
+            now = not_before(now, self.sleeper.now());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Calling an operation off from elsewhere.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// Calls operations off: clones are one token, and one token may be given to any number of operations.
+///
+/// Cancelling wakes whoever sleeps, at once. A blocking attempt runs to its end, since nothing can stop a thread; an async
+/// one is dropped.
+#[derive(Clone, Default)]
+pub struct CancelToken(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
+}
+
+impl CancelToken {
+    /// A token that nobody has cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels, for good: every operation that has this token stops.
+    pub fn cancel(&self) {
+        let wakers = {
+            let mut waiting = self.waiting();
+            self.0.cancelled.store(true, Ordering::Release);
+            std::mem::take(&mut waiting.wakers)
+        };
+        self.0.changed.notify_all();
+        wakers.into_values().for_each(Waker::wake);
+    }
+
+    /// Whether it has been cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Blocks until it is cancelled, at most for `duration`; whether it was.
+    pub fn wait_timeout(&self, duration: Duration) -> bool {
+        let waits = |_: &mut Waiting| !self.is_cancelled();
+        drop(self.0.changed.wait_timeout_while(self.waiting(), duration, waits));
+        self.is_cancelled()
+    }
+
+    /// A future that ends when it is cancelled.
+    #[must_use]
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled { token: self.clone(), key: None }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelToken").field("cancelled", &self.is_cancelled()).finish()
+    }
+}
+
+/// Ends when its token is cancelled: see [`CancelToken::cancelled`].
+#[derive(Debug)]
+pub struct Cancelled {
+    token: CancelToken,
+    key: Option<u64>,
+}
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker().clone();
+        let this = &mut *self;
+        let mut waiting = this.token.waiting();
+        // Looked at under the lock, so that a cancel in between finds the waker or is seen.
+        if this.token.is_cancelled() {
+            return Poll::Ready(());
+        }
+        let key = *this.key.get_or_insert_with(|| {
+            waiting.next = waiting.next.wrapping_add(1);
+            waiting.next
+        });
+        let before = waiting.wakers.insert(key, waker);
+        // Dropping a waker can drop a task, whose own futures come back for this lock.
+        drop(waiting);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            let waker = self.token.waiting().wakers.remove(&key);
+            drop(waker);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Turning an operation's error into what the core decides about.
+
+use holdoff_core::{Failure, FailureKind};
+use std::io;
+
+/// Reads a [`Failure`] out of an error. Made by [`Retrying::when`](crate::Retrying::when) and
+/// [`Retrying::classify`](crate::Retrying::classify).
+pub trait Classify<E> {
+    /// What this error means for a retry.
+    fn classify(&mut self, error: &E) -> Failure;
+}
+
+/// Every error may go away by itself: what holds until something else is said.
+#[derive(Clone, Copy, Debug)]
+pub struct Everything;
+
+impl<E> Classify<E> for Everything {
+    #[inline(always)]
+    fn classify(&mut self, _: &E) -> Failure {
+        Failure::TRANSIENT
+    }
+}
+
+/// A function of the user's.
+#[derive(Clone, Copy, Debug)]
+pub struct By<F>(pub(crate) F);
+
+impl<E, F: FnMut(&E) -> Failure> Classify<E> for By<F> {
+    #[inline]
+    fn classify(&mut self, error: &E) -> Failure {
+        (self.0)(error)
+    }
+}
+
+/// What the predicate refuses is permanent, the rest is left to the classifier before.
+#[derive(Clone, Copy, Debug)]
+pub struct When<C, P> {
+    pub(crate) rest: C,
+    pub(crate) predicate: P,
+}
+
+impl<E, C: Classify<E>, P: FnMut(&E) -> bool> Classify<E> for When<C, P> {
+    #[inline]
+    fn classify(&mut self, error: &E) -> Failure {
+        if (self.predicate)(error) { self.rest.classify(error) } else { Failure::PERMANENT }
+    }
+}
+
+/// What an I/O error means for a retry: a lost, refused or interrupted connection is transient, a missing answer a
+/// timeout, and everything else (not found, denied, invalid input) permanent.
+///
+/// ```
+/// use std::io::{Error, ErrorKind};
+///
+/// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::ConnectionReset)), holdoff::Failure::TRANSIENT);
+/// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::TimedOut)), holdoff::Failure::TIMEOUT);
+/// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::NotFound)), holdoff::Failure::PERMANENT);
+/// ```
+#[must_use]
+pub fn io_failure(error: &io::Error) -> Failure {
+    use io::ErrorKind as Kind;
+    Failure::new(match error.kind() {
+        Kind::TimedOut => FailureKind::Timeout,
+        Kind::ConnectionRefused
+        | Kind::ConnectionReset
+        | Kind::ConnectionAborted
+        | Kind::NotConnected
+        | Kind::BrokenPipe
+        | Kind::AddrInUse
+        | Kind::AddrNotAvailable
+        | Kind::HostUnreachable
+        | Kind::NetworkUnreachable
+        | Kind::NetworkDown
+        | Kind::ResourceBusy
+        | Kind::WouldBlock
+        | Kind::Interrupted
+        | Kind::UnexpectedEof
+        | Kind::WriteZero => FailureKind::Transient,
+        _ => FailureKind::Permanent,
+    })
+}

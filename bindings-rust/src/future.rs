@@ -1,0 +1,283 @@
+//! The loop for async operations, as a future that any executor can poll.
+
+use crate::cancel::Cancelled;
+use crate::classify::Classify;
+use crate::hook::Hook;
+use crate::operation::{Attempt, Operation};
+use crate::retrying::{Retrying, first_abort, not_before};
+use crate::sleeper::AsyncSleeper;
+use crate::stopped::Stopped;
+use holdoff_core::{Call, Policy, Step, Ticket, Timestamp};
+use pin_project_lite::pin_project;
+use std::borrow::Borrow;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// The machine of an operation that has failed at least once.
+struct Failing {
+    call: Call,
+    ticket: Ticket,
+}
+
+/// What the future waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Start,
+    Running,
+    Sleeping,
+    Done,
+}
+
+pin_project! {
+    /// A retry that runs: what `.await` on a [`Retrying`] polls. Dropping it drops the attempt and ends everything.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<P, O, F, E, C, H, S>
+    where
+        S: AsyncSleeper,
+    {
+        retrying: Retrying<P, O, F, E, C, H, S>,
+        #[pin]
+        attempt: Option<F>,
+        // The limit of the running attempt, or the sleep.
+        #[pin]
+        timer: Option<S::Sleep>,
+        // When that timer ends.
+        until: Timestamp,
+        started: Option<Timestamp>,
+        // The latest time that was decided about.
+        latest: Timestamp,
+        failing: Option<Failing>,
+        error: Option<E>,
+        timed_out: bool,
+        cancelled: Option<Cancelled>,
+        phase: Phase,
+    }
+}
+
+impl<P, O, F, E, C, H, S: AsyncSleeper> fmt::Debug for RetryFuture<P, O, F, E, C, H, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryFuture").finish_non_exhaustive()
+    }
+}
+
+impl<P, O, F, T, E, C, H, S> IntoFuture for Retrying<P, O, F, E, C, H, S>
+where
+    P: Borrow<Policy>,
+    O: Operation<F>,
+    F: Future<Output = Result<T, E>>,
+    C: Classify<E>,
+    H: Hook<E>,
+    S: AsyncSleeper,
+{
+    type Output = Result<T, Stopped<E>>;
+    type IntoFuture = RetryFuture<P, O, F, E, C, H, S>;
+
+    #[inline]
+    fn into_future(self) -> Self::IntoFuture {
+        RetryFuture {
+            retrying: self,
+            attempt: None,
+            timer: None,
+            until: Timestamp::NEVER,
+            started: None,
+            latest: Timestamp::ZERO,
+            failing: None,
+            error: None,
+            timed_out: false,
+            cancelled: None,
+            phase: Phase::Start,
+        }
+    }
+}
+
+impl<P, O, F, T, E, C, H, S> Future for RetryFuture<P, O, F, E, C, H, S>
+where
+    P: Borrow<Policy>,
+    O: Operation<F>,
+    F: Future<Output = Result<T, E>>,
+    C: Classify<E>,
+    H: Hook<E>,
+    S: AsyncSleeper,
+{
+    type Output = Result<T, Stopped<E>>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let next = match self.phase {
+                Phase::Start => self.as_mut().start(),
+                Phase::Running => match self.as_mut().poll_attempt(context) {
+                    Poll::Ready(Ok(value)) => {
+                        self.as_mut().finish();
+                        return Poll::Ready(Ok(value));
+                    }
+                    Poll::Ready(Err(error)) => self.as_mut().failed(error),
+                    Poll::Pending => match ready!(self.as_mut().poll_wait(context)) {
+                        Woken::ByTime => self.as_mut().timed_out(),
+                        Woken::ByCancel => Err(self.as_mut().cancelled()),
+                    },
+                },
+                Phase::Sleeping => match ready!(self.as_mut().poll_wait(context)) {
+                    Woken::ByTime => self.as_mut().slept(),
+                    Woken::ByCancel => Err(self.as_mut().cancelled()),
+                },
+                Phase::Done => panic!("`RetryFuture` polled after it ended"),
+            };
+            if let Err(stopped) = next {
+                self.as_mut().finish();
+                return Poll::Ready(Err(stopped));
+            }
+        }
+    }
+}
+
+enum Woken {
+    ByTime,
+    ByCancel,
+}
+
+impl<P, O, F, T, E, C, H, S> RetryFuture<P, O, F, E, C, H, S>
+where
+    P: Borrow<Policy>,
+    O: Operation<F>,
+    F: Future<Output = Result<T, E>>,
+    C: Classify<E>,
+    H: Hook<E>,
+    S: AsyncSleeper,
+{
+    /// Begins the first attempt: no clock unless it has a limit, no seed, no machine.
+    #[inline(always)]
+    fn start(self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
+        let mut this = self.project();
+        if this.retrying.is_cancelled() {
+            return Err(Stopped::cancelled(0, this.retrying.sleeper.now()));
+        }
+        let mut attempt = Attempt::FIRST;
+        if let Some(limit) = this.retrying.policy.borrow().first_limit() {
+            let now = this.retrying.sleeper.now();
+            *this.started = Some(now);
+            *this.until = first_abort(now, limit);
+            attempt = Attempt::new(1, *this.until, now);
+            this.timer.set(Some(this.retrying.sleeper.sleep(limit.as_duration())));
+        }
+        this.attempt.set(Some(this.retrying.operation.run(attempt)));
+        *this.phase = Phase::Running;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn poll_attempt(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T, E>> {
+        match self.project().attempt.as_pin_mut() {
+            Some(attempt) => attempt.poll(context),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Waits for the timer, if there is one, or the token. Asked after the attempt, because a success that arrives
+    /// together with its limit is a success.
+    fn poll_wait(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Woken> {
+        let this = self.project();
+        if let Some(token) = &this.retrying.cancel {
+            let cancelled = this.cancelled.get_or_insert_with(|| token.cancelled());
+            if Pin::new(cancelled).poll(context).is_ready() {
+                return Poll::Ready(Woken::ByCancel);
+            }
+        }
+        match this.timer.as_pin_mut() {
+            Some(timer) => timer.poll(context).map(|_| Woken::ByTime),
+            None => Poll::Pending,
+        }
+    }
+
+    fn failed(mut self: Pin<&mut Self>, error: E) -> Result<(), Stopped<E>> {
+        let this = self.as_mut().project();
+        *this.error = Some(error);
+        *this.timed_out = false;
+        let now = not_before(*this.latest, this.retrying.sleeper.now());
+        self.decide(now)
+    }
+
+    fn timed_out(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
+        let this = self.as_mut().project();
+        *this.timed_out = true;
+        let now = not_before(*this.until, this.retrying.sleeper.now());
+        self.decide(now)
+    }
+
+    /// An attempt has failed at `now`: the machine says what next.
+    #[cold]
+    fn decide(mut self: Pin<&mut Self>, now: Timestamp) -> Result<(), Stopped<E>> {
+        let mut this = self.as_mut().project();
+        this.attempt.set(None);
+        this.timer.set(None);
+        let (retrying, started) = (this.retrying, *this.started);
+        let Failing { call, ticket } = this
+            .failing
+            .get_or_insert_with(|| Failing { call: retrying.underway(started, now), ticket: Ticket::FIRST });
+        let error = if *this.timed_out { None } else { this.error.as_ref() };
+        let step = retrying.failed(call, *ticket, now, error);
+        self.follow(step, now)
+    }
+
+    /// The sleep is over.
+    fn slept(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
+        let mut this = self.as_mut().project();
+        this.timer.set(None);
+        let now = not_before(*this.until, this.retrying.sleeper.now());
+        let step = match this.failing {
+            Some(failing) => failing.call.tick(this.retrying.policy.borrow(), now),
+            None => return Err(self.cancelled()),
+        };
+        self.follow(step, now)
+    }
+
+    /// Does what the machine said.
+    fn follow(self: Pin<&mut Self>, step: Step, now: Timestamp) -> Result<(), Stopped<E>> {
+        let mut this = self.project();
+        *this.latest = now;
+        match (step, this.failing) {
+            (Step::Sleep { until, .. }, _) => {
+                *this.until = until;
+                this.timer.set(Some(this.retrying.sleeper.sleep(until.since(now).as_duration())));
+                *this.phase = Phase::Sleeping;
+                Ok(())
+            }
+            (Step::Attempt { ticket, abort_at, .. }, Some(failing)) => {
+                failing.ticket = ticket;
+                *this.until = abort_at;
+                let attempt = Attempt::new(ticket.attempt(), abort_at, now);
+                this.timer.set(attempt.time_left().map(|left| this.retrying.sleeper.sleep(left)));
+                this.attempt.set(Some(this.retrying.operation.run(attempt)));
+                *this.phase = Phase::Running;
+                Ok(())
+            }
+            (_, Some(failing)) => Err(Stopped::at(&failing.call, step, this.error.take(), *this.timed_out, now)),
+            (_, None) => Err(Stopped::cancelled(1, now)),
+        }
+    }
+
+    /// The token was cancelled while an attempt ran or a sleep lasted.
+    #[cold]
+    fn cancelled(self: Pin<&mut Self>) -> Stopped<E> {
+        let this = self.project();
+        let now = this.retrying.sleeper.now();
+        match this.failing {
+            Some(failing) => {
+                let step = failing.call.cancel(now);
+                Stopped::at(&failing.call, step, this.error.take(), *this.timed_out, now)
+            }
+            None => Stopped::cancelled(1, now),
+        }
+    }
+
+    /// Lets go of what still runs, without waiting for the future itself to be dropped.
+    #[inline(always)]
+    fn finish(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        this.attempt.set(None);
+        this.timer.set(None);
+        *this.cancelled = None;
+        *this.phase = Phase::Done;
+    }
+}

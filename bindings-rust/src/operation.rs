@@ -1,0 +1,93 @@
+//! What is retried, and what it is told about the attempt it is.
+
+use holdoff_core::Timestamp;
+use std::time::Duration;
+
+/// One attempt, as its operation sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    number: u32,
+    abort_at: Timestamp,
+    time_left: Option<Duration>,
+}
+
+impl Attempt {
+    /// A first attempt without a limit: nothing had to be asked for it.
+    pub(crate) const FIRST: Self = Self { number: 1, abort_at: Timestamp::NEVER, time_left: None };
+
+    pub(crate) fn new(number: u32, abort_at: Timestamp, now: Timestamp) -> Self {
+        let time_left = if abort_at.is_never() { None } else { Some(abort_at.since(now).as_duration()) };
+        Self { number, abort_at, time_left }
+    }
+
+    /// The number of the attempt, from 1.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// How long the attempt may take, at its start: the smaller of the policy's attempt timeout and what is left before
+    /// the deadline. `None` without a limit.
+    ///
+    /// An async attempt is dropped when it is over. A blocking one cannot be: give this to the socket as its timeout.
+    #[must_use]
+    pub const fn time_left(&self) -> Option<Duration> {
+        self.time_left
+    }
+
+    /// When the attempt has to be over, on the sleeper's clock. `None` without a limit.
+    #[must_use]
+    pub const fn abort_at(&self) -> Option<Timestamp> {
+        if self.abort_at.is_never() { None } else { Some(self.abort_at) }
+    }
+}
+
+/// An operation: something that can be run once for each attempt.
+pub trait Operation<R> {
+    /// Runs it.
+    fn run(&mut self, attempt: Attempt) -> R;
+}
+
+/// An operation that does not look at its attempt, see [`retry`](crate::retry).
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<O>(pub(crate) O);
+
+/// An operation that does, see [`retry_with`](crate::retry_with).
+#[derive(Clone, Copy, Debug)]
+pub struct Informed<O>(pub(crate) O);
+
+impl<O: FnMut() -> R, R> Operation<R> for Plain<O> {
+    #[inline(always)]
+    fn run(&mut self, _: Attempt) -> R {
+        (self.0)()
+    }
+}
+
+impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
+    #[inline(always)]
+    fn run(&mut self, attempt: Attempt) -> R {
+        (self.0)(attempt)
+    }
+}
+
+/// What an operation may return: a `Result`, or a future of one. `M` tells the two apart and is always inferred.
+pub trait Returns<M> {
+    /// The error in it.
+    type Error;
+}
+
+/// Marks operations that return when they are done.
+#[derive(Debug)]
+pub enum Blocking {}
+
+/// Marks operations that return a future.
+#[derive(Debug)]
+pub enum Async {}
+
+impl<T, E> Returns<Blocking> for Result<T, E> {
+    type Error = E;
+}
+
+impl<F: Future<Output = Result<T, E>>, T, E> Returns<Async> for F {
+    type Error = E;
+}

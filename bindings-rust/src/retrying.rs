@@ -1,0 +1,208 @@
+//! The sentence a user writes: what to retry, by which policy, and how.
+
+use crate::cancel::CancelToken;
+use crate::classify::{By, Classify, Everything, When};
+use crate::hook::{Hook, Retried, Silent, Told};
+use crate::operation::{Attempt, Informed, Operation, Plain, Returns};
+use crate::sleeper::System;
+use crate::stopped::Stopped;
+use holdoff_core::{Call, Failure, Outcome, Policy, Span, Step, StopReason, Ticket, Timestamp};
+use std::borrow::Borrow;
+use std::marker::PhantomData;
+
+/// Retries `operation` by `policy` until it succeeds or the policy says stop.
+///
+/// The operation returns a `Result` and the sentence ends with [`.call()`](Retrying::call), or it returns a future of one
+/// and the sentence ends with `.await`. The policy is borrowed, or given (`Policy` is `Copy`) where the future has to be
+/// `'static`.
+///
+/// ```
+/// use holdoff::Policy;
+///
+/// let policy = Policy::builder().attempts(5).build()?;
+/// let mut failures = 2;
+/// let answer = holdoff::retry(&policy, || {
+///     if failures > 0 {
+///         failures -= 1;
+///         return Err("not yet");
+///     }
+///     Ok(42)
+/// })
+/// .sleeper(holdoff::VirtualTime::new()) // or the machine's own time
+/// .call();
+/// assert_eq!(answer.unwrap(), 42);
+/// # Ok::<(), holdoff::ConfigError>(())
+/// ```
+#[inline]
+pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Plain<O>, R, R::Error>
+where
+    P: Borrow<Policy>,
+    O: FnMut() -> R,
+    R: Returns<M>,
+{
+    Retrying::new(policy, Plain(operation))
+}
+
+/// Like [`retry`], for an operation that wants to know which [`Attempt`] it is and how much time it has.
+///
+/// ```
+/// use holdoff::Policy;
+/// use std::time::Duration;
+///
+/// let policy = Policy::builder().attempt_timeout(Duration::from_secs(2)).build()?;
+/// let answer = holdoff::retry_with(&policy, |attempt| {
+///     assert_eq!(attempt.time_left(), Some(Duration::from_secs(2))); // the socket's timeout
+///     if attempt.number() < 3 { Err("not yet") } else { Ok(attempt.number()) }
+/// })
+/// .sleeper(holdoff::VirtualTime::new())
+/// .call();
+/// assert_eq!(answer.unwrap(), 3);
+/// # Ok::<(), holdoff::ConfigError>(())
+/// ```
+#[inline]
+pub fn retry_with<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Informed<O>, R, R::Error>
+where
+    P: Borrow<Policy>,
+    O: FnMut(Attempt) -> R,
+    R: Returns<M>,
+{
+    Retrying::new(policy, Informed(operation))
+}
+
+/// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
+#[must_use = "nothing runs until `.call()` or `.await`"]
+#[derive(Debug)]
+pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System> {
+    pub(crate) policy: P,
+    pub(crate) operation: O,
+    pub(crate) classifier: C,
+    pub(crate) hook: H,
+    pub(crate) sleeper: S,
+    pub(crate) seed: Option<u64>,
+    pub(crate) cancel: Option<CancelToken>,
+    returns: PhantomData<fn() -> (R, E)>,
+}
+
+impl<P, O, R, E> Retrying<P, O, R, E> {
+    #[inline(always)]
+    const fn new(policy: P, operation: O) -> Self {
+        let (classifier, hook, sleeper) = (Everything, Silent, System);
+        Self { policy, operation, classifier, hook, sleeper, seed: None, cancel: None, returns: PhantomData }
+    }
+}
+
+impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S> {
+    /// Retries only the errors for which `predicate` is true; the others are permanent.
+    ///
+    /// With [`Retrying::classify`] before it, that one decides about the errors this one lets pass.
+    #[inline]
+    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S> {
+        let classifier = When { rest: self.classifier, predicate };
+        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    }
+
+    /// Says what each error is: its kind and what the server said about when to come back. Every error is transient
+    /// unless said otherwise. See [`io_failure`](crate::io_failure) and [`Failure::from_http`] for two ready ones.
+    #[inline]
+    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S> {
+        let classifier = By(classifier);
+        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    }
+
+    /// Calls `hook` before each sleep.
+    #[inline]
+    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S> {
+        let hook = Told(hook);
+        let Self { policy, operation, classifier, sleeper, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    }
+
+    /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::VirtualTime) in tests, another runtime's timer in
+    /// async programs.
+    #[inline]
+    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T> {
+        let Self { policy, operation, classifier, hook, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    }
+
+    /// Repeats a run: the same seed, policy and failures at the same times give the same decisions in every language.
+    /// Without it the seed comes from [`seed`](crate::seed()), or else from the operating system.
+    #[inline]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Stops, with [`StopReason::Cancelled`], when the token is cancelled: at once while it sleeps, and at once during an
+    /// async attempt, which is dropped; a blocking attempt ends first.
+    #[inline]
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.cancel = Some(token.clone());
+        self
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+    }
+}
+
+/// What the blocking loop and the async one do alike.
+impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S>
+where
+    P: Borrow<Policy>,
+    O: Operation<R>,
+    C: Classify<E>,
+    H: Hook<E>,
+{
+    /// The machine for an operation whose first attempt has just failed, for the first time at `now`.
+    #[inline(always)]
+    pub(crate) fn underway(&self, started: Option<Timestamp>, now: Timestamp) -> Call {
+        Call::underway(self.seed.unwrap_or_else(crate::seed::next), started.unwrap_or(now))
+    }
+
+    /// What to do about an attempt that failed at `now`; without an error, it was aborted at its limit.
+    #[inline(always)]
+    pub(crate) fn failed(&mut self, call: &mut Call, ticket: Ticket, now: Timestamp, error: Option<&E>) -> Step {
+        if self.is_cancelled() {
+            return call.cancel(now);
+        }
+        let failure = error.map_or(Failure::TIMEOUT, |error| self.classifier.classify(error));
+        let step = call.fail(self.policy.borrow(), ticket, now, failure);
+        if let Step::Sleep { until, cause } = step {
+            let delay = until.since(now).as_duration();
+            self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
+        }
+        step
+    }
+}
+
+/// The clock's `now`, not before what is known to have passed: a sleep or a limit that is over. The sleeper's word is
+/// enough, because a clock that is a little behind would only ask for another, shorter sleep.
+#[inline(always)]
+pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
+    if now < passed { passed } else { now }
+}
+
+/// When the first attempt is to be over.
+pub(crate) fn first_abort(now: Timestamp, limit: Span) -> Timestamp {
+    now.after(limit)
+}
+
+impl<E> Stopped<E> {
+    /// The end of a call for any step but an attempt.
+    pub(crate) fn at(call: &Call, step: Step, error: Option<E>, timed_out: bool, stopped_at: Timestamp) -> Self {
+        let (reason, retry_at) = match step {
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
+            _ => (StopReason::Cancelled, Timestamp::NEVER),
+        };
+        Self { error, reason, timed_out, attempts: call.attempt(), stopped_at, retry_at }
+    }
+
+    /// The end of an operation of which no attempt has failed.
+    pub(crate) const fn cancelled(attempts: u32, now: Timestamp) -> Self {
+        let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
+        Self { error: None, reason, timed_out: false, attempts, stopped_at: now, retry_at }
+    }
+}

@@ -1,0 +1,97 @@
+//! Time as a host sees it: a clock and a way to wait by it.
+//!
+//! Both are one trait, since a sleeper whose clock is another's would sleep past deadlines or retry too early.
+
+use crate::cancel::CancelToken;
+use holdoff_core::Timestamp;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+/// The zero of the system's clock. An hour ago, because a paused test clock may lag behind the first look at this one.
+static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
+    let now = Instant::now();
+    now.checked_sub(Duration::from_secs(3600)).unwrap_or(now)
+});
+
+fn since_epoch(instant: Instant) -> Timestamp {
+    let since = instant.saturating_duration_since(*EPOCH);
+    Timestamp::from_nanos(since.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(since.subsec_nanos())))
+}
+
+/// Waits for blocking operations. Any `Fn(Duration)` is one, on the system's clock.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot wait for a blocking operation",
+    note = "`.call()` waits with `holdoff::System`, `holdoff::VirtualTime` or any `Fn(Duration)`"
+)]
+pub trait Sleeper {
+    /// The time by which it sleeps; never runs backwards.
+    fn now(&self) -> Timestamp {
+        since_epoch(Instant::now())
+    }
+
+    /// Waits for `duration`, and no longer once `cancel` is cancelled. Returning says that the time is over.
+    fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>);
+}
+
+/// Waits for async operations. Any `Fn(Duration)` that returns a future is one, on the system's clock:
+/// `|delay| async_io::Timer::after(delay)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot wait for an async operation",
+    note = "`.await` waits with tokio's timer when holdoff's feature `tokio` is on",
+    note = "for another runtime give its timer: `.sleeper(|delay| async_io::Timer::after(delay))`"
+)]
+pub trait AsyncSleeper {
+    /// Ends when the time is over. Dropped when it is cancelled or no longer needed.
+    type Sleep: Future;
+
+    /// The time by which it sleeps; never runs backwards.
+    fn now(&self) -> Timestamp {
+        since_epoch(Instant::now())
+    }
+
+    /// Waits for `duration` from now.
+    fn sleep(&self, duration: Duration) -> Self::Sleep;
+}
+
+impl<F: Fn(Duration)> Sleeper for F {
+    fn sleep(&self, duration: Duration, _: Option<&CancelToken>) {
+        self(duration);
+    }
+}
+
+impl<F: Fn(Duration) -> S, S: Future> AsyncSleeper for F {
+    type Sleep = S;
+
+    fn sleep(&self, duration: Duration) -> S {
+        self(duration)
+    }
+}
+
+/// The machine's own time: blocking operations sleep their thread; async ones use tokio's timer (feature `tokio`), paused
+/// test clocks included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+impl Sleeper for System {
+    fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>) {
+        match cancel {
+            Some(token) => {
+                token.wait_timeout(duration);
+            }
+            None => std::thread::sleep(duration),
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl AsyncSleeper for System {
+    type Sleep = tokio::time::Sleep;
+
+    fn now(&self) -> Timestamp {
+        since_epoch(tokio::time::Instant::now().into_std())
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        tokio::time::sleep(duration)
+    }
+}

@@ -1,0 +1,94 @@
+//! How an operation ended that did not succeed.
+
+use holdoff_core::{StopReason, Timestamp};
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why there is no other attempt, and the last error.
+///
+/// Its text is the reason and the error, its [`source`](Error::source) the error itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stopped<E> {
+    pub(crate) error: Option<E>,
+    pub(crate) reason: StopReason,
+    pub(crate) timed_out: bool,
+    pub(crate) attempts: u32,
+    pub(crate) stopped_at: Timestamp,
+    pub(crate) retry_at: Timestamp,
+}
+
+impl<E> Stopped<E> {
+    /// Why there is no other attempt.
+    #[must_use]
+    pub const fn reason(&self) -> StopReason {
+        self.reason
+    }
+
+    /// How many attempts began; 0 when the operation was cancelled before it started.
+    #[must_use]
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// When another try might succeed, on the sleeper's clock; `None` when nobody knows.
+    #[must_use]
+    pub const fn retry_at(&self) -> Option<Timestamp> {
+        if self.retry_at.is_never() { None } else { Some(self.retry_at) }
+    }
+
+    /// How long from the end of the operation on another try might succeed; `None` when nobody knows.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        self.retry_at().map(|at| at.since(self.stopped_at).as_duration())
+    }
+
+    /// Whether the last attempt that ended was aborted at its limit, so that it has no error of its own.
+    #[must_use]
+    pub const fn timed_out(&self) -> bool {
+        self.timed_out
+    }
+
+    /// The latest error that an attempt returned; `None` when none has, because each was aborted at its limit or the
+    /// operation was cancelled before one ended.
+    #[must_use]
+    pub const fn error(&self) -> Option<&E> {
+        self.error.as_ref()
+    }
+
+    /// The latest error that an attempt returned, see [`Stopped::error`].
+    #[must_use]
+    pub fn into_error(self) -> Option<E> {
+        self.error
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Stopped<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.attempts == 1 { "" } else { "s" };
+        write!(f, "stopped after {} attempt{plural}: {}", self.attempts, self.reason.describe())?;
+        if self.timed_out {
+            f.write_str("; the last one was aborted at its limit")?;
+        }
+        match &self.error {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for Stopped<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.as_ref().map(|error| error as _)
+    }
+}
+
+/// The last error itself; without one, a timeout or an interruption. Lets `?` work in functions that return I/O errors.
+impl From<Stopped<io::Error>> for io::Error {
+    fn from(stopped: Stopped<io::Error>) -> Self {
+        let kind = if stopped.timed_out { io::ErrorKind::TimedOut } else { io::ErrorKind::Interrupted };
+        let text = stopped.reason.describe();
+        stopped.error.unwrap_or_else(|| Self::new(kind, text))
+    }
+}
