@@ -1,1 +1,64 @@
 //! The core for C and C++: caller-owned memory, no allocation, no libc.
+//!
+//! Thin by design: [`boundary`] holds every pointer, magic word and text that crosses the border, and the other files are
+//! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
+//! write C. What a pointer has to be is said once, at the top of the header.
+//!
+//! Built with `panic = "abort"` the library is free of std, and imports nothing at all on wasm32: the proof that no
+//! decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it links std; a panic cannot
+//! cross an `extern "C"` border either way.
+#![no_std]
+#![allow(
+    unsafe_code,
+    non_camel_case_types,
+    clippy::missing_safety_doc,
+    clippy::result_large_err,
+    reason = "a border to C, named as C names things; the header says once for all what a pointer has to be; a problem \
+              holds its texts because there is no heap"
+)]
+
+#[cfg(not(panic = "abort"))]
+extern crate std;
+
+mod boundary;
+mod call;
+mod failure;
+mod names;
+mod numbers;
+mod options;
+mod policy;
+mod problem;
+mod retry;
+mod schedule;
+mod step;
+mod time;
+
+pub use call::*;
+pub use failure::*;
+pub use names::*;
+pub use numbers::*;
+pub use options::*;
+pub use policy::*;
+pub use problem::*;
+pub use retry::*;
+pub use schedule::*;
+pub use step::*;
+pub use time::*;
+
+#[cfg(panic = "abort")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    #[cfg(target_arch = "wasm32")]
+    core::arch::wasm32::unreachable();
+    #[cfg(target_os = "none")]
+    loop {
+        core::hint::spin_loop();
+    }
+    #[cfg(not(any(target_arch = "wasm32", target_os = "none")))]
+    {
+        unsafe extern "C" {
+            safe fn abort() -> !;
+        }
+        abort()
+    }
+}

@@ -1,0 +1,351 @@
+/*
+ * The retry loop for POSIX programs: clock, sleep, cancellation and seeds around the machine of holdoff.h.
+ *
+ * Everything here is inline, so that the library itself stays free of clocks and system calls, and so that an operation
+ * which succeeds at its first attempt never calls into the library. C99 and C++17. Times are nanoseconds of the
+ * monotonic clock.
+ */
+#ifndef HOLDOFF_LOOP_H
+#define HOLDOFF_LOOP_H
+
+#if !defined(_POSIX_C_SOURCE) && defined(__STRICT_ANSI__)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "holdoff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef CLOCK_MONOTONIC
+#error "holdoff_loop.h needs POSIX: include it before other headers, or define _POSIX_C_SOURCE 200809L"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A way to cancel any number of running calls, from other threads and from signal handlers. Threads share one by pointer;
+ * it stays where it is until holdoff_cancel_close. The content is for the functions below.
+ */
+typedef struct holdoff_cancel {
+  int cancelled;
+  int wake[2];
+} holdoff_cancel;
+
+/** Makes a way to cancel. Returns 0, or the errno of pipe(2) or fcntl(2), and then there is nothing to close. */
+static inline int holdoff_cancel_init(holdoff_cancel *cancel) {
+  int end;
+  cancel->cancelled = 0;
+  if (pipe(cancel->wake) != 0) {
+    return errno;
+  }
+  for (end = 0; end < 2; end++) {
+    if (fcntl(cancel->wake[end], F_SETFD, FD_CLOEXEC) == -1 || fcntl(cancel->wake[end], F_SETFL, O_NONBLOCK) == -1) {
+      int error = errno;
+      close(cancel->wake[0]);
+      close(cancel->wake[1]);
+      return error;
+    }
+  }
+  return 0;
+}
+
+/** Cancels all calls that use it, at once and for good. Safe in a signal handler and from any thread; errno is kept. */
+static inline void holdoff_cancel_fire(holdoff_cancel *cancel) {
+  if (!__atomic_exchange_n(&cancel->cancelled, 1, __ATOMIC_SEQ_CST)) {
+    int error = errno;
+    /* Never read, so that one byte wakes every sleeper, now and later. */
+    while (write(cancel->wake[1], "", 1) == -1 && errno == EINTR) {
+    }
+    errno = error;
+  }
+}
+
+/** Whether it was fired; false for NULL. A load, not a system call: an operation can ask often. */
+static inline bool holdoff_cancelled(const holdoff_cancel *cancel) {
+  return cancel != NULL && __atomic_load_n(&cancel->cancelled, __ATOMIC_SEQ_CST) != 0;
+}
+
+/** A descriptor that becomes readable when it is fired, to poll together with a socket. Not to be read from. */
+static inline int holdoff_cancel_fd(const holdoff_cancel *cancel) { return cancel->wake[0]; }
+
+/** Frees its descriptors, when no call uses it any more. */
+static inline void holdoff_cancel_close(holdoff_cancel *cancel) {
+  close(cancel->wake[0]);
+  close(cancel->wake[1]);
+}
+
+/** Returns the time of the monotonic clock, in nanoseconds. */
+static inline uint64_t holdoff_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/** Sleeps until a time of the monotonic clock or until cancelled; `cancel` may be NULL. Never wakes early otherwise. */
+static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *cancel) {
+  struct pollfd wake;
+  wake.fd = cancel != NULL ? cancel->wake[0] : -1;
+  wake.events = POLLIN;
+  while (!holdoff_cancelled(cancel)) {
+    uint64_t now = holdoff_now(), left;
+    if (now >= until) {
+      return;
+    }
+    /* Whole milliseconds, rounded up, an hour at most: what poll takes on every system. */
+    left = (until - now - 1) / 1000000u + 1;
+    wake.revents = 0;
+    poll(&wake, 1, left < 3600000u ? (int)left : 3600000);
+  }
+}
+
+/** Returns a seed from the operating system; from clock, process and stack where that has none to give. */
+static inline uint64_t holdoff_os_seed(void) {
+  uint64_t seed;
+#ifdef __linux__
+  bool drawn = getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed;
+#else
+  bool drawn = getentropy(&seed, sizeof seed) == 0;
+#endif
+  if (drawn) {
+    return seed;
+  }
+  return holdoff_seed_at(holdoff_now() ^ (uint64_t)(size_t)&seed, (uint64_t)getpid());
+}
+
+/**
+ * The seeds of a program that is to be repeated: the k-th operation that fails, k from 0, gets holdoff_seed_at(n, k).
+ * May be shared by threads; then which operation is the k-th depends on them.
+ */
+typedef struct holdoff_seeds {
+  uint64_t n;
+  uint64_t k;
+} holdoff_seeds;
+
+/** What an attempt knows of itself. */
+typedef struct holdoff_attempt {
+  /** Its number, from 1. */
+  uint32_t number;
+  /** When it has to be over, HOLDOFF_NEVER without a limit: the operation sees to it, see holdoff_attempt_left_ms. */
+  uint64_t abort_at;
+  /** What the host gave; perhaps NULL. */
+  const holdoff_cancel *cancel;
+} holdoff_attempt;
+
+/** Whether the attempt is to end early because its call was cancelled. */
+static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
+  return holdoff_cancelled(attempt->cancel);
+}
+
+/** Returns the milliseconds left to an attempt, rounded up: what poll, SO_RCVTIMEO or CURLOPT_TIMEOUT_MS want to know. 0
+ * when its time is over, -1 without a limit, at most an hour. */
+static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
+  uint64_t now, left;
+  if (attempt->abort_at == HOLDOFF_NEVER) {
+    return -1;
+  }
+  now = holdoff_now();
+  left = now < attempt->abort_at ? (attempt->abort_at - now - 1) / 1000000u + 1 : 0;
+  return left < 3600000u ? (int)left : 3600000;
+}
+
+/**
+ * One attempt. `context` is what was given to holdoff_run: where results and the last error go.
+ *
+ * Returns true for a success; for a failure false, described in `failure`, which is transient without a hint unless
+ * changed. An attempt that is still transient after its abort_at counts as a timeout.
+ */
+typedef bool (*holdoff_operation)(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
+
+/** A retry that is about to be slept for. */
+typedef struct holdoff_retrying {
+  /** The attempt that failed, from 1. */
+  uint32_t attempt;
+  /** A HOLDOFF_CAUSE_ number. */
+  uint32_t cause;
+  /** How it failed. */
+  holdoff_failure failure;
+  /** How long the sleep is, and until when, in nanoseconds. */
+  uint64_t delay_ns;
+  uint64_t until;
+} holdoff_retrying;
+
+/** Time, for tests that do not want to wait. */
+typedef struct holdoff_clock {
+  /** Returns the time in nanoseconds. */
+  uint64_t (*now)(void *state);
+  /** Waits until then, or until cancelled. */
+  void (*sleep_until)(void *state, uint64_t until, const holdoff_cancel *cancel);
+  void *state;
+} holdoff_clock;
+
+/** What a program lends to a call. Zeroed, or NULL in its place, it is what most programs need. */
+typedef struct holdoff_host {
+  /** How to cancel; NULL for not at all. */
+  const holdoff_cancel *cancel;
+  /** Called before each sleep with the context of holdoff_run; NULL for nothing. */
+  void (*on_retry)(void *context, const holdoff_retrying *retrying);
+  /** The seed of this call; NULL for one of `seeds`. */
+  const uint64_t *seed;
+  /** The seeds of this program; NULL for seeds from the operating system. */
+  holdoff_seeds *seeds;
+  /** The clock; NULL for the monotonic one. */
+  const holdoff_clock *clock;
+} holdoff_host;
+
+/** How a call ended. */
+typedef struct holdoff_result {
+  /** HOLDOFF_SUCCEEDED, HOLDOFF_GAVE_UP, HOLDOFF_CANCELLED or HOLDOFF_INVALID. */
+  uint8_t outcome;
+  /** Gave up, cancelled: a HOLDOFF_REASON_ number. Invalid: a HOLDOFF_ERROR_ number. */
+  uint8_t reason;
+  /** How many attempts were made. */
+  uint32_t attempts;
+  /** Gave up: when another try might succeed; HOLDOFF_NEVER when nobody knows. */
+  uint64_t retry_at;
+  /** The last failure; of kind 0 when no attempt failed. */
+  holdoff_failure failure;
+} holdoff_result;
+
+static inline uint64_t holdoff_host_now(const holdoff_host *host) {
+  return host != NULL && host->clock != NULL ? host->clock->now(host->clock->state) : holdoff_now();
+}
+
+static inline uint64_t holdoff_host_seed(const holdoff_host *host) {
+  if (host != NULL && host->seed != NULL) {
+    return *host->seed;
+  }
+  if (host != NULL && host->seeds != NULL) {
+    return holdoff_seed_at(host->seeds->n, __atomic_fetch_add(&host->seeds->k, 1, __ATOMIC_RELAXED));
+  }
+  return holdoff_os_seed();
+}
+
+static inline void holdoff_host_sleep(const holdoff_host *host, uint64_t until) {
+  if (host != NULL && host->clock != NULL) {
+    host->clock->sleep_until(host->clock->state, until, host->cancel);
+  } else {
+    holdoff_sleep_until(until, host != NULL ? host->cancel : NULL);
+  }
+}
+
+/* A result that says nothing yet but how it ended. */
+static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, uint8_t reason, uint32_t attempts) {
+  if (result != NULL) {
+    memset(result, 0, sizeof *result);
+    result->outcome = outcome;
+    result->reason = reason;
+    result->attempts = attempts;
+    result->retry_at = HOLDOFF_NEVER;
+  }
+}
+
+/* The call from its first failure on. `started` is HOLDOFF_NEVER when no clock was read before the first attempt. */
+static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
+                                  void *context, holdoff_result *result, uint64_t started, holdoff_attempt attempt,
+                                  holdoff_failure failure) {
+  const holdoff_cancel *cancel = attempt.cancel;
+  uint64_t now = holdoff_host_now(host);
+  uint64_t ticket = HOLDOFF_FIRST_TICKET;
+  holdoff_failure last = failure;
+  holdoff_call call;
+  holdoff_step step;
+  holdoff_call_underway(&call, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
+  for (;;) {
+    if (failure.kind == HOLDOFF_TRANSIENT && now >= attempt.abort_at) {
+      failure.kind = HOLDOFF_TIMEOUT;
+    }
+    last = failure;
+    step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now)
+                                     : holdoff_call_fail(&call, policy, ticket, now, failure);
+    if (step.kind == HOLDOFF_SLEEP && host != NULL && host->on_retry != NULL) {
+      holdoff_retrying retrying;
+      retrying.attempt = attempt.number;
+      retrying.cause = step.cause;
+      retrying.failure = failure;
+      retrying.delay_ns = holdoff_call_remaining(&call, now);
+      retrying.until = step.at;
+      host->on_retry(context, &retrying);
+    }
+    while (step.kind == HOLDOFF_SLEEP) {
+      holdoff_host_sleep(host, step.at);
+      now = holdoff_host_now(host);
+      step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now) : holdoff_call_tick(&call, policy, now);
+    }
+    if (step.kind != HOLDOFF_ATTEMPT) {
+      break;
+    }
+    ticket = holdoff_step_ticket(step);
+    attempt.number = step.attempt;
+    attempt.abort_at = step.at;
+    memset(&failure, 0, sizeof failure);
+    failure.kind = HOLDOFF_TRANSIENT;
+    if (operation(context, &attempt, &failure)) {
+      step = holdoff_call_succeed(&call, ticket, holdoff_host_now(host));
+      break;
+    }
+    now = holdoff_host_now(host);
+  }
+  holdoff_result_set(result, step.outcome, step.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step.reason,
+                     holdoff_call_attempt(&call));
+  if (result != NULL) {
+    result->retry_at = step.at;
+    result->failure = last;
+  }
+  return step.outcome == HOLDOFF_SUCCEEDED;
+}
+
+/**
+ * Runs an operation until it succeeds, the policy gives up, or the host cancels; sleeps on the calling thread.
+ *
+ * `host` may be NULL. `context` goes to the operation and to on_retry, and keeps whatever they put there: the last error is
+ * still in it afterwards. How it ended is written to `result`, which may be NULL.
+ *
+ * Returns whether an attempt succeeded. A success is one even when it comes after a limit or a cancellation; a failure
+ * under cancellation ends the call as cancelled. Without a policy or an operation nothing runs: HOLDOFF_INVALID.
+ */
+static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
+                               void *context, holdoff_result *result) {
+  uint64_t started = HOLDOFF_NEVER;
+  holdoff_attempt attempt;
+  holdoff_failure failure;
+  if (policy == NULL || operation == NULL) {
+    holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NULL_POINTER, 0);
+    return false;
+  }
+  if (policy->magic != HOLDOFF_POLICY_MAGIC) {
+    holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_A_POLICY, 0);
+    return false;
+  }
+  attempt.number = 1;
+  attempt.abort_at = HOLDOFF_NEVER;
+  attempt.cancel = host != NULL ? host->cancel : NULL;
+  if (holdoff_cancelled(attempt.cancel)) {
+    holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
+    return false;
+  }
+  if (policy->first_limit_ns != HOLDOFF_NEVER) {
+    started = holdoff_host_now(host);
+    attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
+  }
+  memset(&failure, 0, sizeof failure);
+  failure.kind = HOLDOFF_TRANSIENT;
+  if (operation(context, &attempt, &failure)) {
+    holdoff_result_set(result, HOLDOFF_SUCCEEDED, 0, 1);
+    return true;
+  }
+  return holdoff_run_on(policy, host, operation, context, result, started, attempt, failure);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

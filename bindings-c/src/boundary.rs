@@ -1,0 +1,147 @@
+//! Everything that is unsafe about C: pointers, the memory behind them, and text.
+//!
+//! A machine lives in memory of the caller's as a magic word followed by its state. The magic word is looked at before
+//! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
+
+use core::ffi::{CStr, c_char};
+use holdoff_core::ErrorCode;
+
+/// Memory of the caller's that holds an `Inner` behind a magic word.
+///
+/// # Safety
+/// The type is `repr(C)`, aligned like a `u64` and starts with the magic word; `inner` points into it, to a place that is
+/// large enough and aligned for an `Inner`; every bit pattern there is an `Inner`.
+pub(crate) unsafe trait Memory: Sized {
+    /// What the memory holds.
+    type Inner: Copy;
+    /// The word it starts with.
+    const MAGIC: u64;
+    /// What to say of memory that starts with another.
+    const FOREIGN: ErrorCode;
+
+    /// Where the state is.
+    fn inner(this: *mut Self) -> *mut Self::Inner;
+}
+
+/// Declares the memory of a machine: `memory!(holdoff_call: Call, magic, foreign)`.
+macro_rules! memory {
+    ($name:ident: $inner:ty, $magic:expr, $foreign:expr) => {
+        const _: () = {
+            let room = size_of::<$name>() - core::mem::offset_of!($name, state);
+            assert!(size_of::<$inner>() <= room && align_of::<$inner>() <= 8);
+            assert!(core::mem::offset_of!($name, magic) == 0 && core::mem::offset_of!($name, state) % 8 == 0);
+        };
+
+        // SAFETY: the layout is asserted above; the core's machines are plain numbers of which every pattern is valid.
+        unsafe impl $crate::boundary::Memory for $name {
+            type Inner = $inner;
+            const MAGIC: u64 = $magic;
+            const FOREIGN: holdoff_core::ErrorCode = $foreign;
+
+            fn inner(this: *mut Self) -> *mut $inner {
+                this.wrapping_byte_add(core::mem::offset_of!($name, state)).cast()
+            }
+        }
+    };
+}
+pub(crate) use memory;
+
+/// The machine in the caller's memory, to be looked at.
+///
+/// # Safety
+/// `memory` is null or points to an `M` that nothing writes to while the answer lives.
+#[inline(always)]
+pub(crate) unsafe fn look<'a, M: Memory>(memory: *const M) -> Result<&'a M::Inner, ErrorCode> {
+    // SAFETY: passed on; a shared look is all that becomes of it.
+    unsafe { reach(memory.cast_mut()).map(|inner| &*inner) }
+}
+
+/// The machine in the caller's memory, to be driven.
+///
+/// # Safety
+/// `memory` is null or points to an `M` that nothing else touches while the answer lives.
+#[inline(always)]
+pub(crate) unsafe fn drive<'a, M: Memory>(memory: *mut M) -> Result<&'a mut M::Inner, ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { reach(memory).map(|inner| &mut *inner) }
+}
+
+#[inline(always)]
+unsafe fn reach<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
+    if memory.is_null() {
+        return Err(ErrorCode::NullPointer);
+    }
+    // SAFETY: not null, and aligned where it is read; the caller vouches for the rest.
+    if !memory.is_aligned() || unsafe { memory.cast::<u64>().read() } != M::MAGIC {
+        return Err(M::FOREIGN);
+    }
+    Ok(M::inner(memory))
+}
+
+/// Puts a machine into the caller's memory.
+///
+/// # Safety
+/// `memory` is null or points to memory of the size of an `M`.
+#[inline(always)]
+pub(crate) unsafe fn place<M: Memory>(memory: *mut M, inner: M::Inner) -> Result<(), ErrorCode> {
+    if memory.is_null() {
+        return Err(ErrorCode::NullPointer);
+    }
+    if !memory.is_aligned() {
+        return Err(M::FOREIGN);
+    }
+    // SAFETY: not null and aligned; the caller vouches for the size.
+    unsafe {
+        memory.write_bytes(0, 1);
+        memory.cast::<u64>().write(M::MAGIC);
+        M::inner(memory).write(inner);
+    }
+    Ok(())
+}
+
+/// Whether all of the memory is zero: what a machine that never began looks like.
+///
+/// # Safety
+/// `memory` is null or points to an `M`.
+#[cold]
+pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
+    if memory.is_null() || !memory.is_aligned() {
+        return false;
+    }
+    let words = memory.cast::<u64>();
+    // SAFETY: not null and aligned; the index stays inside.
+    (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
+}
+
+/// Writes an answer to where the caller wants it, if anywhere.
+///
+/// # Safety
+/// `place` is null or points to a `T`.
+#[inline(always)]
+pub(crate) unsafe fn answer<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: not null; the caller vouches for the rest.
+        unsafe { place.write(value) }
+    }
+}
+
+/// A text of the caller's. What is no UTF-8 reads as a character that no name, word or duration has in it.
+///
+/// # Safety
+/// `text` is null or points to bytes that end with a zero and stay as they are while the answer lives.
+pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
+    // SAFETY: passed on.
+    unsafe { bytes(text) }.map(|bytes| core::str::from_utf8(bytes).unwrap_or("\u{fffd}"))
+}
+
+/// The bytes of a text of the caller's.
+///
+/// # Safety
+/// As for [`text`].
+pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not null; the caller vouches for the rest.
+    Some(unsafe { CStr::from_ptr(text) }.to_bytes())
+}

@@ -1,0 +1,73 @@
+//! One failed attempt, as a machine sees it.
+
+use crate::boundary::{answer, bytes};
+use crate::{HOLDOFF_HINT_AFTER, HOLDOFF_HINT_NEVER, HOLDOFF_HINT_NONE};
+use core::ffi::c_char;
+use holdoff_core::{ErrorCode, Failure, FailureKind, Hint, Span};
+
+/// One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value.
+/// Where only the kind is given the rest may be zero: that is no hint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct holdoff_failure {
+    /// HOLDOFF_TRANSIENT, HOLDOFF_THROTTLED, HOLDOFF_TIMEOUT or HOLDOFF_PERMANENT. Any other number is answered with
+    /// HOLDOFF_STOP, HOLDOFF_INVALID, HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
+    pub kind: u32,
+    /// HOLDOFF_HINT_NONE, HOLDOFF_HINT_AFTER or HOLDOFF_HINT_NEVER. Any other number reads as none.
+    pub hint: u32,
+    /// HOLDOFF_HINT_AFTER: how long from now, in nanoseconds; at most HOLDOFF_LONGEST_NS, more reads as that.
+    pub hint_ns: u64,
+}
+
+impl TryFrom<holdoff_failure> for Failure {
+    type Error = ErrorCode;
+
+    #[inline(always)]
+    fn try_from(failure: holdoff_failure) -> Result<Self, ErrorCode> {
+        let kind = FailureKind::from_code(failure.kind).ok_or(ErrorCode::UnknownFailureKind)?;
+        let hint = match failure.hint {
+            HOLDOFF_HINT_AFTER => Hint::after(Span::from_nanos(failure.hint_ns)),
+            HOLDOFF_HINT_NEVER => Hint::NEVER,
+            _ => Hint::NONE,
+        };
+        Ok(Self::new(kind).with_hint(hint))
+    }
+}
+
+impl From<Failure> for holdoff_failure {
+    fn from(failure: Failure) -> Self {
+        let (hint, hint_ns) = match failure.hint.span() {
+            Some(span) => (HOLDOFF_HINT_AFTER, span.as_nanos()),
+            None if failure.hint.is_never() => (HOLDOFF_HINT_NEVER, 0),
+            None => (HOLDOFF_HINT_NONE, 0),
+        };
+        Self { kind: u32::from(failure.kind.code()), hint, hint_ns }
+    }
+}
+
+/// A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_failure_of(kind: u32) -> holdoff_failure {
+    holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 }
+}
+
+/// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
+/// seconds becomes the hint, an HTTP date or anything else none.
+///
+/// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
+/// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
+/// everything else, 501 and 505 included, is permanent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_failure_from_http(
+    status: u32,
+    retry_after: *const c_char,
+    failure: *mut holdoff_failure,
+) -> bool {
+    // SAFETY: the header's promise.
+    let classified = Failure::from_http(status, unsafe { bytes(retry_after) });
+    if let Some(classified) = classified {
+        // SAFETY: the header's promise.
+        unsafe { answer(failure, classified.into()) }
+    }
+    classified.is_some()
+}

@@ -1,0 +1,69 @@
+//! What to do next, as plain bytes by value.
+
+use holdoff_core::{ErrorCode, FlatStep, Step};
+
+use crate::{HOLDOFF_ATTEMPT, HOLDOFF_INVALID, HOLDOFF_NEVER, HOLDOFF_STOP};
+
+/// What to do next: 24 bytes, by value. Numbers that a kind has no use for are 0, times that it has no use for
+/// HOLDOFF_NEVER.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct holdoff_step {
+    /// HOLDOFF_ATTEMPT, HOLDOFF_SLEEP, HOLDOFF_WAIT or HOLDOFF_STOP.
+    pub kind: u8,
+    /// Stop: HOLDOFF_SUCCEEDED, HOLDOFF_GAVE_UP, HOLDOFF_CANCELLED or HOLDOFF_INVALID.
+    pub outcome: u8,
+    /// Gave up: a HOLDOFF_REASON_ number. Invalid: a HOLDOFF_ERROR_ number from 200 on.
+    pub reason: u8,
+    /// Sleep: a HOLDOFF_CAUSE_ number.
+    pub cause: u8,
+    /// Attempt: its number, from 1.
+    pub attempt: u32,
+    /// Attempt: when to abort it. Sleep, wait: until when. Gave up: when another try might succeed. In nanoseconds since
+    /// the epoch of the `now` that went in.
+    pub at: u64,
+    /// Attempt: when to tick although it still runs. Always HOLDOFF_NEVER in this version.
+    pub wake_at: u64,
+}
+
+const _: () = assert!(size_of::<holdoff_step>() == 24);
+
+impl From<Step> for holdoff_step {
+    #[inline(always)]
+    fn from(step: Step) -> Self {
+        let FlatStep { kind, outcome, reason, cause, attempt, at, wake_at } = step.into();
+        Self { kind, outcome, reason, cause, attempt, at, wake_at }
+    }
+}
+
+/// Wrong use ends a loop: a step that is not a stop could be waited for in vain.
+impl From<ErrorCode> for holdoff_step {
+    #[cold]
+    fn from(error: ErrorCode) -> Self {
+        Self {
+            kind: HOLDOFF_STOP,
+            outcome: HOLDOFF_INVALID,
+            reason: u8::try_from(error.code()).unwrap_or(u8::MAX),
+            cause: 0,
+            attempt: 0,
+            at: HOLDOFF_NEVER,
+            wake_at: HOLDOFF_NEVER,
+        }
+    }
+}
+
+impl From<Result<Step, ErrorCode>> for holdoff_step {
+    #[inline(always)]
+    fn from(result: Result<Step, ErrorCode>) -> Self {
+        match result {
+            Ok(step) => step.into(),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+/// The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_step_ticket(step: holdoff_step) -> u64 {
+    if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 }
+}
