@@ -19,7 +19,7 @@ pub(crate) const UNLIMITED: u64 = u64::MAX;
 /// The flat value of "retry for ever".
 const FOREVER: u32 = u32::MAX;
 
-/// A valid retry policy: 104 bytes of plain numbers, to be shared by any number of operations.
+/// A valid retry policy: 88 bytes of plain numbers, to be shared by any number of operations.
 ///
 /// Built by [`Policy::builder`]; [`Policy::default`] is safe to use as it is (spec 3.1).
 #[derive(Clone, Copy, PartialEq, Debug)]

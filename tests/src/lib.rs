@@ -1,1 +1,9 @@
-//! The vectors, their generator and their runner.
+//! Vectors are data that every language runs; this crate reads, runs and generates them.
+//!
+//! The formats are described for people in `vectors/README.md` and for programs in `vectors/schema.json`.
+
+pub mod document;
+pub mod format;
+pub mod generate;
+pub mod run;
+pub mod sessions;

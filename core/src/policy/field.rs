@@ -264,10 +264,12 @@ fn shown(value: Value<'_>) -> Given {
 /// The longest name worth comparing: twice the longest there is.
 const LONGEST: usize = 40;
 
-/// The candidate with the fewest edits from `name`, when that is at most a third of its length.
+/// The candidate nearest to `name`: one that it ends with before one that differs in at most a third of its letters.
 fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let near = |candidate: &&str| edits(name, candidate).saturating_mul(3) <= candidate.len();
-    candidates.filter(near).min_by_key(|candidate| edits(name, candidate))
+    let distance = |candidate: &&str| (!name.ends_with(candidate), edits(name, candidate));
+    let near =
+        |candidate: &&str| name.ends_with(candidate) || edits(name, candidate).saturating_mul(3) <= candidate.len();
+    candidates.filter(near).min_by_key(distance)
 }
 
 /// The edit distance of two names (Levenshtein), one row at a time; `LONGEST` when one is too long to be a typing error.
@@ -333,6 +335,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_explained() {
         for (name, value, text) in [
+            ("max_attempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
             ("atempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
             ("backoff.maxx", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
             ("colour", seconds(1.0), "this name: is no field of a policy"),

@@ -1,0 +1,37 @@
+//! A policy document read the way every host reads its options: flattened, and set field by field.
+
+use crate::format::{Document, ErrorWord};
+use holdoff_core::{ConfigError, Policy, PolicyBuilder, Value as Setting};
+use serde_json::Value;
+
+/// The policy that a document describes, or what is wrong with it.
+pub fn policy(document: &Document) -> Result<Policy, ErrorWord> {
+    let mut builder = Policy::builder();
+    for (name, value) in document {
+        set(&mut builder, name, value)?;
+    }
+    builder.build().map_err(|error| word(&error, ""))
+}
+
+fn set(builder: &mut PolicyBuilder, path: &str, value: &Value) -> Result<(), ErrorWord> {
+    let setting = match value {
+        Value::Null => return Ok(()),
+        Value::Object(fields) => {
+            return fields.iter().try_for_each(|(name, value)| set(builder, &format!("{path}.{name}"), value));
+        }
+        Value::String(text) => Setting::Text(text),
+        // A document's times are text: a number has no unit, and reads as a time of one nanosecond each.
+        Value::Number(number) => Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1.0 },
+        Value::Bool(_) | Value::Array(_) => Setting::Other,
+    };
+    builder.set(path, setting).map_err(|error| word(&error, path))
+}
+
+fn word(error: &ConfigError, given: &str) -> ErrorWord {
+    ErrorWord {
+        code: error.code.code(),
+        name: error.code.name().to_owned(),
+        path: error.field.map_or(given, |field| field.path()).to_owned(),
+        nearest: error.nearest.map(str::to_owned),
+    }
+}

@@ -1,0 +1,409 @@
+//! The vector files as types: what is written is what is read.
+
+use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
+
+/// The largest integer that every JSON reader keeps exactly.
+const EXACT: u64 = 1 << 53;
+
+/// A number of 64 bits: a JSON number up to 2^53, else decimal text; 2^64-1 is the word "never".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct N(pub u64);
+
+impl Serialize for N {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            u64::MAX => out.serialize_str("never"),
+            n if n <= EXACT => out.serialize_u64(n),
+            n => out.serialize_str(&n.to_string()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for N {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let number = match Value::deserialize(input)? {
+            Value::String(text) if text == "never" => Some(u64::MAX),
+            Value::String(text) => text.parse().ok(),
+            Value::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        number.map(Self).ok_or_else(|| de::Error::custom("a whole number below 2^64, or \"never\""))
+    }
+}
+
+/// A file of cases of one kind.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum File {
+    /// Sessions of the loop machine.
+    Call(Cases<CallCase>),
+    /// Decisions of the machine for one failure at a time.
+    Retry(Cases<RetryCase>),
+    /// The delays of a policy.
+    Schedule(Cases<ScheduleCase>),
+    /// Policy documents, good and bad.
+    Policy(Cases<PolicyCase>),
+    /// What an HTTP answer means.
+    Http(Cases<HttpCase>),
+    /// Text that is a duration, or is not.
+    Duration(Cases<DurationCase>),
+    /// Seeds of a seeded program's operations.
+    Seed(Cases<SeedCase>),
+}
+
+/// The cases of a file and where they come from.
+#[derive(Serialize, Deserialize)]
+pub struct Cases<T> {
+    /// The version of the format.
+    pub version: u32,
+    /// Where the cases come from.
+    pub source: String,
+    /// The cases.
+    pub cases: Vec<T>,
+}
+
+/// A policy document.
+pub type Document = Map<String, Value>;
+
+/// A session of the loop machine: one step for each event.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct CallCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The rules of docs/spec.md that the case shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// The policy.
+    pub policy: Document,
+    /// The seed.
+    pub seed: N,
+    /// What happens.
+    pub events: Vec<Event>,
+    /// What the machine says to each.
+    pub steps: Vec<Option<StepWord>>,
+}
+
+/// An input of the loop machine.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// The call begins.
+    Begin {
+        /// The time.
+        now: N,
+    },
+    /// The call's first attempt already runs; says no step.
+    Underway {
+        /// Since when.
+        started: N,
+    },
+    /// An attempt succeeded.
+    Succeed {
+        /// Which.
+        ticket: N,
+        /// The time.
+        now: N,
+    },
+    /// An attempt failed.
+    Fail {
+        /// Which.
+        ticket: N,
+        /// The time.
+        now: N,
+        /// How.
+        failure: FailureWord,
+    },
+    /// Time has passed.
+    Tick {
+        /// The time.
+        now: N,
+    },
+    /// The caller cancels.
+    Cancel {
+        /// The time.
+        now: N,
+    },
+}
+
+/// A failure in words.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FailureWord {
+    kind: String,
+    hint: HintWord,
+}
+
+/// A hint: "none", "never", or nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HintWord(pub Hint);
+
+impl Serialize for HintWord {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self.0.span() {
+            Some(span) => N(span.as_nanos()).serialize(out),
+            None => out.serialize_str(if self.0.is_never() { "never" } else { "none" }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for HintWord {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        match Value::deserialize(input)? {
+            Value::String(text) if text == "none" => Ok(Self(Hint::NONE)),
+            Value::String(text) if text == "never" => Ok(Self(Hint::NEVER)),
+            value => N::deserialize(value).map(|n| Self(Hint::from_raw(n.0))).map_err(de::Error::custom),
+        }
+    }
+}
+
+impl From<Failure> for FailureWord {
+    fn from(failure: Failure) -> Self {
+        Self { kind: failure.kind.name().to_owned(), hint: HintWord(failure.hint) }
+    }
+}
+
+impl FailureWord {
+    /// The failure, unless its kind is no kind.
+    pub fn failure(&self) -> Option<Failure> {
+        let kind = FailureKind::ALL.into_iter().find(|kind| kind.name() == self.kind)?;
+        Some(Failure::new(kind).with_hint(self.hint.0))
+    }
+}
+
+/// A step in words.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum StepWord {
+    /// Run an attempt.
+    Attempt {
+        /// Its number.
+        attempt: u32,
+        /// When to abort it.
+        abort_at: N,
+        /// When to tick although it still runs.
+        wake_at: N,
+    },
+    /// Sleep, then tick.
+    Sleep {
+        /// Until when.
+        until: N,
+        /// Why so long.
+        cause: String,
+    },
+    /// Keep what you are doing.
+    Wait {
+        /// When to tick.
+        until: N,
+    },
+    /// It is over.
+    Stop {
+        /// How.
+        outcome: String,
+        /// Gave up: why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Gave up: when another try might succeed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<N>,
+    },
+}
+
+impl From<Step> for StepWord {
+    fn from(step: Step) -> Self {
+        let stop = |outcome: &str, why: Option<(StopReason, Timestamp)>| Self::Stop {
+            outcome: outcome.to_owned(),
+            reason: why.map(|(reason, _)| reason.name().to_owned()),
+            retry_at: why.map(|(_, retry_at)| N(retry_at.as_nanos())),
+        };
+        match step {
+            Step::Attempt { ticket, abort_at, wake_at } => Self::Attempt {
+                attempt: ticket.attempt(),
+                abort_at: N(abort_at.as_nanos()),
+                wake_at: N(wake_at.as_nanos()),
+            },
+            Step::Sleep { until, cause } => Self::Sleep { until: N(until.as_nanos()), cause: word(cause) },
+            Step::Wait { until } => Self::Wait { until: N(until.as_nanos()) },
+            Step::Stop(Outcome::Succeeded) => stop("succeeded", None),
+            Step::Stop(Outcome::Cancelled) => stop("cancelled", None),
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => stop("gave_up", Some((reason, retry_at))),
+        }
+    }
+}
+
+fn word(cause: Cause) -> String {
+    cause.name().to_owned()
+}
+
+/// One operation's failures and the decision about each.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RetryCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The rules of docs/spec.md that the case shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// The policy.
+    pub policy: Document,
+    /// The seed.
+    pub seed: N,
+    /// When the first attempt began.
+    pub started: N,
+    /// What failed, and when.
+    pub failures: Vec<FailureAt>,
+    /// What the machine says to each.
+    pub decisions: Vec<DecisionWord>,
+}
+
+/// A failure and its time.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FailureAt {
+    /// The time.
+    pub now: N,
+    /// The failure.
+    pub failure: FailureWord,
+}
+
+/// A decision in words.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum DecisionWord {
+    /// Sleep, then try again.
+    Sleep {
+        /// Until when.
+        until: N,
+        /// Why so long.
+        cause: String,
+    },
+    /// Do not try again.
+    GiveUp {
+        /// Why not.
+        reason: String,
+        /// When another try might succeed.
+        retry_at: N,
+    },
+}
+
+impl From<Decision> for DecisionWord {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Sleep { until, cause } => Self::Sleep { until: N(until.as_nanos()), cause: word(cause) },
+            Decision::GiveUp { reason, retry_at } => {
+                Self::GiveUp { reason: reason.name().to_owned(), retry_at: N(retry_at.as_nanos()) }
+            }
+        }
+    }
+}
+
+/// The first delays of a policy.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The rules of docs/spec.md that the case shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// The policy.
+    pub policy: Document,
+    /// The seed.
+    pub seed: N,
+    /// The first delays, in nanoseconds.
+    pub delays: Vec<N>,
+    /// Whether there is none after them.
+    pub ends: bool,
+}
+
+/// A policy document and what is wrong with it, if anything.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The rules of docs/spec.md that the case shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// The document.
+    pub policy: Document,
+    /// The error it must give; none for a good one.
+    pub error: Option<ErrorWord>,
+}
+
+/// A configuration error in words.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorWord {
+    /// Its number.
+    pub code: u16,
+    /// Its name.
+    pub name: String,
+    /// The field's path; the name as it was given when it is no field.
+    pub path: String,
+    /// The nearest valid name.
+    pub nearest: Option<String>,
+}
+
+/// An HTTP answer and what it means.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct HttpCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The status.
+    pub status: u32,
+    /// The value of the `Retry-After` header, if there is one.
+    pub retry_after: Option<String>,
+    /// The failure; none for an answer that is no failure.
+    pub failure: Option<FailureWord>,
+}
+
+/// A text and the duration it is.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct DurationCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The text.
+    pub text: String,
+    /// The nanoseconds; none for a text that is no duration.
+    pub nanos: Option<N>,
+}
+
+/// A program's seed and the seed of one of its operations.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct SeedCase {
+    /// What the case shows.
+    pub name: String,
+    /// Worked out by hand from the rules, not generated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
+    /// The program's seed.
+    pub n: N,
+    /// Which failing operation, from 0.
+    pub k: N,
+    /// Its seed.
+    pub seed: N,
+}

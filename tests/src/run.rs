@@ -1,0 +1,186 @@
+//! Running vector files against the core: one line a file, and the first failures of each.
+
+use crate::document;
+use crate::format::{
+    CallCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase, RetryCase, ScheduleCase,
+    SeedCase, StepWord,
+};
+use anyhow::{Context as _, Result};
+use holdoff_core::{Call, Failure, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+/// How many failures of a file are shown.
+const SHOWN: usize = 5;
+
+/// What became of a file's cases.
+#[derive(Default)]
+pub struct Tally {
+    /// Cases that gave what they must.
+    pub passed: usize,
+    /// Cases that did not, each with its reason.
+    pub failed: Vec<String>,
+}
+
+/// Runs every file under `path` in the order of their names; whether all cases passed.
+pub fn run(path: &Path) -> Result<bool> {
+    let mut all = true;
+    for file in files(path)? {
+        let name = file.strip_prefix(path).ok().filter(|name| *name != Path::new("")).unwrap_or(&file);
+        let name = if path == file { Path::new(file.file_name().unwrap_or_default()) } else { name };
+        match read(&file) {
+            Ok(content) => {
+                let tally = cases(&content);
+                tally.failed.iter().take(SHOWN).for_each(|failure| println!("  {failure}"));
+                println!("{}: {} passed, {} failed, 0 deviations", name.display(), tally.passed, tally.failed.len());
+                all &= tally.failed.is_empty();
+            }
+            Err(error) => {
+                println!("  cannot be read: {error:#}");
+                println!("{}: 0 passed, 1 failed, 0 deviations", name.display());
+                all = false;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The vector files at or under a path, sorted. A schema is no vector file.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).with_context(|| path.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|end| end == "json")
+            && path.file_name().is_some_and(|n| n != "schema.json")
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads a vector file.
+pub fn read(path: &Path) -> Result<File> {
+    Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
+}
+
+/// Runs the cases of a file.
+pub fn cases(file: &File) -> Tally {
+    match file {
+        File::Call(file) => tally(&file.cases, |case: &CallCase| (case.name.clone(), call(case))),
+        File::Retry(file) => tally(&file.cases, |case: &RetryCase| (case.name.clone(), retry(case))),
+        File::Schedule(file) => tally(&file.cases, |case: &ScheduleCase| (case.name.clone(), schedule(case))),
+        File::Policy(file) => tally(&file.cases, |case: &PolicyCase| {
+            (case.name.clone(), same(&case.error, &document::policy(&case.policy).err()))
+        }),
+        File::Http(file) => tally(&file.cases, |case: &HttpCase| {
+            let header = case.retry_after.as_deref().map(str::as_bytes);
+            (case.name.clone(), same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from)))
+        }),
+        File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
+            (case.name.clone(), same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos()))))
+        }),
+        File::Seed(file) => {
+            tally(&file.cases, |case: &SeedCase| (case.name.clone(), same(&case.seed, &N(seed_at(case.n.0, case.k.0)))))
+        }
+    }
+}
+
+fn tally<T>(cases: &[T], run: impl Fn(&T) -> (String, Result<(), String>)) -> Tally {
+    let mut tally = Tally::default();
+    for case in cases {
+        match run(case) {
+            (_, Ok(())) => tally.passed += 1,
+            (name, Err(why)) => tally.failed.push(format!("{name}: {why}")),
+        }
+    }
+    tally
+}
+
+fn same<T: PartialEq + Debug>(expected: &T, got: &T) -> Result<(), String> {
+    if expected == got { Ok(()) } else { Err(format!("expected {expected:?}, got {got:?}")) }
+}
+
+fn all_same<T: PartialEq + Debug>(expected: &[T], got: &[T]) -> Result<(), String> {
+    if expected.len() != got.len() {
+        return Err(format!("expected {} answers, got {}", expected.len(), got.len()));
+    }
+    let pairs = expected.iter().zip(got).enumerate();
+    pairs.into_iter().try_for_each(|(at, (expected, got))| {
+        same(expected, got).map_err(|difference| format!("{difference} (at step {at})"))
+    })
+}
+
+fn policy(case: &crate::format::Document) -> Result<Policy, String> {
+    document::policy(case).map_err(|error| format!("the policy is refused: {error:?}"))
+}
+
+fn call(case: &CallCase) -> Result<(), String> {
+    let steps = steps(&policy(&case.policy)?, case.seed.0, &case.events).ok_or("the events do not make sense")?;
+    all_same(&case.steps, &steps)
+}
+
+/// What the machine says to each event; nothing when they do not start with a beginning or name an unknown failure.
+fn steps(policy: &Policy, seed: u64, events: &[Event]) -> Option<Vec<Option<StepWord>>> {
+    let (first, rest) = events.split_first()?;
+    let (mut call, step) = begin(policy, seed, first)?;
+    let mut steps = vec![step.map(StepWord::from)];
+    for event in rest {
+        steps.push(Some(next(&mut call, policy, event)?.into()));
+    }
+    Some(steps)
+}
+
+/// The call that begins with an event, and its first step if it says one.
+pub fn begin(policy: &Policy, seed: u64, event: &Event) -> Option<(Call, Option<Step>)> {
+    match *event {
+        Event::Begin { now } => {
+            let (call, step) = Call::begin(policy, seed, at(now));
+            Some((call, Some(step)))
+        }
+        Event::Underway { started } => Some((Call::underway(seed, at(started)), None)),
+        _ => None,
+    }
+}
+
+/// What a call says to an event that is no beginning.
+pub fn next(call: &mut Call, policy: &Policy, event: &Event) -> Option<Step> {
+    let ticket = |n: N| Ticket::from_raw(n.0);
+    Some(match event {
+        Event::Begin { .. } | Event::Underway { .. } => return None,
+        Event::Succeed { ticket: which, now } => call.succeed(ticket(*which), at(*now)),
+        Event::Fail { ticket: which, now, failure } => call.fail(policy, ticket(*which), at(*now), failure.failure()?),
+        Event::Tick { now } => call.tick(policy, at(*now)),
+        Event::Cancel { now } => call.cancel(at(*now)),
+    })
+}
+
+fn at(n: N) -> Timestamp {
+    Timestamp::from_nanos(n.0)
+}
+
+fn retry(case: &RetryCase) -> Result<(), String> {
+    let got = decisions(&policy(&case.policy)?, case).ok_or("an unknown failure kind")?;
+    all_same(&case.decisions, &got)
+}
+
+/// What the machine says to each failure of a case.
+pub fn decisions(policy: &Policy, case: &RetryCase) -> Option<Vec<DecisionWord>> {
+    let mut retry = Retry::new(case.seed.0, at(case.started));
+    let decide =
+        |one: &crate::format::FailureAt| Some(retry.on_failure(policy, at(one.now), one.failure.failure()?).into());
+    case.failures.iter().map(decide).collect()
+}
+
+fn schedule(case: &ScheduleCase) -> Result<(), String> {
+    let mut schedule = Schedule::new(&policy(&case.policy)?, case.seed.0);
+    let got: Vec<_> = schedule.by_ref().take(case.delays.len()).map(|delay| N(delay.as_nanos())).collect();
+    all_same(&case.delays, &got)?;
+    same(&case.ends, &schedule.next().is_none()).map_err(|difference| format!("ends: {difference}"))
+}
