@@ -1,1 +1,11 @@
 //! One flaky server, five hosts: the same decisions in each.
+//!
+//! The server plays a script on each path and counts. The hosts are programs in five languages, written as a user of the
+//! package would write them; each calls every path and prints what it saw and decided. The rest compares and shows.
+
+pub mod compare;
+pub mod host;
+pub mod plan;
+pub mod server;
+pub mod table;
+pub mod trace;
