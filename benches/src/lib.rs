@@ -1,1 +1,8 @@
 //! Ratios against the peers and the floors, in one run.
+//!
+//! Each work is written once here, as a function of its inputs, so that every harness measures the same code. Nothing
+//! sleeps: what is measured is what a retry costs beyond the wait.
+
+pub mod delays;
+pub mod floor;
+pub mod loops;
