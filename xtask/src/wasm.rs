@@ -1,20 +1,110 @@
-//! Building, testing and packing the wasm binding.
+//! Building, testing and packing the binding for JavaScript and TypeScript.
 
-use anyhow::Result;
+use crate::shell;
+use anyhow::{Context as _, Result, bail};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds what is shipped into target/dist, and says where it is.
+mod packages;
+
+/// The npm package's folder.
+fn package() -> PathBuf {
+    shell::root().join("bindings-wasm")
+}
+
+/// A program that npm has installed for the package, started in the package's folder.
+fn tool(name: &str) -> Command {
+    let mut command = shell::command(package().join("node_modules/.bin").join(name));
+    command.current_dir(package());
+    command
+}
+
+/// A script for Node, started in the package's folder.
+fn node(script: impl AsRef<Path>) -> Command {
+    let mut command = shell::command("node");
+    command.current_dir(package()).arg(script.as_ref());
+    command
+}
+
+/// Compiles the core and makes `bindings-wasm/dist` of it.
+pub(crate) fn build() -> Result<()> {
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--quiet", "--profile", "wasm", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
+    shell::step("compiling the core to wasm", &mut cargo)?;
+    let dist = package().join("dist");
+    fs::create_dir_all(&dist)?;
+    let module = shell::target().join("wasm32-unknown-unknown/wasm/holdoff_wasm.wasm");
+    fs::copy(&module, dist.join("core.wasm")).with_context(|| format!("cannot copy {}", module.display()))?;
+    shell::step("building the npm package", &mut node("build.mjs"))
+}
+
+/// Builds what is shipped into target/dist/npm, and says where it is.
 pub(crate) fn dist() -> Result<PathBuf> {
-    anyhow::bail!("not yet")
+    build()?;
+    let folder = shell::target().join("dist/npm");
+    fs::create_dir_all(&folder)?;
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let licence = shell::root().join(name);
+        if licence.exists() {
+            fs::copy(licence, package().join("dist").join(name))?;
+        }
+    }
+    let mut npm = shell::command("npm");
+    npm.current_dir(package()).args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&folder);
+    shell::step("packing the npm tarball", &mut npm)?;
+    let tarball = folder.join(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz"));
+    if !tarball.exists() {
+        bail!("{} is not there: is the version in package.json that of the workspace?", tarball.display());
+    }
+    Ok(tarball)
 }
 
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
-    anyhow::bail!("not yet")
+    let tarball = dist()?;
+    let mut lint = tool("biome");
+    shell::step("biome", lint.args(["check", "--error-on-warnings", "."]))?;
+    let mut types = tool("tsc");
+    shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
+    let mut tests = shell::command("node");
+    tests.current_dir(package()).args(["--test", "--expose-gc", "--test-reporter=dot", "test/"]);
+    shell::step("unit and property tests", &mut tests)?;
+    shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))?;
+    examples()?;
+    packages::test(&tarball)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
-pub(crate) fn runner(_dir: &Path) -> Result<Command> {
-    anyhow::bail!("not yet")
+pub(crate) fn runner(dir: &Path) -> Result<Command> {
+    build()?;
+    Ok(run_vectors(dir))
+}
+
+fn run_vectors(dir: &Path) -> Command {
+    let mut command = shell::command("node");
+    command.arg("tests/runners/node/run.mjs").arg(dir);
+    command
+}
+
+/// Every example runs as a person would run it, against the package that was just built.
+fn examples() -> Result<()> {
+    let folder = packages::scratch("examples-javascript")?;
+    packages::install_link(&folder)?;
+    for entry in sorted(&shell::root().join("examples/javascript"))? {
+        let Some(name) = entry.file_name() else { continue };
+        if entry.extension().is_some_and(|extension| extension == "mjs") {
+            fs::copy(&entry, folder.join(name))?;
+            let mut command = shell::command("node");
+            shell::step(&format!("example {}", name.to_string_lossy()), command.current_dir(&folder).arg(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }

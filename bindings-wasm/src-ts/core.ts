@@ -1,0 +1,199 @@
+/**
+ * The border to wasm: the only file that knows where things lie in its memory.
+ *
+ * A state is a row of 32-bit words that its JavaScript object owns. It is copied onto the desk before a transition and
+ * back after it, so that nothing in wasm memory belongs to anybody. Doubles would be quicker to copy but change the bits
+ * of what looks like a NaN.
+ */
+import base64 from "../dist/core.wasm";
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  desk(): number;
+  policy_start(): void;
+  policy_set(name: number, kind: number, value: number): number;
+  policy_build(): number;
+  problem(code: number): number;
+  call_begin(): void;
+  call_underway(): void;
+  call_succeed(): void;
+  call_fail(kind: number): void;
+  call_tick(): void;
+  call_cancel(): void;
+  retry_start(): void;
+  retry_fail(kind: number): void;
+  schedule_start(): void;
+  schedule_next(): number;
+  base_at(n: number): void;
+  seed(): void;
+  http(status: number, retryAfter: number): number;
+  duration(length: number): number;
+}
+
+/** The functions of the core; `wasm()` before the first use. */
+export let core: Exports;
+let words: Uint32Array;
+let longs: BigUint64Array;
+let doubles: Float64Array;
+let bytes: Uint8Array;
+
+// Fields of the desk in units of their own size; `src/desk.rs` asserts the same numbers.
+export const SEED = 0;
+export const TICKET = 1;
+export const NOW = 2;
+export const SPAN = 3;
+const NUMBER = 4;
+const STEP = 10;
+export const AT = 6;
+export const WAKE_AT = 7;
+export const REMAINING = 8;
+const PROBLEM = 18;
+export const PROBLEM_SPAN = 10;
+const TEXT = 488;
+const TEXT_SIZE = 4096;
+
+/** Where a state lies on the desk and how long it is, in words. */
+export type Place = readonly [at: number, length: number];
+export const POLICY: Place = [24, 22];
+export const CALL: Place = [46, 14];
+export const RETRY: Place = [60, 10];
+export const SCHEDULE: Place = [70, 28];
+
+function decoded(): Uint8Array<ArrayBuffer> {
+  const binary = atob(base64);
+  const module = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) module[i] = binary.charCodeAt(i);
+  return module;
+}
+
+function take(instance: WebAssembly.Instance): Exports {
+  core = instance.exports as unknown as Exports;
+  const { buffer } = core.memory;
+  const at = core.desk();
+  // The memory never grows: there is no allocator.
+  bytes = new Uint8Array(buffer, at, TEXT + TEXT_SIZE);
+  words = new Uint32Array(buffer, at, TEXT >> 2);
+  longs = new BigUint64Array(buffer, at, TEXT >> 3);
+  doubles = new Float64Array(buffer, at, TEXT >> 3);
+  return core;
+}
+
+/** The core, compiled on first use: an import that is never used costs nothing. */
+export function wasm(): Exports {
+  return core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded())));
+}
+
+/**
+ * Compiles the core without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
+ * their main thread (Chrome before 115): await it there before anything else.
+ */
+export async function init(): Promise<void> {
+  if (core === undefined) {
+    const { instance } = await WebAssembly.instantiate(decoded());
+    if (core === undefined) take(instance);
+  }
+}
+
+let loaded: Uint32Array | undefined;
+
+/** Lays a policy on the desk, unless it lies there. */
+export function loadPolicy(policy: Uint32Array): void {
+  if (loaded !== policy) {
+    words.set(policy, POLICY[0]);
+    loaded = policy;
+  }
+}
+
+/** The policy that was just built. */
+export function takePolicy(): Uint32Array {
+  return (loaded = save(POLICY, new Uint32Array(POLICY[1])));
+}
+
+/** Lays a state on the desk. */
+export function load(place: Place, state: Uint32Array): void {
+  const from = place[0];
+  for (let i = 0; i < state.length; i++) words[from + i] = state[i] as number;
+}
+
+/** Takes a state back from the desk. */
+export function save(place: Place, state: Uint32Array): Uint32Array {
+  const from = place[0];
+  for (let i = 0; i < state.length; i++) state[i] = words[from + i] as number;
+  return state;
+}
+
+const LOW = 4294967296;
+
+/** Writes a whole number from 0 to 2^53, or Infinity for "never". */
+export function writeNumber(field: number, value: number): void {
+  const low = field << 1;
+  if (value === Infinity) {
+    words[low] = words[low + 1] = 0xffffffff;
+  } else {
+    words[low] = value;
+    words[low + 1] = value / LOW;
+  }
+}
+
+/** Reads a number; "never" is Infinity. Above 2^53 it is the nearest double. */
+export function readNumber(field: number): number {
+  const low = words[field << 1] as number;
+  const high = words[(field << 1) + 1] as number;
+  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * LOW + low;
+}
+
+export function writeBigint(field: number, value: bigint): void {
+  longs[field] = value;
+}
+
+export function readBigint(field: number): bigint {
+  return longs[field] as bigint;
+}
+
+/** Writes 64 bits as two words. */
+export function writeWords(field: number, low: number, high: number): void {
+  words[field << 1] = low;
+  words[(field << 1) + 1] = high;
+}
+
+export function writeDouble(value: number): void {
+  doubles[NUMBER] = value;
+}
+
+/** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
+export function stepCodes(): number {
+  return words[STEP] as number;
+}
+
+export function stepAttempt(): number {
+  return words[STEP + 1] as number;
+}
+
+/** The parts of the latest problem that are not text. */
+export function problemCode(): number {
+  return words[PROBLEM] as number;
+}
+
+/** The value that broke the rule, as far as the core knows it. */
+export function problemGiven(): number | string | undefined {
+  const given = words[PROBLEM + 1];
+  if (given === 2) return doubles[(PROBLEM >> 1) + 2];
+  if (given !== 1) return undefined;
+  const nanos = readNumber(PROBLEM_SPAN);
+  return nanos % 1e9 === 0 ? `${nanos / 1e9}s` : `${nanos / 1e6}ms`;
+}
+
+/** Writes text behind what is there already and says how long it is. What is too long or not ASCII is nothing valid. */
+export function writeText(text: string, from = 0): number {
+  const sent = text.length > TEXT_SIZE / 2 ? "?" : text;
+  for (let i = 0; i < sent.length; i++) {
+    const unit = sent.charCodeAt(i);
+    bytes[TEXT + from + i] = unit < 128 ? unit : 63;
+  }
+  return sent.length;
+}
+
+/** The lines of text that the core has written. */
+export function readLines(length: number): string[] {
+  return String.fromCharCode(...bytes.subarray(TEXT, TEXT + length)).split("\n");
+}

@@ -1,0 +1,113 @@
+/** What goes wrong: a configuration, or an operation for good. */
+import { problemCode, problemGiven, readLines, wasm } from "./core.js";
+import type { StopReason } from "./words.js";
+
+/** A value as an error shows it: short, and never its owner's own code. */
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+  if (typeof value === "bigint") return `${value}n`;
+  if ((typeof value === "object" && value !== null) || typeof value === "function") {
+    return Array.isArray(value) ? "[...]" : `[${typeof value}]`;
+  }
+  return String(value);
+}
+
+/** A configuration, a seed or a time that breaks a rule. */
+export class ConfigError extends TypeError {
+  override readonly name = "ConfigError";
+  /** The number of the rule, the same in every language. */
+  readonly code: number;
+  /** The word for it, such as `attempts_range`. */
+  readonly word: string;
+  /** The field, such as `backoff.max`; a name that no field has is shown as it was given. */
+  readonly path: string;
+  /** The rule in words. */
+  readonly rule: string;
+  /** The valid name or word nearest to the one that was given, when one is near. */
+  readonly nearest: string | undefined;
+
+  /** @internal */
+  constructor(
+    code: number,
+    word: string,
+    path: string,
+    value: string,
+    rule: string,
+    nearest?: string,
+    cause?: unknown,
+  ) {
+    const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+    super(`${path}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.word = word;
+    this.path = path;
+    this.rule = rule;
+    this.nearest = nearest;
+  }
+}
+
+/** The problem that the core has just explained in so much text, about a field that was called `name`. */
+export function configError(length: number, name: string, lookUp: (path: string) => unknown): ConfigError {
+  const [word, path, rule, nearest] = readLines(length) as [string, string, string, string];
+  const given = lookUp(path);
+  const known = given === undefined ? problemGiven() : shown(given);
+  const value = known === undefined ? "" : ` = ${known}`;
+  const camel = /[A-Z]/.test(name);
+  const near = camel ? nearest.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : nearest;
+  return new ConfigError(problemCode(), word, path || name, value, rule, near || undefined);
+}
+
+export const WRONG_TYPE = 101;
+export const NOT_A_DURATION = 103;
+export const SEED_RANGE = 113;
+export const TIME_RANGE = 203;
+export const UNKNOWN_FAILURE_KIND = 204;
+
+/** The error with that number about a value that is no policy's. */
+export function problem(code: number, path: string, value: unknown, cause?: unknown): ConfigError {
+  const [word, , rule] = readLines(wasm().problem(code)) as [string, string, string];
+  return new ConfigError(code, word, path, ` = ${shown(value)}`, rule, undefined, cause);
+}
+
+/** How an operation ended that did not succeed. */
+export interface Outcome {
+  readonly outcome: "gave_up" | "cancelled";
+  readonly reason: StopReason;
+  /** How many attempts were started. */
+  readonly attempts: number;
+  /** When another try might succeed, in milliseconds like `Date.now()`; undefined when nobody knows. */
+  readonly retryAt: number | undefined;
+  /** What the last attempt failed with; undefined when none did. */
+  readonly lastError: unknown;
+}
+
+/** The property that holds an error's outcome. Registered, so that two copies of this package understand each other. */
+export const OUTCOME: unique symbol = Symbol.for("holdoff.outcome") as never;
+
+/** Stands for a thrown or aborting value that cannot hold an outcome: a string, `undefined`. The value is its `cause`. */
+export class RetryError extends Error {
+  override readonly name = "RetryError";
+  /** @internal */
+  constructor(outcome: Outcome, cause: unknown) {
+    super(`${outcome.reason} after ${outcome.attempts} attempts: ${shown(cause)}`, { cause });
+  }
+}
+
+const frozen = new WeakMap<object, Outcome>();
+
+const holds = (error: unknown): error is { [OUTCOME]?: Outcome } =>
+  (typeof error === "object" && error !== null) || typeof error === "function";
+
+/** The error with its outcome attached: the same object, unless it is none. */
+export function attach(error: unknown, outcome: Outcome): unknown {
+  const holder = holds(error) ? error : new RetryError(outcome, error);
+  if (!Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true })) {
+    frozen.set(holder, outcome);
+  }
+  return holder;
+}
+
+/** How the operation ended that threw this error; undefined when the error comes from elsewhere. */
+export function outcomeOf(error: unknown): Outcome | undefined {
+  return holds(error) ? (error[OUTCOME] ?? frozen.get(error)) : undefined;
+}

@@ -1,0 +1,89 @@
+/** What a host adds to a policy: how to run, hear about and cancel one operation. */
+import { problem, WRONG_TYPE } from "./errors.js";
+import type { Verdict } from "./failure.js";
+import { checkSeed } from "./seed.js";
+import type { Cause, FailureKind } from "./words.js";
+
+/** What an attempt is told. */
+export interface AttemptContext {
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Aborts when the attempt is over its limit or the operation is cancelled. Pass it on to `fetch` and the like. */
+  readonly signal: AbortSignal;
+}
+
+/** The operation: called once for each attempt. */
+export type Work<T> = (context: AttemptContext) => T;
+
+/** What is said before each sleep. */
+export interface RetryInfo {
+  /** The number of the attempt that failed. */
+  readonly attempt: number;
+  readonly error: unknown;
+  readonly failure: FailureKind;
+  /** What the server said: milliseconds from the failure, or `"never"`. */
+  readonly hint: number | "never" | undefined;
+  /** How long the sleep is, in milliseconds. */
+  readonly delay: number;
+  readonly cause: Cause;
+}
+
+/** A clock and its timers, for tests in which time is a number. */
+export interface Clock {
+  /** Milliseconds since any moment, never going backwards. */
+  now(): number;
+  setTimeout(callback: () => void, milliseconds: number): unknown;
+  clearTimeout(timer: unknown): void;
+}
+
+type Maybe<T> = T | null | undefined;
+
+export interface HostOptions {
+  /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
+  signal?: Maybe<AbortSignal>;
+  /** Whether and as what an error is retried; the default is {@link classify}. */
+  when?: Maybe<(error: unknown) => Verdict>;
+  /** Called before each sleep. An error it throws ends the operation. */
+  onRetry?: Maybe<(info: RetryInfo) => void>;
+  /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
+  seed?: Maybe<number | bigint>;
+  clock?: Maybe<Clock>;
+}
+
+/** The names of {@link HostOptions}, and `policy`: what is no field of a policy. */
+export function isHostField(name: string): boolean {
+  switch (name) {
+    case "policy":
+    case "signal":
+    case "when":
+    case "onRetry":
+    case "seed":
+    case "clock":
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Throws when one of them is not what it has to be. */
+export function checkHost(options: HostOptions): void {
+  const { signal, when, onRetry, seed, clock } = options;
+  if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
+  if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
+  if (onRetry !== undefined && onRetry !== null) expect("onRetry", onRetry, typeof onRetry === "function");
+  if (signal !== undefined && signal !== null) {
+    expect("signal", signal, typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function");
+  }
+  if (clock !== undefined && clock !== null) {
+    const { now, setTimeout, clearTimeout } = clock;
+    expect(
+      "clock",
+      clock,
+      [now, setTimeout, clearTimeout].every((part) => typeof part === "function"),
+    );
+  }
+}
+
+function expect(name: string, value: unknown, right: boolean): void {
+  if (!right) throw problem(WRONG_TYPE, name, value);
+}

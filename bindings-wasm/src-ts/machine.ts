@@ -1,0 +1,271 @@
+/**
+ * The machines themselves, for programs with a loop, a clock or a scheduler of their own.
+ *
+ * Times are nanoseconds since any moment: as numbers (whole ones to 2^53, Infinity for never) or as bigints (to 2^64-1,
+ * which is never). What goes in as a bigint comes out as bigints, exact to the last bit.
+ */
+import {
+  AT,
+  CALL,
+  core,
+  load,
+  loadPolicy,
+  NOW,
+  type Place,
+  RETRY,
+  readBigint,
+  readNumber,
+  SCHEDULE,
+  SEED,
+  SPAN,
+  save,
+  stepAttempt,
+  stepCodes,
+  TICKET,
+  WAKE_AT,
+  wasm,
+  writeBigint,
+  writeNumber,
+  writeText,
+} from "./core.js";
+import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
+import { type Failure, writeFailure } from "./failure.js";
+import { Policy } from "./policy.js";
+import { checkSeed } from "./seed.js";
+import { type Cause, causeWord, type FailureKind, reasonWord, type StopReason } from "./words.js";
+
+/** Nanoseconds. */
+export type Time = number | bigint;
+/** The type that times come back in. */
+export type Same<T extends Time> = T extends bigint ? bigint : number;
+
+/** Sleep until then and try again, or do not try again. */
+export type Decision<T extends Time = number> =
+  | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
+  | { readonly kind: "give_up"; readonly reason: StopReason; readonly retryAt: T };
+
+/** What a loop is to do next. */
+export type Step<T extends Time = number> =
+  | {
+      /** Run the operation, then say how it ended. */
+      readonly kind: "attempt";
+      readonly ticket: number;
+      readonly attempt: number;
+      /** When to abort it and report a timeout. */
+      readonly abortAt: T;
+      /** When to tick although it still runs. */
+      readonly wakeAt: T;
+    }
+  /** Nothing is in flight: wait until then, then tick. */
+  | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
+  /** An attempt is in flight: keep what you are doing. */
+  | { readonly kind: "wait"; readonly until: T }
+  | { readonly kind: "stop"; readonly outcome: "succeeded" | "cancelled" }
+  | { readonly kind: "stop"; readonly outcome: "gave_up"; readonly reason: StopReason; readonly retryAt: T };
+
+const SLEEP = 2;
+
+function writeTime(field: number, value: Time, name: string): void {
+  wasm();
+  if (typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity)) {
+    writeNumber(field, value);
+  } else if (typeof value === "bigint" && value >= 0n && value < 1n << 64n) {
+    writeBigint(field, value);
+  } else {
+    throw problem(TIME_RANGE, name, value);
+  }
+}
+
+/** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
+function writeTicket(ticket: number | bigint): void {
+  if (typeof ticket !== "number" && typeof ticket !== "bigint") throw problem(WRONG_TYPE, "ticket", ticket);
+  const known = Number(ticket);
+  writeNumber(TICKET, Number.isSafeInteger(known) && known > 0 ? known : 0);
+}
+
+function writeOrigin(seed: Time, now: Time): void {
+  checkSeed(seed, "seed");
+  writeTime(SEED, seed, "seed");
+  writeTime(NOW, now, "now");
+}
+
+function wordsOf(policy: Policy): Uint32Array {
+  if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
+  return policy["words"];
+}
+
+function readStep<T extends Time>(like: T): Step<Same<T>> {
+  const read = (typeof like === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
+  const codes = stepCodes();
+  switch (codes & 255) {
+    case 1: {
+      const attempt = stepAttempt();
+      return { kind: "attempt", ticket: attempt, attempt, abortAt: read(AT), wakeAt: read(WAKE_AT) };
+    }
+    case SLEEP:
+      return { kind: "sleep", until: read(AT), cause: causeWord(codes >>> 24) };
+    case 3:
+      return { kind: "wait", until: read(AT) };
+    default:
+      break;
+  }
+  const outcome = (codes >> 8) & 255;
+  if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
+  return { kind: "stop", outcome: "gave_up", reason: reasonWord((codes >> 16) & 255), retryAt: read(AT) };
+}
+
+const created = (place: Place) => save(place, new Uint32Array(place[1]));
+
+/** One decision a failure: the state of one operation, without its loop. */
+export class Retry {
+  private readonly policy: Uint32Array;
+  private readonly state: Uint32Array;
+
+  /** An operation that started at `now`. A fixed seed repeats its jitter. */
+  constructor(policy: Policy, seed: number | bigint, now: Time) {
+    this.policy = wordsOf(policy);
+    writeOrigin(seed, now);
+    core.retry_start();
+    this.state = created(RETRY);
+  }
+
+  /** What to do about an attempt that failed at `now`. */
+  onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>> {
+    writeTime(NOW, now, "now");
+    const kind = writeFailure(failure);
+    loadPolicy(this.policy);
+    load(RETRY, this.state);
+    core.retry_fail(kind);
+    save(RETRY, this.state);
+    const step = readStep(now);
+    if (step.kind === "sleep") return step;
+    const { reason, retryAt } = step as Extract<typeof step, { outcome: "gave_up" }>;
+    return { kind: "give_up", reason, retryAt };
+  }
+}
+
+/**
+ * The whole loop as a machine. Every answer is the step that holds now: an input out of order, too early, after the end or
+ * with another attempt's ticket changes nothing. Times that run backwards read as the latest one seen.
+ */
+export class Call {
+  private readonly policy: Uint32Array;
+  private readonly state: Uint32Array;
+
+  private constructor(policy: Uint32Array) {
+    this.policy = policy;
+    this.state = created(CALL);
+  }
+
+  /** A call that begins at `now`, and its first step. */
+  static begin<T extends Time>(policy: Policy, seed: number | bigint, now: T): [call: Call, step: Step<Same<T>>] {
+    const words = wordsOf(policy);
+    writeOrigin(seed, now);
+    loadPolicy(words);
+    core.call_begin();
+    return [new this(words), readStep(now)];
+  }
+
+  /** A call whose first attempt, ticket 1, already runs since `started`. */
+  static underway(policy: Policy, seed: number | bigint, started: Time): Call {
+    const words = wordsOf(policy);
+    writeOrigin(seed, started);
+    core.call_underway();
+    return new this(words);
+  }
+
+  /** The attempt with this ticket succeeded at `now`. */
+  succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
+    writeTime(NOW, now, "now");
+    writeTicket(ticket);
+    load(CALL, this.state);
+    core.call_succeed();
+    return this.answer(now);
+  }
+
+  /** The attempt with this ticket failed at `now`. */
+  fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
+    writeTime(NOW, now, "now");
+    writeTicket(ticket);
+    const kind = writeFailure(failure);
+    loadPolicy(this.policy);
+    load(CALL, this.state);
+    core.call_fail(kind);
+    return this.answer(now);
+  }
+
+  /** Nothing but time has passed. */
+  tick<T extends Time>(now: T): Step<Same<T>> {
+    writeTime(NOW, now, "now");
+    loadPolicy(this.policy);
+    load(CALL, this.state);
+    core.call_tick();
+    return this.answer(now);
+  }
+
+  /** The caller wants no more of it. */
+  cancel<T extends Time>(now: T): Step<Same<T>> {
+    writeTime(NOW, now, "now");
+    load(CALL, this.state);
+    core.call_cancel();
+    return this.answer(now);
+  }
+
+  private answer<T extends Time>(now: T): Step<Same<T>> {
+    save(CALL, this.state);
+    return readStep(now);
+  }
+}
+
+/**
+ * A policy's delays in nanoseconds, as they would be slept if every attempt failed at once: for previews and other people's
+ * loops. Bigints when the seed is one.
+ */
+export class Schedule<T extends Time = number> implements IterableIterator<Same<T>> {
+  private readonly state: Uint32Array;
+  private readonly read: (field: number) => Same<T>;
+
+  constructor(policy: Policy, seed: T) {
+    const words = wordsOf(policy);
+    writeOrigin(seed, 0);
+    loadPolicy(words);
+    core.schedule_start();
+    this.state = created(SCHEDULE);
+    this.read = (typeof seed === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
+  }
+
+  next(): IteratorResult<Same<T>, undefined> {
+    load(SCHEDULE, this.state);
+    const more = core.schedule_next();
+    save(SCHEDULE, this.state);
+    return more === 0 ? { done: true, value: undefined } : { done: false, value: this.read(SPAN) };
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  /** The base delay, before jitter, after failure `n`, from 0; in nanoseconds. */
+  static baseAt(policy: Policy, n: number): number {
+    const words = wordsOf(policy);
+    if (!(Number.isInteger(n) && n >= 0 && n <= 0xffffffff)) throw problem(TIME_RANGE, "n", n);
+    wasm();
+    loadPolicy(words);
+    core.base_at(n);
+    return readNumber(SPAN);
+  }
+}
+
+/** Reads a number and its unit, such as `"1.5s"`, into milliseconds; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  return readsAsTime(text) ? readNumber(SPAN) / 1e6 : undefined;
+}
+
+/** The same into exact nanoseconds. */
+export function parseNanos(text: string): bigint | undefined {
+  return readsAsTime(text) ? readBigint(SPAN) : undefined;
+}
+
+function readsAsTime(text: unknown): boolean {
+  return typeof text === "string" && wasm().duration(writeText(text)) !== 0;
+}

@@ -1,0 +1,138 @@
+/** Policies: what to do after a failure, checked once. */
+import { readNumber, SPAN, takePolicy, wasm, writeDouble, writeText } from "./core.js";
+import { configError, problem, WRONG_TYPE } from "./errors.js";
+import { checkHost, type HostOptions, isHostField, type Work } from "./host.js";
+import { run } from "./run.js";
+
+/** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
+export type Duration = number | string;
+type Maybe<T> = T | null | undefined;
+
+/** How delays grow, before jitter. */
+export interface BackoffFields {
+  kind?: Maybe<"constant" | "linear" | "exponential">;
+  /** The first delay; 100 ms unless given. */
+  initial?: Maybe<Duration>;
+  /** Another name of `initial`, for constant delays. */
+  delay?: Maybe<Duration>;
+  /** Exponential: what each failure multiplies the delay by; 2 unless given. */
+  factor?: Maybe<number>;
+  /** Linear: what each failure adds; as much as `initial` unless given. */
+  increment?: Maybe<Duration>;
+  /** The longest delay; 5 s unless given, `"none"` for no limit. */
+  max?: Maybe<Duration>;
+}
+
+/** How delays are spread. */
+export interface JitterFields {
+  kind?: Maybe<"none" | "full" | "equal" | "additive" | "proportional">;
+  /** Additive and proportional: the part of the delay that is spread. */
+  factor?: Maybe<number>;
+}
+
+/** What is done with a server's word on when to come back. */
+export interface HintFields {
+  /** Never before it, exactly then, or not at all; floor unless given. */
+  mode?: Maybe<"floor" | "replace" | "ignore">;
+  /** The longest one that is obeyed; 60 s unless given, `"none"` for any. */
+  max?: Maybe<Duration>;
+  /** What happens with a longer one; stop unless given. */
+  over?: Maybe<"stop" | "clamp">;
+}
+
+/** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
+export interface PolicyFields {
+  backoff?: Maybe<"constant" | "linear" | "exponential" | BackoffFields>;
+  jitter?: Maybe<"none" | "full" | "equal" | "additive" | "proportional" | JitterFields>;
+  /** How many attempts there may be, the first one included; 3 unless given. */
+  attempts?: Maybe<number | "forever">;
+  /** How long the whole operation may take, sleeps included; no limit unless given. */
+  deadline?: Maybe<Duration>;
+  /** What an attempt must have left before the deadline to be worth starting. */
+  minAttempt?: Maybe<Duration>;
+  min_attempt?: Maybe<Duration>;
+  /** When the next attempt would not fit: give up at once, or sleep less for one last attempt; stop unless given. */
+  onDeadline?: Maybe<"stop" | "clip">;
+  on_deadline?: Maybe<"stop" | "clip">;
+  /** How long one attempt may take; no limit unless given. */
+  attemptTimeout?: Maybe<Duration>;
+  attempt_timeout?: Maybe<Duration>;
+  hint?: Maybe<"floor" | "replace" | "ignore" | HintFields>;
+}
+
+/** What to do after a failure: immutable, to be shared by any number of operations. */
+export class Policy {
+  /** What crosses into the core. */
+  private readonly words: Uint32Array;
+  /** The first attempt's limit in nanoseconds. */
+  private readonly limit: number;
+
+  /** Throws a {@link ConfigError} that names field, value and rule. */
+  constructor(fields: PolicyFields = {}) {
+    if (!isFields(fields)) throw problem(WRONG_TYPE, "policy", fields);
+    const core = wasm();
+    const given = new Map<string, unknown>();
+    core.policy_start();
+    setAll(given, "", fields, 2);
+    const length = core.policy_build();
+    if (length !== 0) throw configError(length, "", (path) => valueAt(given, path));
+    this.limit = readNumber(SPAN);
+    this.words = takePolicy();
+  }
+
+  /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
+  get firstLimit(): number {
+    return this.limit / 1e6;
+  }
+
+  /** Runs `fn` until it succeeds or the policy says stop. */
+  retry<T>(fn: Work<T>, options?: HostOptions): Promise<Awaited<T>> {
+    try {
+      if (options !== undefined) checkHost(options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return run(fn, this, options);
+  }
+}
+
+/** Sets every field of an object; fields that are objects themselves have their names behind a dot. */
+function setAll(given: Map<string, unknown>, prefix: string, fields: object, depth: number): void {
+  for (const name in fields) {
+    if (prefix === "" && isHostField(name)) continue;
+    const value: unknown = (fields as Record<string, unknown>)[name];
+    if (value === undefined || value === null) continue;
+    if (depth > 1 && isFields(value)) setAll(given, `${prefix}${name}.`, value, depth - 1);
+    else set(given, prefix + name, value);
+  }
+}
+
+const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function set(given: Map<string, unknown>, name: string, value: unknown): void {
+  const path = snake(name);
+  given.set(path, value);
+  const length = writeText(path);
+  let kind = 0;
+  let size = 0;
+  if (typeof value === "string") {
+    kind = 1;
+    size = writeText(value, length);
+  } else if (typeof value === "number") {
+    kind = 2;
+    writeDouble(value);
+  }
+  const problem = wasm().policy_set(length, kind, size);
+  if (problem !== 0) throw configError(problem, name, () => value);
+}
+
+/** What was given for the field with this path, under any of its names. */
+function valueAt(given: Map<string, unknown>, path: string): unknown {
+  const short = path.replace(/\.(kind|mode)$/, "");
+  return given.get(path) ?? given.get(short) ?? (path === "backoff.initial" ? given.get("backoff.delay") : undefined);
+}
+
+/** Whether this is an object of fields, and not a list, a date or another value. */
+export function isFields(value: unknown): value is Record<string, unknown> {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}

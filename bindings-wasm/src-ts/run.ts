@@ -1,0 +1,301 @@
+/** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
+import {
+  AT,
+  CALL,
+  core,
+  load,
+  loadPolicy,
+  NOW,
+  REMAINING,
+  readNumber,
+  save,
+  stepAttempt,
+  stepCodes,
+  TICKET,
+  wasm,
+  writeNumber,
+} from "./core.js";
+import { attach, ConfigError, type Outcome } from "./errors.js";
+import { readHint, writeFailure, writeVerdict } from "./failure.js";
+import type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
+import type { Policy } from "./policy.js";
+import { writeSeed } from "./seed.js";
+import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
+
+/** The globals are looked up at each use, so that fake timers work. */
+const system: Clock = {
+  now: () => performance.now(),
+  setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
+  clearTimeout: (timer) => clearTimeout(timer as number),
+};
+
+/** A longer `setTimeout` fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+class Attempt implements AttemptContext {
+  readonly attempt: number;
+  private controller: AbortController | undefined;
+
+  constructor(attempt: number, controller?: AbortController) {
+    this.attempt = attempt;
+    this.controller = controller;
+  }
+
+  /** Where nothing can abort the attempt, a controller is only made for those who ask. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    return this.controller.signal;
+  }
+}
+
+/**
+ * Runs `fn` under `policy`. As long as the first attempt has neither limit nor signal and succeeds, this is a call and a
+ * `then`: no clock, no seed, no core.
+ */
+export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions | undefined): Promise<Awaited<T>> {
+  if (policy["limit"] !== Infinity || options?.signal) {
+    return new Run(fn, policy, options).begin();
+  }
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return new Run(fn, policy, options).rescue(error);
+  }
+  const promise = result instanceof Promise ? result : Promise.resolve(result);
+  return promise.then(undefined, (error: unknown) => new Run(fn, policy, options).rescue(error));
+}
+
+/** One operation whose first attempt has failed, or can be aborted. */
+class Run<T> {
+  private readonly fn: Work<T>;
+  private readonly policy: Policy;
+  private readonly options: HostOptions;
+  private readonly clock: Clock;
+  /** The clock's time when the operation started; the core counts nanoseconds from here. */
+  private readonly epoch: number;
+  private readonly promise: Promise<Awaited<T>>;
+  private resolve!: (value: Awaited<T>) => void;
+  private reject!: (error: unknown) => void;
+
+  /** The core's state, from the first failure on. */
+  private call: Uint32Array | undefined;
+  /** The number of the latest attempt. */
+  private attempt = 0;
+  /** Whether its result is awaited. */
+  private inFlight = false;
+  private controller: AbortController | undefined;
+  private timer: unknown;
+  private signal: AbortSignal | undefined;
+  private lastError: unknown;
+
+  constructor(fn: Work<T>, policy: Policy, options: HostOptions | undefined) {
+    this.fn = fn;
+    this.policy = policy;
+    this.options = options ?? {};
+    this.clock = this.options.clock ?? system;
+    this.epoch = this.clock.now();
+    this.promise = new Promise<Awaited<T>>((resolve, reject) => {
+      this.resolve = resolve as (value: Awaited<T>) => void;
+      this.reject = reject;
+    });
+  }
+
+  /** From the first attempt on. */
+  begin(): Promise<Awaited<T>> {
+    if (this.listen()) this.start(1, this.policy["limit"]);
+    return this.promise;
+  }
+
+  /** From the failure of the first attempt on, which nobody could abort. */
+  rescue(error: unknown): Promise<Awaited<T>> {
+    this.attempt = 1;
+    this.inFlight = true;
+    this.failed(1, error, false);
+    return this.promise;
+  }
+
+  /** Hears the caller's signal from now on; false when it has already said no. */
+  private listen(): boolean {
+    const { signal } = this.options;
+    if (!signal) return true;
+    this.signal = signal;
+    if (signal.aborted) {
+      this.cancelled();
+      return false;
+    }
+    signal.addEventListener("abort", this.cancelled);
+    return true;
+  }
+
+  private start(attempt: number, abortAt: number): void {
+    this.attempt = attempt;
+    this.inFlight = true;
+    const abortable = abortAt !== Infinity || this.signal !== undefined;
+    this.controller = abortable ? new AbortController() : undefined;
+    if (abortAt !== Infinity) this.wake(abortAt, this.timedOut);
+    let result: T;
+    try {
+      result = this.fn(new Attempt(attempt, this.controller));
+    } catch (error) {
+      this.failed(attempt, error, false);
+      return;
+    }
+    Promise.resolve(result).then(
+      (value) => this.succeeded(attempt, value),
+      (error: unknown) => this.failed(attempt, error, false),
+    );
+  }
+
+  private succeeded(attempt: number, value: Awaited<T>): void {
+    if (!this.awaits(attempt)) return;
+    this.end();
+    this.resolve(value);
+  }
+
+  private failed(attempt: number, error: unknown, timeout: boolean): void {
+    if (!this.awaits(attempt)) return;
+    this.inFlight = false;
+    this.lastError = error;
+    this.sleepNoMore();
+    try {
+      this.decide(error, timeout);
+    } catch (raised) {
+      // A hook's own error, or what it answered is no verdict.
+      if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
+      this.end();
+      this.reject(raised);
+    }
+  }
+
+  private awaits(attempt: number): boolean {
+    return this.inFlight && this.attempt === attempt;
+  }
+
+  /** Asks the core about a failure. */
+  private decide(error: unknown, timeout: boolean): void {
+    const { when, onRetry, seed } = this.options;
+    const now = this.now();
+    wasm();
+    // The user's code comes first: it may run other operations, and the core has one desk.
+    const verdict = timeout ? "timeout" : when ? when(error) : undefined;
+    if (this.ended) return;
+    if (this.call === undefined) {
+      writeSeed(seed);
+      writeNumber(NOW, 0);
+      core.call_underway();
+      this.call = save(CALL, new Uint32Array(CALL[1]));
+    }
+    const kind = timeout ? writeFailure("timeout") : writeVerdict(verdict, error);
+    const hint = onRetry ? readHint() : undefined;
+    writeNumber(TICKET, this.attempt);
+    writeNumber(NOW, now);
+    loadPolicy(this.policy["words"]);
+    load(CALL, this.call);
+    core.call_fail(kind);
+    save(CALL, this.call);
+    const codes = stepCodes();
+    const at = readNumber(AT);
+    if ((codes & 255) === SLEEP && onRetry) {
+      const delay = readNumber(REMAINING) / 1e6;
+      const cause = causeWord(codes >>> 24);
+      const info: RetryInfo = { attempt: this.attempt, error, failure: kindWord(kind), hint, delay, cause };
+      onRetry(info);
+      if (this.ended) return;
+    }
+    this.follow(codes, at, this.attempt);
+  }
+
+  private readonly tick = (): void => {
+    const call = this.call as Uint32Array;
+    writeNumber(NOW, this.now());
+    loadPolicy(this.policy["words"]);
+    load(CALL, call);
+    core.call_tick();
+    save(CALL, call);
+    this.follow(stepCodes(), readNumber(AT), stepAttempt());
+  };
+
+  /** Does what the core says. */
+  private follow(codes: number, at: number, attempt: number): void {
+    switch (codes & 255) {
+      case ATTEMPT:
+        this.start(attempt, at);
+        break;
+      case SLEEP:
+        this.wake(at, this.tick);
+        break;
+      default:
+        this.gaveUp(reasonWord((codes >> 16) & 255), at);
+    }
+  }
+
+  private gaveUp(reason: StopReason, at: number): void {
+    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
+    this.fail(this.lastError, {
+      outcome: "gave_up",
+      reason,
+      attempts: this.attempt,
+      retryAt,
+      lastError: this.lastError,
+    });
+  }
+
+  private readonly timedOut = (): void => {
+    const { controller, attempt } = this;
+    const error = new DOMException(`attempt ${attempt} took longer than its limit`, "TimeoutError");
+    const wasAwaited = this.awaits(attempt);
+    this.failed(attempt, error, true);
+    // Only now, so that what the operation does about it is no second failure.
+    if (wasAwaited) controller?.abort(error);
+  };
+
+  private readonly cancelled = (): void => {
+    if (this.ended) return;
+    const { controller, inFlight, lastError, attempt } = this;
+    const reason: unknown = this.signal?.reason;
+    this.fail(reason, { outcome: "cancelled", reason: "cancelled", attempts: attempt, retryAt: undefined, lastError });
+    if (inFlight) controller?.abort(reason);
+  };
+
+  private fail(error: unknown, outcome: Outcome): void {
+    this.end();
+    this.reject(attach(error, outcome));
+  }
+
+  private ended = false;
+
+  /** Leaves nothing behind: no timer, no listener. */
+  private end(): void {
+    this.ended = true;
+    this.inFlight = false;
+    this.sleepNoMore();
+    this.signal?.removeEventListener("abort", this.cancelled);
+  }
+
+  private sleepNoMore(): void {
+    if (this.timer !== undefined) {
+      this.clock.clearTimeout(this.timer);
+      this.timer = undefined;
+    }
+  }
+
+  /** Calls back at a time, however far off, and never before it. */
+  private wake(at: number, callback: () => void): void {
+    const milliseconds = Math.min(Math.max(Math.ceil((at - this.now()) / 1e6), 0), LONGEST_TIMER);
+    this.timer = this.clock.setTimeout(() => {
+      this.timer = undefined;
+      if (this.now() < at) this.wake(at, callback);
+      else callback();
+    }, milliseconds);
+  }
+
+  /** Nanoseconds since the operation started; a clock that answers nonsense stands still. */
+  private now(): number {
+    const nanos = Math.round((this.clock.now() - this.epoch) * 1e6);
+    return nanos > 0 ? Math.min(nanos, Number.MAX_SAFE_INTEGER) : 0;
+  }
+}
+
+const ATTEMPT = 1;
+const SLEEP = 2;

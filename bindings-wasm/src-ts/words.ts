@@ -1,0 +1,21 @@
+/** The words for the core's numbers, the same in every language. */
+
+/** What went wrong, in the few kinds that change the decision. */
+export type FailureKind = "transient" | "throttled" | "timeout" | "permanent";
+/** Why an operation stopped without success. */
+export type StopReason = "permanent" | "attempts" | "deadline" | "hint" | "cancelled";
+/** Why a sleep is as long as it is: the policy's backoff, the server's hint, or the deadline that cut it short. */
+export type Cause = "backoff" | "hint" | "clip";
+
+export const TIMEOUT = 3;
+export const PERMANENT = 4;
+
+const KINDS = ["", "transient", "throttled", "timeout", "permanent"] as const;
+const REASONS = { 1: "permanent", 2: "attempts", 3: "deadline", 8: "hint", 9: "cancelled" } as const;
+const CAUSES = ["", "backoff", "hint", "clip"] as const;
+
+export const kindCode = (word: unknown): number =>
+  Math.max(0, KINDS.indexOf((word as FailureKind) || ("x" as FailureKind)));
+export const kindWord = (code: number): FailureKind => KINDS[code] as FailureKind;
+export const reasonWord = (code: number): StopReason => REASONS[code as keyof typeof REASONS];
+export const causeWord = (code: number): Cause => CAUSES[code] as Cause;

@@ -1,0 +1,58 @@
+//! The tarball in throw-away projects: what is tested is what is shipped.
+
+use crate::shell;
+use anyhow::{Context as _, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Installs the tarball into a copy of each project of tests/packages that needs it, and runs the copy.
+pub(super) fn test(tarball: &Path) -> Result<()> {
+    for name in ["node-esm", "node-cjs", "typescript", "vite"] {
+        let folder = scratch(name)?;
+        copy(&shell::root().join("tests/packages").join(name), &folder)?;
+        let mut install = shell::command("npm");
+        install.current_dir(&folder).args(["install", "--offline", "--silent", "--no-audit", "--no-fund", "--no-save"]);
+        shell::step(&format!("installing the tarball in {name}"), install.arg(tarball))?;
+        let mut run = shell::command("npm");
+        run.current_dir(&folder).args(["run", "--silent", "check"]);
+        // The tools are the package's own: a consumer that installs nothing else needs no network.
+        let tools = super::package().join("node_modules");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = std::iter::once(tools.join(".bin")).chain(std::env::split_paths(&path));
+        run.env("PATH", std::env::join_paths(dirs)?).env("TOOLS", &tools);
+        shell::step(&format!("checking {name}"), &mut run)?;
+    }
+    Ok(())
+}
+
+/// An empty folder outside of the repository's own packages, so that nothing is found by chance.
+pub(super) fn scratch(name: &str) -> Result<PathBuf> {
+    let folder = shell::target().join("consumers").join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Makes the package that was just built importable from a folder.
+pub(super) fn install_link(folder: &Path) -> Result<()> {
+    let package = folder.join("node_modules/holdoff");
+    copy(&super::package().join("dist"), &package.join("dist"))?;
+    fs::copy(super::package().join("package.json"), package.join("package.json"))?;
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
