@@ -33,3 +33,20 @@ pub(crate) fn conform(lang: Lang, dir: Option<PathBuf>) -> Result<()> {
     }
     Ok(())
 }
+
+/// How many random sessions every language plays.
+const SESSIONS: &str = "10000";
+
+/// Plays random sessions, new ones each time unless seeded, in each language: every step must be the same bit for bit.
+pub(crate) fn agree(lang: Lang, seed: Option<u64>) -> Result<()> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let seed = seed.unwrap_or(since.as_secs());
+    let folder = shell::target().join("sessions");
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("random.json");
+    let mut sessions = shell::cargo();
+    sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
+    shell::run(sessions.args([&seed.to_string(), SESSIONS]).arg(&file))?;
+    println!("{SESSIONS} random sessions, seed {seed}");
+    conform(lang, Some(file))
+}

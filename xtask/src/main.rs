@@ -7,6 +7,7 @@ use std::path::PathBuf;
 mod c;
 mod conform;
 mod demo;
+mod generate;
 mod python;
 mod rust;
 mod setup;
@@ -63,6 +64,18 @@ enum Task {
         lang: Lang,
         dir: Option<PathBuf>,
     },
+    /// Play 10,000 random sessions in each language and compare every step.
+    Agree {
+        #[arg(long, default_value = "all")]
+        lang: Lang,
+        /// The seed of the sessions; another one each time unless given.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Write what is generated and checked in: vectors, header, table of numbers.
+    Generate,
+    /// Say whether any of it is stale.
+    Check,
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -103,6 +116,12 @@ fn main() -> Result<()> {
             setup::setup(lang)?;
             conform::conform(lang, dir)
         }
+        Task::Agree { lang, seed } => {
+            setup::setup(lang)?;
+            conform::agree(lang, seed)
+        }
+        Task::Generate => generate::generate(),
+        Task::Check => generate::check(),
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;
             demo::demo(seed)

@@ -1,15 +1,62 @@
 //! Testing the Rust crates.
 
-use anyhow::Result;
+use crate::{generate, shell};
+use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
-    anyhow::bail!("not yet")
+    shell::step("rust: format", shell::cargo().args(["fmt", "--all", "--check"]))?;
+    let clippy =
+        ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];
+    shell::step("rust: clippy", shell::cargo().args(clippy))?;
+    shell::step(
+        "rust: tests",
+        shell::cargo().args(["test", "--quiet", "--package", "holdoff-core", "--package", "conformance"]),
+    )?;
+    shell::step(
+        "rust: tests of the host",
+        shell::cargo().args(["test", "--quiet", "--package", "holdoff", "--all-features"]),
+    )?;
+    shell::step(
+        "rust: tests of the demo",
+        shell::cargo().args(["test", "--quiet", "--package", "demo", "--package", "xtask"]),
+    )?;
+    let mut docs = shell::cargo();
+    docs.args(["doc", "--quiet", "--no-deps", "--all-features", "--package", "holdoff-core", "--package", "holdoff"]);
+    shell::step("rust: documentation", docs.env("RUSTDOCFLAGS", "-D warnings"))?;
+    dependencies()?;
+    sizes()?;
+    generate::check()
+}
+
+/// The core depends on its generator and on nothing else.
+fn dependencies() -> Result<()> {
+    let tree = ["tree", "--package", "holdoff-core", "--edges", "normal", "--prefix", "none", "--format", "{p}"];
+    let tree = shell::output(shell::cargo().args(tree))?;
+    let mut names: Vec<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names != ["holdoff-core", "rand_core", "rand_pcg"] {
+        bail!("the core depends on {}", names.join(", "));
+    }
+    println!("  rust: the core depends on {}", names[1..].join(" and "));
+    Ok(())
+}
+
+/// Prints the sizes that the core's own test holds.
+fn sizes() -> Result<()> {
+    let test = ["test", "--quiet", "--package", "conformance", "--test", "sizes", "--", "--nocapture"];
+    let printed = shell::output(shell::cargo().args(test))?;
+    printed.lines().filter(|line| line.contains("bytes")).for_each(|line| println!("  rust: {line}"));
+    Ok(())
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
-pub(crate) fn runner(_dir: &Path) -> Result<Command> {
-    anyhow::bail!("not yet")
+pub(crate) fn runner(dir: &Path) -> Result<Command> {
+    shell::run(shell::cargo().args(["build", "--quiet", "--package", "conformance", "--bin", "conform"]))?;
+    let mut runner = shell::command(shell::target().join("debug/conform"));
+    runner.arg(dir);
+    Ok(runner)
 }

@@ -54,7 +54,7 @@ fn main() {
     table(
         "Errors",
         "the rule that was broken",
-        ErrorCode::ALL.map(|code| (code.code().into(), code.name(), code.rule(None))),
+        ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))),
     );
     println!("100 to 199 are about a configuration, 200 to 299 about what a machine was handed.\n");
     println!("## Policy fields\n\n| number | path | also written |\n|---|---|---|");

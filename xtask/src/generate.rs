@@ -1,0 +1,45 @@
+//! What is generated and checked in: writing it again, and saying when it is stale.
+
+use crate::shell;
+use anyhow::{Result, bail};
+use std::path::Path;
+
+/// Writes every generated file that is not up to date.
+pub(crate) fn generate() -> Result<()> {
+    each(false)
+}
+
+/// Fails when a generated file is not what would be written.
+pub(crate) fn check() -> Result<()> {
+    each(true)
+}
+
+fn each(check: bool) -> Result<()> {
+    let mut vectors = shell::cargo();
+    vectors.args(["run", "--quiet", "--package", "conformance", "--bin", "generate", "--"]);
+    if check {
+        vectors.arg("--check");
+    }
+    shell::run(&mut vectors)?;
+    keep(
+        check,
+        Path::new("docs/errors.md"),
+        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "errors"]))?,
+    )?;
+    keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
+}
+
+/// Writes a file, or checks that it has the content.
+fn keep(check: bool, path: &Path, content: &str) -> Result<()> {
+    let full = shell::root().join(path);
+    let content = format!("{}\n", content.trim_end());
+    if std::fs::read_to_string(&full).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    if check {
+        bail!("{} is stale: run `cargo xtask generate`", path.display());
+    }
+    std::fs::write(full, content)?;
+    println!("{}", path.display());
+    Ok(())
+}
