@@ -1,5 +1,5 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
-import { readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
+import { readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
 import { NOT_A_DURATION, problem, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type FailureKind, kindCode, kindWord, PERMANENT, TIMEOUT } from "./words.js";
 
@@ -48,6 +48,13 @@ export function readHint(): number | "never" | undefined {
   return nanos === Infinity ? undefined : nanos >= NO_HINT ? "never" : nanos / 1e6;
 }
 
+/** The failure that is written; a hint that milliseconds would round is said in nanoseconds. */
+function readFailure(kind: number): Failure {
+  const hint = readHint();
+  const rounds = typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER;
+  return { kind: kindWord(kind), hint: rounds ? readBigint(SPAN) : hint };
+}
+
 /** Writes a failure's hint and says its kind's number. */
 export function writeFailure(failure: Failure | FailureKind): number {
   const isWord = typeof failure === "string";
@@ -74,7 +81,7 @@ export function writeVerdict(verdict: Verdict, error: unknown): number {
  */
 export function httpFailure(status: number, retryAfter?: string | null): Failure | undefined {
   const kind = writeHttp(status, retryAfter);
-  return kind === 0 ? undefined : { kind: kindWord(kind), hint: readHint() };
+  return kind === 0 ? undefined : readFailure(kind);
 }
 
 function writeHttp(status: number, retryAfter: string | null | undefined): number {
@@ -107,7 +114,7 @@ const OWN = new Set([
  */
 export function classify(error: unknown): Failure {
   const kind = writeDefault(error);
-  return { kind: kindWord(kind), hint: readHint() };
+  return readFailure(kind);
 }
 
 interface ErrorLike {
