@@ -64,9 +64,9 @@ function same(row: Row, object: object, top: boolean): boolean {
 /** The policy that the options describe. */
 function policyOf(options: RetryOptions | undefined): Policy {
   if (options === undefined) return (byDefault ??= new Policy());
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    throw problem(WRONG_TYPE, "options", options);
-  if (latest !== undefined && same(latest.options, options, true)) return latest.policy;
+  // An object without a field of a policy may be no object of fields at all, such as a Map.
+  const remembered = latest !== undefined && latest.options.names.length > 0 && same(latest.options, options, true);
+  if (remembered) return (latest as Known).policy;
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
   for (const entry of known) {
     if (same(entry.options, options, true)) return (latest = entry).policy;

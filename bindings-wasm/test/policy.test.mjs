@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigError, Policy, retry, Schedule, wrap } from "holdoff";
+import { failure } from "./virtual.mjs";
+
+const refused = (fields) => {
+  try {
+    new Policy(fields);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError && error instanceof TypeError);
+    return error.message;
+  }
+  throw new Error("it was taken");
+};
+
+test("a wrong field is named with its value, its rule and its neighbour", () => {
+  const duration = 'must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"';
+  for (const [fields, message] of [
+    [{ atempts: 3 }, 'atempts = 3: is no field of a policy; did you mean "attempts"?'],
+    [{ onDeadlin: "clip" }, 'onDeadlin = "clip": is no field of a policy; did you mean "onDeadline"?'],
+    [{ attempts: 0 }, 'attempts = 0: must be a whole number from 1 to 4294967294, or "forever"'],
+    [{ attempts: -1 }, 'attempts = -1: must be a whole number from 1 to 4294967294, or "forever"'],
+    [{ attempts: 2.5 }, 'attempts = 2.5: must be a whole number from 1 to 4294967294, or "forever"'],
+    [{ attempts: 3n }, 'attempts = 3n: must be a whole number from 1 to 4294967294, or "forever"'],
+    [{ attempts: [3] }, 'attempts = [...]: must be a whole number from 1 to 4294967294, or "forever"'],
+    [{ deadline: Number.NaN }, `deadline = NaN: ${duration}`],
+    [{ deadline: -5 }, `deadline = -5: ${duration}`],
+    [{ deadline: Infinity }, `deadline = Infinity: ${duration}`],
+    [{ deadline: "5" }, `deadline = "5": ${duration}`],
+    [{ deadline: true }, `deadline = true: ${duration}`],
+    [{ deadline: "5é" }, `deadline = "5é": ${duration}`],
+    [{ deadline: new Date(0) }, `deadline = [object]: ${duration}`],
+    [{ deadline: 0 }, 'deadline = 0: must be more than 0, or "none"'],
+    [{ backoff: { factor: -1 } }, "backoff.factor = -1: must be a finite number from 0 on"],
+    [{ backoff: { factor: Infinity } }, "backoff.factor = Infinity: must be a finite number from 0 on"],
+    [{ backoff: { initial: "10s" } }, "backoff.max = 5s: must not be below backoff.initial"],
+    [{ backoff: { initial: 20, max: "10ms" } }, 'backoff.max = "10ms": must not be below backoff.initial'],
+    [{ backoff: { max: { is: "5s" } } }, `backoff.max = [object]: ${duration}`],
+    [
+      { jitter: "ful" },
+      'jitter.kind = "ful": must be one of none, full, equal, additive, proportional; did you mean "full"?',
+    ],
+    [
+      { attempts: "x".repeat(5000) },
+      `attempts = "${"x".repeat(40)}...": must be a whole number from 1 to 4294967294, or "forever"`,
+    ],
+    [5, "policy = 5: has the wrong type"],
+    [null, "policy = null: has the wrong type"],
+    [[], "policy = [...]: has the wrong type"],
+  ]) {
+    assert.equal(refused(fields), message);
+  }
+});
+
+test("an error can be read by programs", () => {
+  try {
+    new Policy({ jitter: { kind: "ful" } });
+    assert.fail();
+  } catch ({ name, code, word, path, rule, nearest }) {
+    const rest = { code: 102, word: "unknown_word", path: "jitter.kind", nearest: "full" };
+    assert.deepEqual({ code, word, path, nearest }, rest);
+    assert.equal(name, "ConfigError");
+    assert.match(rule, /^must be one of/);
+  }
+});
+
+test("odd objects are refused and never hang", () => {
+  const loop = {};
+  loop.backoff = loop;
+  assert.match(refused(loop), /backoff.backoff/);
+  assert.match(refused({ ["n".repeat(10_000)]: 1 }), /is no field of a policy$/);
+  assert.match(refused({ __proto__: null, x: 1 }), /is no field/);
+  assert.match(refused({ "\u{1f600}": 1 }), /is no field/);
+});
+
+test("names are camelCase or snake_case, and null is not given", () => {
+  const one = new Policy({ attemptTimeout: "2s", minAttempt: 1, deadline: "9s", onDeadline: "clip", attempts: null });
+  const two = new Policy({ attempt_timeout: 2000, min_attempt: "1ms", deadline: 9000, on_deadline: "clip" });
+  assert.deepEqual(one, two);
+  assert.equal(one.firstLimit, 2000);
+  assert.equal(new Policy().firstLimit, Infinity);
+});
+
+test("wrong options reject before the operation runs", async () => {
+  const ran = () => assert.fail("ran");
+  for (const [options, path] of [
+    [{ seed: -1 }, "seed"],
+    [{ seed: 1.5 }, "seed"],
+    [{ seed: "7" }, "seed"],
+    [{ seed: Number.NaN }, "seed"],
+    [{ seed: 2 ** 53 }, "seed"],
+    [{ seed: 1n << 64n }, "seed"],
+    [{ seed: -1n }, "seed"],
+    [{ when: 3 }, "when"],
+    [{ onRetry: {} }, "onRetry"],
+    [{ signal: {} }, "signal"],
+    [{ clock: {} }, "clock"],
+    [{ onretry: ran }, "onretry"],
+    [{ policy: new Policy(), attempts: 3 }, "attempts beside policy"],
+    [{ policy: 5 }, "policy"],
+    [{ policy: { attempts: 0 } }, "attempts"],
+    [{ attempts: 0 }, "attempts"],
+    [5, "options"],
+    [null, "options"],
+    [[], "options"],
+    [new Map(), "options"],
+  ]) {
+    // Whatever was remembered before must not hide it.
+    await retry(() => 1, { seed: 1 });
+    const error = await failure(retry(ran, options));
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.equal(error.path, path);
+    assert.throws(() => wrap(ran, options), ConfigError);
+  }
+  assert.equal((await failure(retry(5))).path, "fn");
+});
+
+test("options are read anew when they have changed", async () => {
+  const attempts = async (options) => {
+    let seen = 0;
+    const work = () => {
+      seen++;
+      throw new Error("no");
+    };
+    await failure(retry(work, options));
+    return seen;
+  };
+  const backoff = { kind: "constant", delay: 0 };
+  const options = { attempts: 2, backoff };
+  assert.equal(await attempts(options), 2);
+  options.attempts = 4;
+  assert.equal(await attempts(options), 4);
+  backoff.max = "1s";
+  assert.match((await failure(retry(() => 1, options))).message, /backoff.max/);
+  assert.equal(await attempts({ policy: new Policy({ attempts: 1 }) }), 1);
+  assert.equal(await attempts({ policy: { attempts: 2, backoff: { initial: 0 } } }), 2);
+  for (let i = 1; i < 40; i++) assert.equal(await attempts({ attempts: i, backoff: { initial: 0 } }), i);
+});
+
+test("a schedule shows a policy's delays", () => {
+  const policy = new Policy({ jitter: "none", attempts: 4 });
+  assert.deepEqual([...new Schedule(policy, 0)], [1e8, 2e8, 4e8]);
+  assert.deepEqual([...new Schedule(policy, 0n)], [100_000_000n, 200_000_000n, 400_000_000n]);
+  assert.equal(Schedule.baseAt(policy, 100), 5e9);
+});

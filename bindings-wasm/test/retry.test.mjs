@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigError, OUTCOME, outcomeOf, Policy, RetryError, retry, Schedule, seed, seedAt, wrap } from "holdoff";
+import { failure, VirtualClock } from "./virtual.mjs";
+
+const fails = (times, value = "done") => {
+  const seen = [];
+  const fn = async ({ attempt }) => {
+    seen.push(attempt);
+    if (seen.length <= times) throw new Error(`failure ${attempt}`);
+    return value;
+  };
+  return Object.assign(fn, { seen });
+};
+
+test("a first success is the result, sync or async", async () => {
+  assert.equal(await retry(() => 5), 5);
+  assert.equal(await retry(async () => 6), 6);
+  // biome-ignore lint/suspicious/noThenProperty: a promise of another make
+  assert.equal(await retry(() => ({ then: (resolve) => resolve(7) })), 7);
+});
+
+test("a first success touches neither clock nor randomness", async () => {
+  const never = () => assert.fail("touched");
+  const clock = { now: never, setTimeout: never, clearTimeout: never };
+  assert.equal(await retry(() => 1, { attempts: 5, clock }), 1);
+});
+
+test("a first attempt with a limit reads the clock once and leaves no timer", async () => {
+  const clock = new VirtualClock();
+  assert.equal(await clock.settled(retry(() => 1, { deadline: "1s", clock })), 1);
+  assert.equal(clock.timers.size, 0);
+});
+
+test("failures are retried with the delays of the schedule", async () => {
+  const clock = new VirtualClock();
+  const delays = [];
+  const work = fails(3);
+  const options = { attempts: 4, seed: 7, clock, onRetry: (info) => delays.push(info.delay * 1e6) };
+  assert.equal(await clock.settled(retry(work, options)), "done");
+  assert.deepEqual(work.seen, [1, 2, 3, 4]);
+  assert.deepEqual(delays.map(Math.round), [...new Schedule(new Policy({ attempts: 4 }), 7)]);
+  assert.equal(clock.timers.size, 0);
+});
+
+test("no sleep ends early, and none is longer than the timer's next millisecond", async () => {
+  const clock = new VirtualClock();
+  const starts = [];
+  const delays = [];
+  const work = () => {
+    starts.push(clock.time);
+    throw new Error("no");
+  };
+  await failure(clock.settled(retry(work, { attempts: 6, clock, onRetry: ({ delay }) => delays.push(delay) })));
+  for (const [i, delay] of delays.entries()) {
+    const slept = starts[i + 1] - starts[i];
+    assert.ok(slept >= delay && slept < delay + 1, `${slept} for ${delay}`);
+  }
+});
+
+test("the last error comes out itself, with its outcome attached", async () => {
+  const clock = new VirtualClock();
+  const thrown = new Error("no");
+  const error = await failure(clock.settled(retry(() => Promise.reject(thrown), { clock })));
+  assert.equal(error, thrown);
+  const outcome = { outcome: "gave_up", reason: "attempts", attempts: 3, retryAt: undefined, lastError: thrown };
+  assert.deepEqual(outcomeOf(error), outcome);
+  assert.equal(error[OUTCOME], outcomeOf(error));
+  assert.deepEqual(Object.keys(error), []);
+  assert.equal(outcomeOf(new Error("other")), undefined);
+  assert.equal(outcomeOf("text"), undefined);
+});
+
+test("frozen errors keep their identity and have an outcome", async () => {
+  const thrown = Object.freeze(new TypeError("no"));
+  const error = await failure(retry(() => Promise.reject(thrown)));
+  assert.equal(error, thrown);
+  assert.equal(outcomeOf(error).reason, "permanent");
+});
+
+test("what is no object is the cause of an error that is one", async () => {
+  for (const thrown of ["text", undefined, null, 5, Symbol("s")]) {
+    const error = await failure(retry(() => Promise.reject(thrown), { attempts: 1 }));
+    assert.ok(error instanceof RetryError);
+    assert.equal(error.cause, thrown);
+    assert.equal(outcomeOf(error).lastError, thrown);
+  }
+});
+
+test("sync throws are failures like others", async () => {
+  let calls = 0;
+  const work = () => {
+    calls++;
+    if (calls < 3) throw new Error("no");
+    return calls;
+  };
+  assert.equal(await retry(work, { backoff: { kind: "constant", delay: 0 } }), 3);
+});
+
+test("permanent failures are not retried", async () => {
+  const work = fails(1);
+  const error = await failure(retry(work, { when: () => false }));
+  assert.deepEqual(work.seen, [1]);
+  assert.equal(outcomeOf(error).reason, "permanent");
+});
+
+test("when says what an error is", async () => {
+  for (const [answer, kind, hint] of [
+    [true, "transient", undefined],
+    ["throttled", "throttled", undefined],
+    [undefined, "permanent", undefined],
+    [{ kind: "transient", hint: 1500 }, "transient", 1500],
+    [{ kind: "transient", hint: "1.5s" }, "transient", 1500],
+    [{ kind: "transient", hint: 1_500_000_000n }, "transient", 1500],
+    [{ kind: "transient", hint: -5 }, "transient", 0],
+    [{ kind: "transient", hint: Number.NaN }, "transient", undefined],
+  ]) {
+    const clock = new VirtualClock();
+    const seen = [];
+    const options = { attempts: 2, clock, when: () => answer, onRetry: (info) => seen.push(info) };
+    const error = await failure(clock.settled(retry(() => Promise.reject(new RangeError("own")), options)));
+    assert.equal(outcomeOf(error).reason, kind === "permanent" ? "permanent" : "attempts");
+    if (kind === "permanent") continue;
+    assert.equal(seen[0].failure, kind);
+    assert.equal(seen[0].hint, hint);
+    if (hint) assert.ok(seen[0].delay >= hint && seen[0].cause === "hint");
+  }
+});
+
+test("a server's never is obeyed", async () => {
+  const when = () => ({ kind: "transient", hint: "never" });
+  assert.equal(outcomeOf(await failure(retry(fails(1), { when }))).reason, "permanent");
+});
+
+test("a hint over its maximum stops with the time of the next try", async () => {
+  const clock = new VirtualClock();
+  const when = () => ({ kind: "throttled", hint: "2m" });
+  const before = Date.now();
+  const { reason, retryAt } = outcomeOf(await failure(retry(fails(1), { when, clock })));
+  assert.equal(reason, "hint");
+  assert.ok(retryAt >= before + 120_000 && retryAt <= Date.now() + 120_000);
+});
+
+test("what is no verdict ends the operation and keeps the error", async () => {
+  for (const answer of ["often", 5, {}, { kind: "x" }, Promise.resolve(true), { kind: "timeout", hint: "soon" }]) {
+    const error = await failure(retry(fails(1), { when: () => answer }));
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.equal(error.cause.message, "failure 1");
+  }
+});
+
+test("a hook that throws ends the operation with its error", async () => {
+  const oops = new Error("oops");
+  const throws = () => {
+    throw oops;
+  };
+  assert.equal(await failure(retry(fails(1), { when: throws })), oops);
+  assert.equal(await failure(retry(fails(1), { onRetry: throws })), oops);
+});
+
+test("hooks may retry things themselves", async () => {
+  const inner = () => retry(() => Promise.reject(new TypeError("inner")), { seed: 1 }).catch(() => {});
+  const clock = new VirtualClock();
+  const delays = [];
+  const options = {
+    attempts: 3,
+    seed: 7,
+    clock,
+    when: () => {
+      inner();
+      return true;
+    },
+    onRetry: ({ delay }) => {
+      inner();
+      delays.push(Math.round(delay * 1e6));
+    },
+  };
+  await failure(clock.settled(retry(() => Promise.reject(new Error("no")), options)));
+  assert.deepEqual(delays, [...new Schedule(new Policy(), 7)]);
+});
+
+test("many operations at once do not disturb each other", async () => {
+  const policies = [{ attempts: 5 }, { attempts: 5, jitter: "equal" }, { attempts: 5, backoff: "linear" }];
+  const runs = Array.from({ length: 60 }, (_, i) => ({ fields: policies[i % 3], seed: i, delays: [] }));
+  const clock = new VirtualClock();
+  const work = () => Promise.reject(new Error("no"));
+  const started = runs.map(({ fields, seed, delays }) =>
+    failure(retry(work, { ...fields, seed, clock, onRetry: ({ delay }) => delays.push(Math.round(delay * 1e6)) })),
+  );
+  await clock.settled(Promise.all(started));
+  for (const { fields, seed, delays } of runs) assert.deepEqual(delays, [...new Schedule(new Policy(fields), seed)]);
+});
+
+test("the program's seed counts the operations that fail", async () => {
+  const clock = new VirtualClock();
+  const delays = [];
+  const onRetry = ({ delay }) => delays.push(Math.round(delay * 1e6));
+  seed(42);
+  await retry(() => 1, { attempts: 2 });
+  for (let k = 0; k < 3; k++) await clock.settled(retry(fails(1), { attempts: 2, clock, onRetry }));
+  seed();
+  const policy = new Policy({ attempts: 2 });
+  const planned = [0, 1, 2].map((k) => Number(new Schedule(policy, seedAt(42, k)).next().value));
+  assert.deepEqual(delays, planned);
+});
+
+test("without a seed no two operations wait alike", async () => {
+  const clock = new VirtualClock();
+  const delays = new Set();
+  const onRetry = ({ delay }) => delays.add(delay);
+  for (let i = 0; i < 100; i++) await clock.settled(retry(fails(1), { clock, onRetry }));
+  assert.ok(delays.size > 95);
+});
+
+test("a wrapped function keeps its arguments and its this", async () => {
+  const object = {
+    base: 10,
+    calls: 0,
+    add: wrap(
+      async function (a, b) {
+        this.calls++;
+        if (this.calls === 1) throw new Error("no");
+        return this.base + a + b;
+      },
+      { backoff: { initial: 0 } },
+    ),
+  };
+  assert.equal(await object.add(1, 2), 13);
+  assert.equal(object.calls, 2);
+});
+
+test("a policy retries by itself", async () => {
+  const policy = new Policy({ attempts: 2, backoff: { kind: "constant", delay: 0 } });
+  assert.equal(await policy.retry(fails(1)), "done");
+  assert.equal(outcomeOf(await failure(policy.retry(fails(2)))).attempts, 2);
+  assert.ok((await failure(policy.retry(fails(1), { seed: -1 }))) instanceof ConfigError);
+});
+
+test("real timers work as well", async () => {
+  const begun = performance.now();
+  assert.equal(await retry(fails(1), { backoff: { kind: "constant", delay: 20 }, jitter: "none" }), "done");
+  assert.ok(performance.now() - begun >= 20);
+});
