@@ -1,8 +1,97 @@
-//! One flaky server, five hosts.
+//! One flaky server, five hosts: builds the packages as they ship, hosts that use them, and lets the `demo` crate compare.
 
-use anyhow::Result;
+use crate::{c, python, shell, wasm};
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The seed unless another is given.
+pub(crate) const SEED: u64 = 7;
 
 /// Builds the hosts, starts the server, runs every host against it and compares.
-pub(crate) fn demo(_seed: u64) -> Result<()> {
-    anyhow::bail!("not yet")
+pub(crate) fn demo(seed: u64) -> Result<()> {
+    let folder = shell::target().join("demo");
+    fs::create_dir_all(&folder)?;
+    let build = ["build", "--quiet", "--package", "demo", "--bins"];
+    shell::step("building the server and the Rust host", shell::cargo().args(build))?;
+    let javascript = javascript(&folder)?;
+    let hosts = json!([
+        { "name": "rust", "command": [shell::target().join("debug/host_rust")] },
+        { "name": "node", "command": ["node", javascript.join("node.mjs")] },
+        browser()?,
+        python_host(&folder)?,
+        { "name": "c", "command": [c_host(&folder)?] },
+    ]);
+    let list = folder.join("hosts.json");
+    fs::write(&list, serde_json::to_vec_pretty(&hosts)?)?;
+
+    let mut compare = shell::command(shell::target().join("debug/demo"));
+    compare.arg("--hosts").arg(&list).arg("--page").arg(&javascript).arg("--seed").arg(seed.to_string());
+    if !compare.status()?.success() {
+        bail!("the hosts do not agree");
+    }
+    Ok(())
+}
+
+/// The scripts beside the packed package, as npm would install it; the page finds a copy of its bundle.
+fn javascript(folder: &Path) -> Result<PathBuf> {
+    let tarball = wasm::dist()?;
+    let scripts = folder.join("javascript");
+    let package = scripts.join("node_modules/holdoff");
+    clear(&package)?;
+    for entry in fs::read_dir(shell::root().join("demo/javascript"))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), scripts.join(entry.file_name()))?;
+        }
+    }
+    let mut unpack = shell::command("tar");
+    unpack.arg("--extract").arg("--file").arg(&tarball).arg("--directory").arg(&package).arg("--strip-components=1");
+    shell::output(&mut unpack)?;
+    let manifest: Value = serde_json::from_slice(&fs::read(package.join("package.json"))?)?;
+    let bundle = manifest["exports"]["."]["import"]["default"].as_str().context("the npm package has no bundle")?;
+    fs::copy(package.join(bundle), scripts.join("holdoff.js"))?;
+    Ok(scripts)
+}
+
+/// The driver stays where npm has installed what it imports.
+fn browser() -> Result<Value> {
+    let chromium = shell::browser().context("no Chromium is installed")?;
+    let driver = shell::root().join("demo/javascript/browser.mjs");
+    Ok(json!({ "name": "browser", "command": ["node", driver], "env": { "CHROMIUM": chromium } }))
+}
+
+/// The wheel in a folder of its own: an installation in the shared environment would be left behind for the tests.
+fn python_host(folder: &Path) -> Result<Value> {
+    let wheel = python::dist()?;
+    let packages = folder.join("python");
+    clear(&packages)?;
+    let mut pip = shell::command(shell::python());
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target"]);
+    shell::step("installing the wheel", pip.arg(&packages).arg(&wheel))?;
+    let script = shell::root().join("demo/python/host.py");
+    let env = json!({ "PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1" });
+    Ok(json!({ "name": "python", "command": [shell::python(), script], "env": env }))
+}
+
+fn c_host(folder: &Path) -> Result<PathBuf> {
+    let prefix = c::dist()?;
+    let program = folder.join("host_c");
+    let mut flags = shell::command("pkg-config");
+    flags.args(["--cflags", "--libs", "holdoff", "libcurl", "libcjson"]);
+    let flags = shell::output(flags.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")))?;
+    let mut compile = shell::command("gcc");
+    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "demo/c/host.c", "-o"]).arg(&program);
+    compile.args(flags.split_whitespace()).arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
+    shell::step("compiling the C host", &mut compile)?;
+    Ok(program)
+}
+
+/// An empty folder.
+fn clear(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
 }

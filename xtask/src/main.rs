@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 mod c;
 mod conform;
@@ -12,6 +13,7 @@ mod python;
 mod rust;
 mod setup;
 mod shell;
+mod test;
 mod wasm;
 
 /// The languages of the project.
@@ -79,13 +81,23 @@ enum Task {
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
-        #[arg(long, default_value_t = 7)]
+        #[arg(long, default_value_t = demo::SEED)]
         seed: u64,
     },
 }
 
-fn main() -> Result<()> {
-    match Cli::parse().task {
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
         Task::Setup { lang } => setup::setup(lang),
         Task::Dist { lang } => {
             setup::setup(lang)?;
@@ -101,16 +113,7 @@ fn main() -> Result<()> {
         }
         Task::Test { lang } => {
             setup::setup(lang)?;
-            for lang in lang.each() {
-                match lang {
-                    Lang::Rust => rust::test()?,
-                    Lang::Wasm => wasm::test()?,
-                    Lang::Python => python::test()?,
-                    Lang::C => c::test()?,
-                    Lang::All => {}
-                }
-            }
-            Ok(())
+            test::test(lang)
         }
         Task::Conform { lang, dir } => {
             setup::setup(lang)?;

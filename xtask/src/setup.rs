@@ -24,7 +24,7 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
         npm_packages(&shell::root().join("bindings-wasm"))?;
     }
     if needs.demo {
-        npm_packages(&shell::root().join("demo"))?;
+        npm_packages(&shell::root().join("demo/javascript"))?;
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn rust_targets(needs: Needs) -> Result<()> {
         bail!("the Rust targets {} are missing, and so is rustup to add them", missing.join(" and "));
     }
     let names = missing.join(" ");
-    download(&format!("adding Rust target {names}"), || {
+    shell::download(&format!("adding Rust target {names}"), || {
         let mut command = shell::command("rustup");
         command.args(["target", "add"]).args(&missing);
         command
@@ -118,7 +118,7 @@ fn python_packages() -> Result<()> {
         let mut make = shell::command("python3");
         shell::step("making the Python environment", make.args(["-m", "venv", "--clear"]).arg(&venv))?;
     }
-    download("installing Python packages", || {
+    shell::download("installing Python packages", || {
         let mut pip = shell::command(shell::python());
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         for list in &lists {
@@ -138,7 +138,7 @@ fn npm_packages(folder: &Path) -> Result<()> {
         return Ok(());
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    download(&format!("installing npm packages of {name}"), || {
+    shell::download(&format!("installing npm packages of {name}"), || {
         let mut npm = shell::command("npm");
         npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
         npm
@@ -147,11 +147,6 @@ fn npm_packages(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder.join("node_modules"))?;
     fs::write(stamp, wanted)?;
     Ok(())
-}
-
-/// A step that needs the network, which may fail once.
-fn download(what: &str, command: impl Fn() -> Command) -> Result<()> {
-    shell::step(what, &mut command()).or_else(|_| shell::step(&format!("{what}, once more"), &mut command()))
 }
 
 /// Whether a program starts at all: an environment whose interpreter is gone does not.

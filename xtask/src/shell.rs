@@ -46,7 +46,23 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// Runs a command with one line of progress, and shows its output only when it fails.
 pub(crate) fn step(what: &str, command: &mut Command) -> Result<()> {
     eprint!("  {what} ... ");
+    finish(what, command, Instant::now())
+}
+
+/// A step that needs the network, which may fail once.
+pub(crate) fn download(what: &str, command: impl Fn() -> Command) -> Result<()> {
+    eprint!("  {what} ... ");
     let begun = Instant::now();
+    let mut first = command();
+    if first.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success()) {
+        eprintln!("{:.1} s", begun.elapsed().as_secs_f64());
+        return Ok(());
+    }
+    eprint!("once more ... ");
+    finish(what, &mut command(), begun)
+}
+
+fn finish(what: &str, command: &mut Command, begun: Instant) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", shown(command)))?;
     if !output.status.success() {
         eprintln!("failed");

@@ -1,6 +1,6 @@
 //! The programs and libraries that come from the system's package manager.
 
-use super::{Needs, download};
+use super::Needs;
 use crate::shell;
 use anyhow::{Result, bail};
 use std::process::{Command, Stdio};
@@ -37,8 +37,8 @@ pub(super) fn install(needs: Needs) -> Result<()> {
         };
         bail!("these are missing and this user cannot install them; please do, then run this again:\n  {how}");
     }
-    download("updating the list of Debian packages", || apt_get(&["update"]))?;
-    download(&format!("installing {names}"), || {
+    shell::download("updating the list of Debian packages", || apt_get(&["update"]))?;
+    shell::download(&format!("installing {names}"), || {
         let mut command = apt_get(&["install", "--yes", "--no-install-recommends"]);
         command.args(&missing);
         command
