@@ -1,0 +1,58 @@
+//! Everything that CI runs, and how it went.
+
+use crate::{Lang, c, conform, demo, python, rust, wasm};
+use anyhow::{Result, bail};
+use std::time::{Duration, Instant};
+
+/// A part of the whole: its name and its tests.
+type Part = (&'static str, fn() -> Result<()>);
+
+/// Tests the languages one after the other and, when all are meant, that they agree. Goes on after a failure, so that one
+/// run says everything.
+pub(crate) fn test(lang: Lang) -> Result<()> {
+    let mut parts: Vec<Part> = Vec::new();
+    for lang in lang.each() {
+        parts.push(match lang {
+            Lang::Rust => ("rust", rust::test),
+            Lang::Wasm => ("wasm", wasm::test),
+            Lang::Python => ("python", python::test),
+            Lang::C | Lang::All => ("c", c::test),
+        });
+    }
+    if lang == Lang::All {
+        parts.push(("agree", || conform::agree(Lang::All, None)));
+        parts.push(("demo", || demo::demo(demo::SEED)));
+    }
+    let begun = Instant::now();
+    let outcomes: Vec<_> = parts.iter().map(run).collect();
+    println!();
+    for (name, took, outcome) in &outcomes {
+        println!("  {name:<8}{:>8}  {}", shown(*took), if outcome.is_ok() { "passed" } else { "FAILED" });
+    }
+    let failed = outcomes.iter().filter(|(_, _, outcome)| outcome.is_err()).count();
+    println!("{} passed, {failed} failed in {}", outcomes.len() - failed, shown(begun.elapsed()));
+    if failed > 0 {
+        bail!("not everything passed");
+    }
+    Ok(())
+}
+
+fn run(part: &Part) -> (&'static str, Duration, Result<()>) {
+    let (name, test) = *part;
+    println!("{name}");
+    let begun = Instant::now();
+    let outcome = test();
+    if let Err(error) = &outcome {
+        eprintln!("  {name} FAILED: {error:#}");
+    }
+    (name, begun.elapsed(), outcome)
+}
+
+fn shown(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 60 {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    }
+}
