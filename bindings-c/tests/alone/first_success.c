@@ -1,0 +1,72 @@
+/* Linked without the library: an operation that succeeds at once never enters it. */
+#include "holdoff_loop.h"
+
+#include <stdlib.h>
+
+int holdoff_call_underway(struct holdoff_call *call, uint64_t seed, uint64_t started) {
+  (void)call, (void)seed, (void)started;
+  abort();
+}
+
+holdoff_step holdoff_call_succeed(struct holdoff_call *call, uint64_t ticket, uint64_t now) {
+  (void)call, (void)ticket, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_call_fail(holdoff_call *call, const holdoff_policy *policy, uint64_t ticket, uint64_t now,
+                               holdoff_failure failure) {
+  (void)call, (void)policy, (void)ticket, (void)now, (void)failure;
+  abort();
+}
+
+holdoff_step holdoff_call_tick(holdoff_call *call, const holdoff_policy *policy, uint64_t now) {
+  (void)call, (void)policy, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_call_cancel(holdoff_call *call, uint64_t now) {
+  (void)call, (void)now;
+  abort();
+}
+
+uint32_t holdoff_call_attempt(const holdoff_call *call) {
+  (void)call;
+  abort();
+}
+
+uint64_t holdoff_call_remaining(const holdoff_call *call, uint64_t now) {
+  (void)call, (void)now;
+  abort();
+}
+
+uint64_t holdoff_step_ticket(holdoff_step step) {
+  (void)step;
+  abort();
+}
+
+uint64_t holdoff_seed_at(uint64_t n, uint64_t k) {
+  (void)n, (void)k;
+  abort();
+}
+
+static bool succeed(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  (void)failure;
+  *(uint64_t *)context = attempt->abort_at;
+  return true;
+}
+
+int main(void) {
+  holdoff_policy policy;
+  holdoff_result result;
+  uint64_t abort_at = 0;
+  policy.magic = HOLDOFF_POLICY_MAGIC;
+  policy.first_limit_ns = HOLDOFF_NEVER;
+  if (!holdoff_run(&policy, NULL, succeed, &abort_at, &result) || abort_at != HOLDOFF_NEVER || result.attempts != 1) {
+    return 1;
+  }
+  policy.first_limit_ns = 1000000000;
+  if (!holdoff_run(&policy, NULL, succeed, &abort_at, &result) || abort_at == HOLDOFF_NEVER) {
+    return 2;
+  }
+  return 0;
+}

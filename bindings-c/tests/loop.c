@@ -1,0 +1,248 @@
+/* The loop of holdoff_loop.h in virtual time: no test here waits. */
+#include "check.h"
+
+/* A world: its clock, what the operation does in it, and what was seen. */
+typedef struct world {
+  uint64_t now, clock_reads, slept;
+  int fail_first, calls, retries, last_error;
+  holdoff_failure with;
+  uint64_t attempt_takes, abort_at;
+  holdoff_cancel *cancel;
+  int cancel_in_attempt;
+  bool cancel_in_sleep;
+  holdoff_retrying retrying;
+} world;
+
+static uint64_t world_now(void *state) {
+  world *here = (world *)state;
+  here->clock_reads++;
+  return here->now;
+}
+
+static void world_sleep(void *state, uint64_t until, const holdoff_cancel *cancel) {
+  world *here = (world *)state;
+  (void)cancel;
+  here->slept += until - here->now;
+  here->now = until;
+  if (here->cancel_in_sleep) {
+    holdoff_cancel_fire(here->cancel);
+  }
+}
+
+static bool operate(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  world *here = (world *)context;
+  here->calls++;
+  here->now += here->attempt_takes;
+  here->abort_at = attempt->abort_at;
+  if (here->cancel_in_attempt == here->calls) {
+    holdoff_cancel_fire(here->cancel);
+    CHECK(holdoff_attempt_cancelled(attempt));
+  }
+  if (here->calls > here->fail_first) {
+    return true;
+  }
+  here->last_error = 100 + here->calls;
+  if (here->with.kind != 0) {
+    *failure = here->with;
+  }
+  return false;
+}
+
+static void see(void *context, const holdoff_retrying *retrying) {
+  world *here = (world *)context;
+  here->retries++;
+  here->retrying = *retrying;
+}
+
+static world a_world(int fail_first) {
+  world here;
+  memset(&here, 0, sizeof here);
+  here.now = 1000;
+  here.fail_first = fail_first;
+  return here;
+}
+
+static bool run(const holdoff_policy *policy, world *here, holdoff_result *result) {
+  holdoff_clock clock;
+  holdoff_host host;
+  uint64_t seed = 42;
+  clock.now = world_now;
+  clock.sleep_until = world_sleep;
+  clock.state = here;
+  memset(&host, 0, sizeof host);
+  host.cancel = here->cancel;
+  host.on_retry = see;
+  host.seed = &seed;
+  host.clock = &clock;
+  return holdoff_run(policy, &host, operate, here, result);
+}
+
+static void a_first_success_reads_no_clock(void) {
+  holdoff_policy policy = constant("1s", 3);
+  world here = a_world(0);
+  holdoff_result result;
+  CHECK(run(&policy, &here, &result));
+  CHECK_NUMBER(here.clock_reads, 0);
+  CHECK_NUMBER(result.outcome, HOLDOFF_SUCCEEDED);
+  CHECK_NUMBER(result.attempts, 1);
+  CHECK_NUMBER(result.failure.kind, 0);
+}
+
+static void failures_are_slept_off(void) {
+  holdoff_policy policy = constant("1s", 3);
+  world here = a_world(2);
+  holdoff_result result;
+  CHECK(run(&policy, &here, &result));
+  CHECK_NUMBER(here.slept, 2 * SECOND);
+  CHECK_NUMBER(here.retries, 2);
+  CHECK_NUMBER(here.retrying.attempt, 2);
+  CHECK_NUMBER(here.retrying.delay_ns, SECOND);
+  CHECK_NUMBER(here.retrying.until, 1000 + 2 * SECOND);
+  CHECK_NUMBER(here.retrying.cause, HOLDOFF_CAUSE_BACKOFF);
+  CHECK_NUMBER(here.retrying.failure.kind, HOLDOFF_TRANSIENT);
+  CHECK_NUMBER(result.attempts, 3);
+}
+
+static void giving_up_keeps_the_last_error(void) {
+  holdoff_policy policy = constant("1s", 3);
+  world here = a_world(9);
+  holdoff_result result;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_GAVE_UP);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_ATTEMPTS);
+  CHECK_NUMBER(result.attempts, 3);
+  CHECK_NUMBER(result.failure.kind, HOLDOFF_TRANSIENT);
+  CHECK_NUMBER(here.last_error, 103);
+}
+
+static void a_permanent_failure_is_not_retried(void) {
+  holdoff_policy policy = constant("1s", 3);
+  world here = a_world(9);
+  holdoff_result result;
+  here.with = holdoff_failure_of(HOLDOFF_PERMANENT);
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(here.calls, 1);
+  CHECK_NUMBER(here.retries, 0);
+}
+
+static void a_limit_is_told_to_the_attempt_and_makes_it_a_timeout(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  world here = a_world(1);
+  holdoff_result result;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "attempt_timeout", "2s");
+  holdoff_policy_build(&policy, &options, NULL);
+  here.attempt_takes = 2 * SECOND;
+  CHECK(run(&policy, &here, &result));
+  CHECK_NUMBER(here.retrying.failure.kind, HOLDOFF_TIMEOUT);
+  CHECK_NUMBER(here.abort_at, here.now);
+}
+
+static void a_deadline_counts_from_before_the_first_attempt(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  world here = a_world(9);
+  holdoff_result result;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "backoff", "constant");
+  holdoff_options_set_text(&options, "backoff.delay", "3s");
+  holdoff_options_set_text(&options, "jitter", "none");
+  holdoff_options_set_text(&options, "deadline", "10s");
+  holdoff_policy_build(&policy, &options, NULL);
+  here.attempt_takes = 4 * SECOND;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_DEADLINE);
+  CHECK_NUMBER(result.attempts, 2);
+  CHECK_NUMBER(result.retry_at, 1000 + 14 * SECOND);
+}
+
+static void cancelling_during_an_attempt_ends_the_call(void) {
+  holdoff_policy policy = constant("1s", 9);
+  world here = a_world(9);
+  holdoff_cancel cancel;
+  holdoff_result result;
+  CHECK_NUMBER(holdoff_cancel_init(&cancel), 0);
+  here.cancel = &cancel;
+  here.cancel_in_attempt = 2;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_CANCELLED);
+  CHECK_NUMBER(result.attempts, 2);
+  CHECK_NUMBER(here.last_error, 102);
+  holdoff_cancel_close(&cancel);
+}
+
+static void cancelling_during_a_sleep_ends_the_call(void) {
+  holdoff_policy policy = constant("1s", 9);
+  world here = a_world(9);
+  holdoff_cancel cancel;
+  holdoff_result result;
+  holdoff_cancel_init(&cancel);
+  here.cancel = &cancel;
+  here.cancel_in_sleep = true;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(here.calls, 1);
+  CHECK_NUMBER(here.last_error, 101);
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(result.attempts, 0);
+  CHECK_NUMBER(here.calls, 1);
+  holdoff_cancel_close(&cancel);
+}
+
+static void a_success_under_cancellation_is_a_success(void) {
+  holdoff_policy policy = constant("1s", 9);
+  world here = a_world(0);
+  holdoff_cancel cancel;
+  holdoff_cancel_init(&cancel);
+  here.cancel = &cancel;
+  here.cancel_in_attempt = 1;
+  CHECK(run(&policy, &here, NULL));
+  holdoff_cancel_close(&cancel);
+}
+
+static void wrong_use_of_the_loop_runs_nothing(void) {
+  holdoff_policy policy = constant("1s", 3), zeroed;
+  world here = a_world(9);
+  holdoff_result result;
+  memset(&zeroed, 0, sizeof zeroed);
+  CHECK(!holdoff_run(NULL, NULL, operate, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_INVALID);
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_NULL_POINTER);
+  CHECK(!holdoff_run(&policy, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_NULL_POINTER);
+  CHECK(!holdoff_run(&zeroed, NULL, operate, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_NOT_A_POLICY);
+  CHECK_NUMBER(here.calls, 0);
+  here.with.kind = 77;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_INVALID);
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND);
+}
+
+static void seeds_of_a_program_go_to_the_operations_that_fail(void) {
+  holdoff_seeds seeds = {9, 0};
+  holdoff_host host;
+  memset(&host, 0, sizeof host);
+  host.seeds = &seeds;
+  CHECK_NUMBER(holdoff_host_seed(&host), holdoff_seed_at(9, 0));
+  CHECK_NUMBER(holdoff_host_seed(&host), holdoff_seed_at(9, 1));
+  CHECK(holdoff_os_seed() != holdoff_os_seed());
+}
+
+void loop_tests(void) {
+  RUN(a_first_success_reads_no_clock);
+  RUN(failures_are_slept_off);
+  RUN(giving_up_keeps_the_last_error);
+  RUN(a_permanent_failure_is_not_retried);
+  RUN(a_limit_is_told_to_the_attempt_and_makes_it_a_timeout);
+  RUN(a_deadline_counts_from_before_the_first_attempt);
+  RUN(cancelling_during_an_attempt_ends_the_call);
+  RUN(cancelling_during_a_sleep_ends_the_call);
+  RUN(a_success_under_cancellation_is_a_success);
+  RUN(wrong_use_of_the_loop_runs_nothing);
+  RUN(seeds_of_a_program_go_to_the_operations_that_fail);
+}

@@ -1,0 +1,158 @@
+#include "check.h"
+
+#include <math.h>
+
+/* Builds a policy of which one field is set to a text or, without one, to a number; answers with the problem's line. */
+static const char *line_of(const char *path, const char *text, double number) {
+  static char line[256];
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_problem problem;
+  holdoff_options_init(&options);
+  if (text != NULL) {
+    holdoff_options_set_text(&options, path, text);
+  } else {
+    holdoff_options_set_number(&options, path, number);
+  }
+  holdoff_policy_build(&policy, &options, &problem);
+  holdoff_problem_text(&problem, line, sizeof line);
+  return line;
+}
+
+static void the_objects_are_as_small_as_promised(void) {
+  CHECK(sizeof(holdoff_step) <= 24);
+  CHECK(sizeof(holdoff_retry) <= 48);
+  CHECK(sizeof(holdoff_policy) <= 256);
+  CHECK_NUMBER(sizeof(holdoff_call), 64);
+  CHECK_NUMBER(sizeof(holdoff_failure), 16);
+}
+
+static void the_default_policy_is_that_of_default_options(void) {
+  holdoff_policy by_default, built;
+  holdoff_options options;
+  holdoff_problem problem;
+  CHECK_NUMBER(holdoff_policy_default(&by_default), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_options_init(&options), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_build(&built, &options, &problem), HOLDOFF_OK);
+  CHECK_NUMBER(problem.code, 0);
+  CHECK(memcmp(&by_default, &built, sizeof built) == 0);
+}
+
+static void a_wrong_value_is_explained(void) {
+  CHECK_TEXT(line_of("atempts", NULL, 3), "atempts = 3: is no field of a policy; did you mean \"attempts\"?");
+  CHECK_TEXT(line_of("jitter", "ful", 0),
+             "jitter.kind = \"ful\": must be one of none, full, equal, additive, proportional; did you mean \"full\"?");
+  CHECK_TEXT(line_of("attempts", NULL, 0),
+             "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\"");
+  CHECK_TEXT(line_of("attempts", NULL, 2.5),
+             "attempts = 2.5: must be a whole number from 1 to 4294967294, or \"forever\"");
+  CHECK_TEXT(line_of("backoff.max", "1ms", 0), "backoff.max = 1ms: must not be below backoff.initial");
+  CHECK_TEXT(line_of("backoff.factor", NULL, -1), "backoff.factor = -1: must be a finite number from 0 on");
+  CHECK_TEXT(line_of("backoff.factor", NULL, (double)NAN), "backoff.factor = NaN: must be a finite number from 0 on");
+  CHECK_TEXT(line_of("deadline", "5", 0),
+             "deadline = \"5\": must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
+  CHECK_TEXT(line_of("deadline", NULL, -1),
+             "deadline = -1: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
+  CHECK_TEXT(line_of("deadline", NULL, (double)INFINITY),
+             "deadline = inf: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
+  CHECK_TEXT(line_of("deadline", "0s", 0), "deadline = 0s: must be more than 0, or \"none\"");
+  CHECK_TEXT(line_of("on_deadline", "clip", 0), "on_deadline: \"clip\" needs a min_attempt above 0");
+  CHECK_TEXT(line_of("attempts", NULL, 7), "");
+}
+
+static void a_time_in_nanoseconds_is_exact_and_limited(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_problem problem;
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_set_ns(&options, "deadline", HOLDOFF_LONGEST_NS), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_first_limit(&policy), HOLDOFF_LONGEST_NS);
+  CHECK_NUMBER(holdoff_options_set_ns(&options, "deadline", UINT64_MAX), HOLDOFF_ERROR_NOT_A_DURATION);
+  holdoff_policy_build(&policy, &options, &problem);
+  CHECK_TEXT(problem.value, "18446744073709551615ns");
+}
+
+static void the_first_problem_is_the_one_that_is_reported(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_problem problem;
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_set_number(&options, "attempts", 0), HOLDOFF_ERROR_ATTEMPTS_RANGE);
+  CHECK_NUMBER(holdoff_options_set_other(&options, "deadline"), HOLDOFF_ERROR_WRONG_TYPE);
+  CHECK_NUMBER(holdoff_options_set_number(&options, "attempts", 5), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, &problem), HOLDOFF_ERROR_ATTEMPTS_RANGE);
+  CHECK_TEXT(problem.path, "attempts");
+  CHECK_TEXT(problem.value, "0");
+}
+
+static void a_failed_build_leaves_the_policy_as_it_was(void) {
+  holdoff_policy policy = constant("1s", 3), before = policy;
+  holdoff_options options;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "attempt_timeout", "0s");
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_ERROR_ZERO_LIMIT);
+  CHECK(memcmp(&policy, &before, sizeof policy) == 0);
+}
+
+static void long_and_broken_texts_are_cut_after_a_whole_character(void) {
+  char name[200], line[16];
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_problem problem;
+  int at, length;
+  for (at = 0; at + 2 < 200; at += 2) {
+    memcpy(name + at, "\xc3\xa9", 2);
+  }
+  name[at] = 0;
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_set_text(&options, name, "\xff\xfe"), HOLDOFF_ERROR_UNKNOWN_FIELD);
+  holdoff_policy_build(&policy, &options, &problem);
+  CHECK_NUMBER(strlen(problem.path), 46);
+  length = holdoff_problem_text(&problem, line, sizeof line);
+  CHECK(length > 46);
+  CHECK_NUMBER(strlen(line), 14);
+  CHECK_NUMBER(holdoff_problem_text(&problem, NULL, 0), (unsigned)length);
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_set_text(&options, "jitter", "\xff"), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_options_set_text(&options, "deadline", "1\xc3s"), HOLDOFF_ERROR_NOT_A_DURATION);
+}
+
+static void a_problem_of_foreign_memory_is_printed_without_harm(void) {
+  char line[32];
+  holdoff_problem problem;
+  memset(&problem, 0xa5, sizeof problem);
+  holdoff_problem_text(&problem, line, sizeof line);
+  CHECK(strlen(line) < sizeof line);
+  memset(&problem, 'x', sizeof problem);
+  CHECK_NUMBER(strlen(line) + 1 <= sizeof line, 1);
+  CHECK(holdoff_problem_text(&problem, line, sizeof line) > 200);
+  CHECK_NUMBER(holdoff_problem_text(NULL, line, sizeof line), 0);
+  CHECK_TEXT(line, "");
+}
+
+static void the_first_limit_is_the_smaller_one(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_policy_default(&policy);
+  CHECK_NUMBER(holdoff_policy_first_limit(&policy), HOLDOFF_NEVER);
+  CHECK_NUMBER(policy.first_limit_ns, HOLDOFF_NEVER);
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "deadline", "30s");
+  holdoff_options_set_text(&options, "attempt_timeout", "5s");
+  holdoff_policy_build(&policy, &options, NULL);
+  CHECK_NUMBER(holdoff_policy_first_limit(&policy), 5 * SECOND);
+  CHECK_NUMBER(policy.first_limit_ns, 5 * SECOND);
+}
+
+void policy_tests(void) {
+  RUN(the_objects_are_as_small_as_promised);
+  RUN(the_default_policy_is_that_of_default_options);
+  RUN(a_wrong_value_is_explained);
+  RUN(a_time_in_nanoseconds_is_exact_and_limited);
+  RUN(the_first_problem_is_the_one_that_is_reported);
+  RUN(a_failed_build_leaves_the_policy_as_it_was);
+  RUN(long_and_broken_texts_are_cut_after_a_whole_character);
+  RUN(a_problem_of_foreign_memory_is_printed_without_harm);
+  RUN(the_first_limit_is_the_smaller_one);
+}
