@@ -1,0 +1,32 @@
+/* Somebody else's program: both headers and the installed library, nothing of this repository. */
+#include <holdoff_loop.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static bool third_time_lucky(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  *(uint32_t *)context = attempt->number;
+  return attempt->number == 3 || !holdoff_failure_from_http(503, NULL, failure);
+}
+
+int main(void) {
+  holdoff_options options;
+  holdoff_policy policy;
+  holdoff_problem problem;
+  holdoff_result result;
+  uint32_t seen = 0;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "backoff.initial", "1ms");
+  holdoff_options_set_number(&options, "attempts", 5);
+  if (holdoff_policy_build(&policy, &options, &problem) != HOLDOFF_OK) {
+    return 1;
+  }
+  if (!holdoff_run(&policy, NULL, third_time_lucky, &seen, &result) || seen != 3 || result.attempts != 3) {
+    return 2;
+  }
+  if (strcmp(holdoff_version(), HOLDOFF_VERSION) != 0) {
+    return 3;
+  }
+  printf("holdoff %s: succeeded at attempt %u\n", holdoff_version(), (unsigned)seen);
+  return 0;
+}
