@@ -29,6 +29,19 @@ def saw(error: Exception) -> str:
             return repr(error)
 
 
+def classify(error: Exception) -> holdoff.Failure:
+    match error:
+        case httpx.HTTPStatusError(response=response):
+            answered = holdoff.http_failure(response.status_code, response.headers.get("retry-after"))
+            return answered or holdoff.Failure("permanent")
+        case TimeoutError() | httpx.TimeoutException():
+            return holdoff.Failure("timeout")
+        case httpx.TransportError():
+            return holdoff.Failure("transient")
+        case _:
+            return holdoff.Failure("permanent")
+
+
 def failed(number: int, error: Exception, failure: holdoff.Failure) -> dict[str, Any]:
     hint = "none" if failure.hint is None else "never" if failure.hint == "never" else str(failure.hint_ns)
     return {"attempt": number, "saw": saw(error), "failure": failure.kind, "hint": hint}
@@ -37,21 +50,6 @@ def failed(number: int, error: Exception, failure: holdoff.Failure) -> dict[str,
 async def call(client: httpx.AsyncClient, url: str, policy: holdoff.Policy, seed: int) -> list[dict[str, Any]]:
     """Call one path and write down every attempt."""
     attempts: list[dict[str, Any]] = []
-    failure = holdoff.Failure("transient")
-
-    def classify(error: Exception) -> holdoff.Failure:
-        nonlocal failure
-        match error:
-            case httpx.HTTPStatusError(response=response):
-                answered = holdoff.http_failure(response.status_code, response.headers.get("retry-after"))
-                failure = answered or holdoff.Failure("permanent")
-            case TimeoutError() | httpx.TimeoutException():
-                failure = holdoff.Failure("timeout")
-            case httpx.TransportError():
-                failure = holdoff.Failure("transient")
-            case _:
-                failure = holdoff.Failure("permanent")
-        return failure
 
     def on_retry(event: holdoff.RetryEvent) -> None:
         decision = {"decision": "sleep", "delay_ns": str(event.delay_ns), "cause": event.cause}
@@ -64,10 +62,11 @@ async def call(client: httpx.AsyncClient, url: str, policy: holdoff.Policy, seed
         outcome = holdoff.outcome_of(error)
         if outcome is None:
             raise
-        attempts.append(failed(outcome.attempts, error, failure) | {"decision": "gave_up", "reason": outcome.reason})
+        decision = {"decision": "gave_up", "reason": outcome.reason}
+        attempts.append(failed(outcome.attempts, error, classify(error)) | decision)
     else:
-        saw_status = str(response.status_code)
-        attempts.append({"attempt": len(attempts) + 1, "saw": saw_status, "decision": "succeeded"})
+        number = len(attempts) + 1
+        attempts.append({"attempt": number, "saw": str(response.status_code), "decision": "succeeded"})
     return attempts
 
 

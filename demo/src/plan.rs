@@ -129,7 +129,7 @@ pub fn paths() -> Vec<Path> {
             then: Status(200),
             policy: json!({"backoff": {"kind": "linear", "initial": "60ms", "increment": "30ms"},
                            "jitter": {"kind": "proportional", "factor": 0.5}, "attempts": 3}),
-            policy_in_words: "linear 60ms + 30ms, proportional jitter 0.5, 3 attempts",
+            policy_in_words: "linear 60ms + 30ms, 50 % proportional jitter, 3 attempts",
             ends: succeeds(3),
         },
         Path {
@@ -139,7 +139,7 @@ pub fn paths() -> Vec<Path> {
             then: Status(200),
             policy: json!({"backoff": {"kind": "constant", "delay": "80ms"},
                            "jitter": {"kind": "additive", "factor": 0.5}, "attempts": 4}),
-            policy_in_words: "constant 80ms, additive jitter 0.5, 4 attempts",
+            policy_in_words: "constant 80ms, 50 % additive jitter, 4 attempts",
             ends: succeeds(3),
         },
         Path {
@@ -162,13 +162,13 @@ pub fn paths() -> Vec<Path> {
         },
         Path {
             path: "/hopeless",
-            about: "always fails, against a deadline",
+            about: "fails until the deadline",
             first: &[],
             then: Status(502),
             policy: json!({"backoff": {"kind": "constant", "delay": "700ms"},
                            "jitter": {"kind": "proportional", "factor": 0.05},
                            "attempts": "forever", "deadline": "1.9s"}),
-            policy_in_words: "constant 700ms, proportional jitter 0.05, deadline 1.9s",
+            policy_in_words: "constant 700ms, 5 % proportional jitter, deadline 1.9s",
             ends: stops(3, "deadline"),
         },
         Path {

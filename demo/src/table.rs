@@ -194,6 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn the_demo_fits_into_100_columns() {
+        let hosts: Vec<String> = ["rust", "node", "browser", "python", "c"].map(str::to_owned).to_vec();
+        let wide = |section: Section, path: &crate::plan::Path| Section {
+            path: path.path,
+            about: path.about,
+            policy: path.policy_in_words,
+            rows: section.rows.into_iter().map(|row| Row { marks: vec![Mark::Same; 5], ..row }).collect(),
+            complaints: section.complaints,
+        };
+        let sections = crate::plan::paths().iter().map(|path| wide(section(), path)).collect();
+        let shown = render(&Comparison { hosts, sections, complaints: Vec::new() }, false);
+        let long: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 100).collect();
+        assert!(long.is_empty(), "{long:#?}");
+    }
+
+    #[test]
     fn colours_come_only_when_asked_for() {
         assert!(!render(&comparison(), false).contains('\x1b'));
         assert!(render(&comparison(), true).contains("\x1b[32m✓\x1b[0m"));
