@@ -1,6 +1,6 @@
 //! The core for C and C++: caller-owned memory, no allocation, no libc.
 //!
-//! Thin by design: [`boundary`] holds every pointer, magic word and text that crosses the border, and the other files are
+//! Thin by design: `boundary` holds every pointer, magic word and text that crosses the border, and the other files are
 //! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
 //! write C. What a pointer has to be is said once, at the top of the header.
 //!

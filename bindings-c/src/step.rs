@@ -32,7 +32,11 @@ impl From<Step> for holdoff_step {
     #[inline(always)]
     fn from(step: Step) -> Self {
         let FlatStep { kind, outcome, reason, cause, attempt, at, wake_at } = step.into();
-        Self { kind, outcome, reason, cause, attempt, at, wake_at }
+        let [a, b, c, d] = attempt.to_ne_bytes();
+        let first = u64::from_ne_bytes([kind, outcome, reason, cause, a, b, c, d]);
+        // SAFETY: 24 bytes of plain numbers either way. Whole words, because a caller that copies the step reads whole
+        // words, and a processor makes that wait for single bytes.
+        unsafe { core::mem::transmute::<[u64; 3], Self>([first, at, wake_at]) }
     }
 }
 

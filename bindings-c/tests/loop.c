@@ -223,6 +223,30 @@ static void wrong_use_of_the_loop_runs_nothing(void) {
   CHECK_NUMBER(result.reason, HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND);
 }
 
+static void an_attempt_knows_how_long_it_may_take(void) {
+  holdoff_attempt attempt = {1, HOLDOFF_NEVER, NULL};
+  CHECK(holdoff_attempt_left_ms(&attempt) == -1);
+  attempt.abort_at = holdoff_now();
+  CHECK(holdoff_attempt_left_ms(&attempt) == 0);
+  attempt.abort_at = HOLDOFF_NEVER - 1;
+  CHECK(holdoff_attempt_left_ms(&attempt) == 3600000);
+}
+
+static void an_attempt_can_poll_for_its_cancellation(void) {
+  holdoff_cancel cancel;
+  struct pollfd wake;
+  holdoff_cancel_init(&cancel);
+  wake.fd = holdoff_cancel_fd(&cancel);
+  wake.events = POLLIN;
+  CHECK(poll(&wake, 1, 0) == 0);
+  holdoff_cancel_fire(&cancel);
+  holdoff_cancel_fire(&cancel);
+  CHECK(poll(&wake, 1, 0) == 1);
+  CHECK(holdoff_cancelled(&cancel));
+  CHECK(!holdoff_cancelled(NULL));
+  holdoff_cancel_close(&cancel);
+}
+
 static void seeds_of_a_program_go_to_the_operations_that_fail(void) {
   holdoff_seeds seeds = {9, 0};
   holdoff_host host;
@@ -244,5 +268,7 @@ void loop_tests(void) {
   RUN(cancelling_during_a_sleep_ends_the_call);
   RUN(a_success_under_cancellation_is_a_success);
   RUN(wrong_use_of_the_loop_runs_nothing);
+  RUN(an_attempt_knows_how_long_it_may_take);
+  RUN(an_attempt_can_poll_for_its_cancellation);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);
 }

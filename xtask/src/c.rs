@@ -277,13 +277,7 @@ fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
             continue;
         }
         let mut valgrind = Command::new("valgrind");
-        valgrind.args([
-            "--quiet",
-            "--error-exitcode=1",
-            "--leak-check=full",
-            "--show-leak-kinds=all",
-            "--track-fds=yes",
-        ]);
+        valgrind.args(["--quiet", "--error-exitcode=1", "--leak-check=full", "--show-leak-kinds=all"]);
         shell::run(valgrind.arg(&program))?;
     }
     Ok(())
