@@ -101,8 +101,9 @@ fn summary(comparison: &Comparison, paint: Paint) -> String {
     if comparison.agrees() {
         return format!("{counts}: {}", paint.good("all agree"));
     }
-    if comparison.sections.iter().all(Section::agrees) {
-        return format!("{counts}: {}", paint.bad("not every host took part"));
+    let silent = comparison.complaints.len();
+    if silent > 0 {
+        return format!("{counts}: {}", paint.bad(&format!("{} brought no trace", counted(silent, "host"))));
     }
     let wrong = comparison.sections.iter().filter(|section| !Section::agrees(section)).count();
     format!("{counts}: {}", paint.bad(&format!("no agreement on {}", counted(wrong, "path"))))

@@ -14,9 +14,14 @@ mod debian;
 /// Installs what the languages need and the machine lacks; says what to install where it cannot.
 pub(crate) fn setup(lang: Lang) -> Result<()> {
     let needs = Needs::of(lang);
-    programs(needs)?;
-    debian::install(needs)?;
-    rust_targets(needs)?;
+    let packages = debian::missing(needs);
+    let mut unmet = programs(needs);
+    unmet.extend(debian::obstacle(&packages));
+    if !unmet.is_empty() {
+        bail!("something is missing that this cannot install; please do, then run it again:\n  {}", unmet.join("\n  "));
+    }
+    debian::install(&packages)?;
+    rust_parts(needs)?;
     if needs.python {
         python_packages()?;
     }
@@ -48,57 +53,55 @@ impl Needs {
 }
 
 /// What no package manager of ours installs: a person does.
-fn programs(needs: Needs) -> Result<()> {
-    let mut missing = Vec::new();
+fn programs(needs: Needs) -> Vec<String> {
+    let mut unmet = Vec::new();
     if needs.wasm || needs.demo {
-        for program in ["node", "npm"] {
-            if !shell::has(program) {
-                missing.push(format!("{program} (Node.js 20 or later: https://nodejs.org)"));
-            }
+        let version = shell::output(shell::command("node").arg("--version")).unwrap_or_default();
+        let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+        if major.is_none_or(|major| major < 20) {
+            let found = if version.is_empty() { String::new() } else { format!(", this is {version}") };
+            unmet.push(format!("Node.js 20 or later (https://nodejs.org){found}"));
+        } else if !shell::has("npm") {
+            unmet.push("npm (https://nodejs.org has it together with Node.js)".to_owned());
         }
     }
-    if needs.python && shell::find("python3").is_none() {
-        missing.push("python3 (Python 3.11 or later: https://python.org)".to_owned());
+    if needs.python && !shell::has("python3") {
+        unmet.push("Python 3.11 or later (https://python.org)".to_owned());
     }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    bail!("please install, then run this again:\n  {}", missing.join("\n  "))
+    unmet
 }
 
-fn rust_targets(needs: Needs) -> Result<()> {
-    let mut wanted = Vec::new();
+/// Targets and tools of the compiler.
+fn rust_parts(needs: Needs) -> Result<()> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let sysroot = PathBuf::from(shell::output(shell::command(rustc).args(["--print", "sysroot"]))?);
+    let mut targets = Vec::new();
     if needs.wasm || needs.c {
-        wanted.push("wasm32-unknown-unknown");
+        targets.push("wasm32-unknown-unknown");
     }
-    if needs.rust {
-        wanted.push("thumbv7m-none-eabi");
+    if needs.rust || needs.c {
+        targets.push("thumbv7m-none-eabi");
     }
-    let mut missing = Vec::new();
-    for target in wanted {
-        if !has_rust_target(target)? {
-            missing.push(target);
-        }
-    }
-    if missing.is_empty() {
+    targets.retain(|target| !sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
+    rustup("target", &targets)?;
+    let mut components = vec![("clippy", "bin/cargo-clippy"), ("rustfmt", "bin/rustfmt")];
+    components.retain(|(_, file)| !sysroot.join(file).exists());
+    rustup("component", &components.iter().map(|(name, _)| *name).collect::<Vec<_>>())
+}
+
+fn rustup(kind: &str, names: &[&str]) -> Result<()> {
+    if names.is_empty() {
         return Ok(());
     }
+    let list = names.join(" ");
     if !shell::has("rustup") {
-        bail!("the Rust targets {} are missing, and so is rustup to add them", missing.join(" and "));
+        bail!("the Rust {kind}s {list} are missing, and so is rustup (https://rustup.rs) to add them");
     }
-    let names = missing.join(" ");
-    shell::download(&format!("adding Rust target {names}"), || {
+    shell::download(&format!("adding the Rust {kind} {list}"), || {
         let mut command = shell::command("rustup");
-        command.args(["target", "add"]).args(&missing);
+        command.args([kind, "add"]).args(names);
         command
     })
-}
-
-/// Whether the standard library for `target` is beside the compiler; true for one that came without rustup as well.
-fn has_rust_target(target: &str) -> Result<bool> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let lib = shell::output(shell::command(rustc).args(["--print", "target-libdir", "--target", target]))?;
-    Ok(Path::new(&lib).is_dir())
 }
 
 /// The project's own virtual environment, with what tests and demo import.

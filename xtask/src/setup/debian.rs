@@ -2,7 +2,7 @@
 
 use super::Needs;
 use crate::shell;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use std::process::{Command, Stdio};
 
 /// Something to have, and the Debian package that brings it.
@@ -18,29 +18,38 @@ const CJSON: Package = Package { name: "libcjson-dev", is_there: || has_library(
 const VALGRIND: Package = Package { name: "valgrind", is_there: || shell::has("valgrind") };
 const CLANG: Package = Package { name: "clang", is_there: || shell::has("clang") };
 const GCC: Package = Package { name: "gcc", is_there: || shell::has("gcc") };
+const MAKE: Package = Package { name: "make", is_there: || shell::has("make") };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
-/// Installs what is missing, when root and on Debian; else says what to install.
-pub(super) fn install(needs: Needs) -> Result<()> {
-    let missing: Vec<&str> = wanted(needs).iter().filter(|p| !(p.is_there)()).map(|p| p.name).collect();
+/// The names of the packages that are wanted and not there.
+pub(super) fn missing(needs: Needs) -> Vec<&'static str> {
+    wanted(needs).iter().filter(|package| !(package.is_there)()).map(|package| package.name).collect()
+}
+
+/// What a person has to do about missing packages that cannot be installed here.
+pub(super) fn obstacle(missing: &[&str]) -> Option<String> {
+    let apt = shell::has("apt-get");
+    if missing.is_empty() || (apt && is_root()) {
+        return None;
+    }
+    let names = missing.join(" ");
+    Some(if apt {
+        format!("sudo apt-get install {names}")
+    } else {
+        format!("{names}, or what your system calls these packages of Debian")
+    })
+}
+
+/// Installs packages.
+pub(super) fn install(missing: &[&str]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let names = missing.join(" ");
-    let apt = shell::has("apt-get");
-    if !apt || !is_root() {
-        let how = if apt {
-            format!("sudo apt-get install {names}")
-        } else {
-            format!("{names}\n  (the names of the Debian packages; your system's may differ)")
-        };
-        bail!("these are missing and this user cannot install them; please do, then run this again:\n  {how}");
-    }
     shell::download("updating the list of Debian packages", || apt_get(&["update"]))?;
-    shell::download(&format!("installing {names}"), || {
+    shell::download(&format!("installing {}", missing.join(" ")), || {
         let mut command = apt_get(&["install", "--yes", "--no-install-recommends"]);
-        command.args(&missing);
+        command.args(missing);
         command
     })
 }
@@ -57,7 +66,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([PKG_CONFIG, CJSON]);
     }
     if needs.c {
-        wanted.extend([GXX, CLANG, VALGRIND]);
+        wanted.extend([GXX, CLANG, MAKE, VALGRIND]);
     }
     if needs.demo {
         wanted.push(CURL);
