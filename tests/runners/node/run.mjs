@@ -45,7 +45,8 @@ function expected(value) {
   if (value === null) return "null";
   const read = { ...value };
   for (const name of ["abort_at", "wake_at", "until", "retry_at", "hint"]) {
-    if (name in read && read[name] !== "none" && !(name === "hint" && read[name] === "never")) read[name] = N(read[name]);
+    if (name in read && read[name] !== "none" && !(name === "hint" && read[name] === "never"))
+      read[name] = N(read[name]);
   }
   return text(read);
 }
@@ -176,7 +177,11 @@ function main(path) {
   if (statSync(path).isFile()) return runFile(path, basename(path)) ? 0 : 1;
   const files = readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".json") && entry.name !== "schema.json")
-    .map((entry) => relative(path, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"))
+    .map((entry) =>
+      relative(path, join(entry.parentPath ?? entry.path, entry.name))
+        .split(sep)
+        .join("/"),
+    )
     .sort();
   const results = files.map((file) => runFile(join(path, file), file));
   return results.every(Boolean) ? 0 : 1;

@@ -1,0 +1,109 @@
+/** What consumers see: compiled, never run. */
+import {
+  Call,
+  type Decision,
+  type Failure,
+  httpFailure,
+  type Outcome,
+  outcomeOf,
+  Policy,
+  Retry,
+  type RetryInfo,
+  retry,
+  Schedule,
+  type Step,
+  seedAt,
+  wrap,
+} from "holdoff";
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const check = <A, B>(_: Same<A, B> extends true ? true : false): void => {};
+
+const text = retry(async () => "text");
+check<typeof text, Promise<string>>(true);
+const plain = retry(() => 5 as number, { attempts: 5 });
+check<typeof plain, Promise<number>>(true);
+const maybe = retry(({ attempt }) => (attempt > 1 ? Promise.resolve(1 as number) : "two"));
+check<typeof maybe, Promise<number | "two">>(true);
+const never = retry((): never => {
+  throw new Error("no");
+});
+check<typeof never, Promise<never>>(true);
+
+retry(({ attempt, signal }) => {
+  check<typeof attempt, number>(true);
+  check<typeof signal, AbortSignal>(true);
+});
+
+declare class Client {
+  base: string;
+  get(path: string, deep?: boolean): Promise<Uint8Array>;
+}
+const get = wrap(Client.prototype.get, { deadline: "30s" });
+check<Parameters<typeof get>, [path: string, deep?: boolean | undefined]>(true);
+check<ReturnType<typeof get>, Promise<Uint8Array>>(true);
+const add = wrap(function (this: Client, n: number) {
+  return this.base + n;
+});
+check<ThisParameterType<typeof add>, Client>(true);
+
+const controller = new AbortController();
+const fields = {
+  backoff: { kind: "exponential", initial: 100, factor: 2, max: "5s" },
+  jitter: { kind: "additive", factor: 0.1 },
+  attempts: "forever",
+  deadline: null,
+  minAttempt: undefined,
+  attempt_timeout: "none",
+  hint: { mode: "floor", max: "60s", over: "clamp" },
+} as const;
+const policy = new Policy(fields);
+check<Awaited<ReturnType<typeof policy.retry<Promise<Date>>>>, Date>(true);
+retry(() => 1, {
+  ...fields,
+  signal: controller.signal,
+  seed: 7n,
+  when: (error) => {
+    check<typeof error, unknown>(true);
+    return error instanceof RangeError ? "transient" : { kind: "throttled", hint: "2s" };
+  },
+  onRetry: (info) => check<typeof info, RetryInfo>(true),
+});
+retry(() => 1, { policy, when: () => true });
+retry(() => 1, { policy: { attempts: 2 } });
+
+// @ts-expect-error: a misspelt field
+retry(() => 1, { atempts: 3 });
+// @ts-expect-error: a word that is none
+retry(() => 1, { jitter: "ful" });
+// @ts-expect-error: a seed is no text
+retry(() => 1, { seed: "7" });
+// @ts-expect-error: not a kind
+retry(() => 1, { when: () => "often" });
+// @ts-expect-error: a policy object is no plain object
+Call.begin({ attempts: 3 }, 1, 0);
+// @ts-expect-error: calls are made by begin and underway
+new Call();
+// @ts-expect-error: attempts are whole numbers or a word
+new Policy({ attempts: "many" });
+
+const outcome = outcomeOf(new Error("x"));
+check<typeof outcome, Outcome | undefined>(true);
+check<Outcome["lastError"], unknown>(true);
+
+const [call, first] = Call.begin(policy, 7, 0n);
+check<typeof first, Step<bigint>>(true);
+const step = call.fail(1, 5, "transient");
+check<typeof step, Step<number>>(true);
+if (step.kind === "sleep") check<typeof step.until, number>(true);
+if (step.kind === "stop" && step.outcome === "gave_up") step.reason satisfies string;
+const decision = new Retry(policy, 7, 0).onFailure(0, { kind: "timeout" });
+check<typeof decision, Decision<number>>(true);
+const delays = [...new Schedule(policy, 7)];
+check<typeof delays, number[]>(true);
+const exact = [...new Schedule(policy, 7n)];
+check<typeof exact, bigint[]>(true);
+const failed = httpFailure(503, "5");
+check<typeof failed, Failure | undefined>(true);
+const seed = seedAt(1, 2n);
+check<typeof seed, bigint>(true);

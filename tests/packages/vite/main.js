@@ -1,0 +1,28 @@
+import { outcomeOf, Policy, retry, Schedule } from "holdoff";
+
+const seen = [];
+const onRetry = ({ attempt, failure, hint, cause }) => seen.push({ attempt, failure, hint, cause });
+
+async function load(path, options) {
+  return retry(
+    async ({ signal }) => {
+      const response = await fetch(path, { signal });
+      if (!response.ok) throw response;
+      return response.text();
+    },
+    { backoff: { initial: "1ms" }, onRetry, ...options },
+  );
+}
+
+const result = {
+  body: await load("/flaky", { attempts: 5 }),
+  missing: outcomeOf(await load("/missing").catch((error) => error)),
+  slow: outcomeOf(await load("/slow", { attemptTimeout: 50, attempts: 2 }).catch((error) => error)),
+  refused: outcomeOf(await load("http://127.0.0.1:1/", { attempts: 2 }).catch((error) => error)),
+  delays: [...new Schedule(new Policy(), 7)],
+  seen,
+};
+document.querySelector("#result").textContent = JSON.stringify(result, (name, value) =>
+  name === "lastError" ? String(value) : value,
+);
+document.title = "done";
