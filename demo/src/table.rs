@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 pub fn render(comparison: &Comparison, colours: bool) -> String {
     let paint = Paint(colours);
     let mut out = String::new();
-    let head = format!("    {:<21}{:<11}{:>14}  {:<11}", "saw", "decision", "delay", "because");
+    let head = format!("    {:<22}{:<11}{:>14}  {:<11}", "saw", "decision", "delay", "because");
     let hosts: String = comparison.hosts.iter().map(|name| format!("{name:<width$}", width = width(name))).collect();
     line(&mut out, "");
     line(&mut out, &paint.dim(format!("{head}{hosts}").trim_end()));
@@ -47,11 +47,11 @@ fn show(out: &mut String, row: &Row, hosts: &[String], paint: Paint) {
         })
         .collect();
     let number = row.most.attempt;
-    line(out, format!("{number:>3} {saw:<21}{decision:<11}{delay:>14}  {because:<11}{marks}").trim_end());
+    line(out, format!("{number:>3} {saw:<22}{decision:<11}{delay:>14}  {because:<11}{marks}").trim_end());
     for (host, mark) in hosts.iter().zip(&row.marks) {
         if let Mark::Other(attempt) = mark {
             let [saw, decision, delay, because] = words(attempt);
-            let mut text = format!("    {saw:<21}{decision:<11}{delay:>14}  {because:<11}{host}");
+            let mut text = format!("    {saw:<22}{decision:<11}{delay:>14}  {because:<11}{host}");
             if attempt.failure != row.most.failure {
                 let kind = |attempt: &Attempt| attempt.failure.clone().unwrap_or_else(|| "no failure".to_owned());
                 let _ = write!(text, ": {}, not {}", kind(attempt), kind(&row.most));
@@ -182,12 +182,12 @@ mod tests {
     #[test]
     fn every_nanosecond_is_shown_and_the_odd_one_has_a_line() {
         let expected = "
-    saw                  decision            delay  because    rust  python
+    saw                   decision            delay  because    rust  python
 
 /busy asks for rest  [2 attempts]
-  1 503 retry-after 1s   sleep      1000.000007 ms  hint       ✓     ✓
-  2 connection lost      give up                    attempts   ✓     ✗
-    200                  give up                    attempts   python
+  1 503 retry-after 1s    sleep      1000.000007 ms  hint       ✓     ✓
+  2 connection lost       give up                    attempts   ✓     ✗
+    200                   give up                    attempts   python
 
 2 hosts, 1 path, 2 decisions: no agreement on 1 path
 ";
