@@ -1,1 +1,55 @@
 //! The core for Python: decorator, iterator, caller object and raw machines.
+//!
+//! Nothing is decided here. What a file does that the core does not is a host's duty: read the clock, wait, turn errors
+//! into failures, hang the outcome on the error that goes back to the user. The asynchronous loop and `attempts()` are
+//! Python, because only Python can await; they drive the same [`operation::Operation`] as the loop in [`caller`].
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
+
+use pyo3::prelude::*;
+
+mod caller;
+mod classify;
+mod clock;
+mod config;
+mod convert;
+mod failure;
+mod machine;
+mod operation;
+mod outcome;
+mod policy;
+mod seeds;
+
+#[pymodule]
+mod _holdoff {
+    use super::*;
+
+    #[pymodule_export]
+    use caller::{Retried, Retrying, retry};
+    #[pymodule_export]
+    use clock::{monotonic_ns, overridden_time, override_time, remaining};
+    #[pymodule_export]
+    use config::parse_duration;
+    #[pymodule_export]
+    use failure::{Failure, http_failure};
+    #[pymodule_export]
+    use machine::{Call, Decision, Retry, Schedule, Step};
+    #[pymodule_export]
+    use operation::{Operation, RetryEvent};
+    #[pymodule_export]
+    use outcome::{Outcome, outcome_of};
+    #[pymodule_export]
+    use policy::Policy;
+    #[pymodule_export]
+    use seeds::{seed, seed_at};
+
+    #[pymodule_export]
+    const NEVER: u64 = u64::MAX;
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        caller::find_coroutine_type(module.py())
+    }
+}

@@ -1,0 +1,62 @@
+"""A token that stops operations from outside, from any thread."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Cancel:
+    """Stops the operations it is given to: at once in a sleep or an awaited attempt, else after the attempt.
+
+    It takes no lock, so that it may be cancelled from a signal handler as well as from any thread: whoever waits first
+    leaves a waker and then looks whether it is too late, and cancelling first says so and then takes all wakers.
+    """
+
+    __slots__ = ("__weakref__", "_cancelled", "_wakers")
+
+    def __init__(self) -> None:
+        self._cancelled = False
+        self._wakers: dict[object, Callable[[], object]] = {}
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled; there is no way back."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Stop every operation that has this token. Again changes nothing."""
+        self._cancelled = True
+        while self._wakers:
+            try:
+                _, waker = self._wakers.popitem()
+            except KeyError:
+                break
+            waker()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long or until it is cancelled; whether it was."""
+        asleep = allocate_lock()
+        asleep.acquire()
+        self._wakers[asleep] = asleep.release
+        try:
+            if not self._cancelled:
+                asleep.acquire(timeout=max(seconds, 0.0))
+        finally:
+            self._wakers.pop(asleep, None)
+        return self._cancelled
+
+    def _subscribe(self, key: object, waker: Callable[[], object]) -> None:
+        """Have the waker called once, in the thread that cancels; at once when it is too late."""
+        self._wakers[key] = waker
+        if self._cancelled and self._wakers.pop(key, None) is not None:
+            waker()
+
+    def _unsubscribe(self, key: object) -> None:
+        self._wakers.pop(key, None)
+
+    def __repr__(self) -> str:
+        return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"

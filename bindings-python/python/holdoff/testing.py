@@ -1,0 +1,59 @@
+"""A clock that tests move themselves: retries take no time, and what they slept can be looked at."""
+
+from __future__ import annotations
+
+from ._holdoff import override_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+
+class VirtualTime:
+    """Replaces the clock and every sleep of holdoff, in the whole process, from ``with`` to its end.
+
+    A sleep moves the clock and returns at once. Only holdoff's own waiting is replaced: an asynchronous attempt that
+    hangs is still aborted by a timer of the event loop.
+    """
+
+    def __init__(self, on_sleep: Callable[[float], object] | None = None) -> None:
+        self.sleeps: list[float] = []
+        """The seconds of every sleep so far."""
+        self._on_sleep = on_sleep
+        self._nanos = 0
+        self._outer: object | None = None
+
+    @property
+    def now(self) -> float:
+        """Seconds since the beginning."""
+        return self._nanos / 1e9
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, as an operation does that takes a while."""
+        self._nanos += round(seconds * 1e9)
+
+    def monotonic_ns(self) -> int:
+        """The clock."""
+        return self._nanos
+
+    def sleep(self, seconds: float) -> None:
+        """What a retry does between two attempts."""
+        self.sleeps.append(seconds)
+        self.advance(seconds)
+        if self._on_sleep is not None:
+            self._on_sleep(seconds)
+
+    def __enter__(self) -> VirtualTime:
+        self._outer = override_time(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        override_time(self._outer)
+
+
+def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTime:
+    """A clock that starts at 0 and moves when something sleeps; ``on_sleep`` is told the seconds of each sleep."""
+    return VirtualTime(on_sleep)

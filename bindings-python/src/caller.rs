@@ -1,0 +1,411 @@
+//! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
+
+use crate::classify::On;
+use crate::operation::Operation;
+use crate::policy::Policy;
+use crate::{clock, config, convert};
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
+
+/// A policy with the options of one use: call functions with it, or decorate them.
+#[pyclass(frozen, module = "holdoff")]
+pub(crate) struct Retrying {
+    pub(crate) policy: holdoff_core::Policy,
+    pub(crate) on: On,
+    pub(crate) classify: Option<Py<PyAny>>,
+    pub(crate) on_retry: Option<Py<PyAny>>,
+    pub(crate) cancel: Option<Py<PyAny>>,
+    pub(crate) seed: Option<u64>,
+    /// Whether there is something to look at before the first attempt: a limit or a token.
+    guarded: bool,
+}
+
+impl Retrying {
+    pub(crate) fn plain(policy: holdoff_core::Policy) -> Self {
+        let guarded = policy.first_limit().is_some();
+        Self { policy, on: On::Default, classify: None, on_retry: None, cancel: None, seed: None, guarded }
+    }
+
+    pub(crate) fn new(
+        policy: holdoff_core::Policy,
+        on: Option<&Bound<'_, PyAny>>,
+        cancel: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
+        on_retry: Option<&Bound<'_, PyAny>>,
+        classify: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            policy,
+            on: On::new(on)?,
+            classify: function("classify", classify)?,
+            on_retry: function("on_retry", on_retry)?,
+            cancel: cancel.map(token).transpose()?,
+            seed: seed.map(|seed| convert::seed("seed", seed)).transpose()?,
+            guarded: policy.first_limit().is_some() || cancel.is_some(),
+        })
+    }
+
+    /// The loop. Until something fails it is the call itself.
+    #[inline]
+    fn run<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().guarded {
+            return Self::run_guarded(slf, function, args, kwargs);
+        }
+        match function.call(args, kwargs) {
+            Ok(value) if !is_coroutine(&value) => Ok(value),
+            first => Self::run_after(slf, first, function, args, kwargs),
+        }
+    }
+
+    /// The same with a policy alone, of which a caller is made when it is needed.
+    pub(crate) fn run_plain<'py>(
+        policy: &holdoff_core::Policy,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let made = || Bound::new(function.py(), Self::plain(*policy));
+        if policy.first_limit().is_some() {
+            return Self::run_guarded(&made()?, function, args, kwargs);
+        }
+        match function.call(args, kwargs) {
+            Ok(value) if !is_coroutine(&value) => Ok(value),
+            first => Self::run_after(&made()?, first, function, args, kwargs),
+        }
+    }
+
+    /// The first attempt failed, or has yet to be awaited.
+    #[cold]
+    fn run_after<'py>(
+        slf: &Bound<'py, Self>,
+        first: PyResult<Bound<'py, PyAny>>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match first {
+            Ok(coroutine) => Self::adopt(slf, coroutine, function, args, kwargs),
+            Err(error) => Self::run_on(slf, Operation::of(slf.clone().unbind()), error, function, args, kwargs),
+        }
+    }
+
+    #[cold]
+    fn run_guarded<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut operation = Operation::of(slf.clone().unbind());
+        operation.first(slf.py())?;
+        match attempt(&operation, function, args, kwargs) {
+            Ok(value) if is_coroutine(&value) => Self::adopt(slf, value, function, args, kwargs),
+            Ok(value) => Ok(value),
+            Err(error) => Self::run_on(slf, operation, error, function, args, kwargs),
+        }
+    }
+
+    /// The first attempt has failed: the rest of the loop.
+    #[cold]
+    fn run_on<'py>(
+        slf: &Bound<'py, Self>,
+        mut operation: Operation,
+        mut error: PyErr,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let cancel = slf.get().cancel.as_ref().map(|token| token.bind(py));
+        loop {
+            if !error.is_instance_of::<PyException>(py) {
+                operation.abandon(py);
+                return Err(error);
+            }
+            let mut now = operation.failed(error.value(py).as_any(), false)?;
+            if now.is_none() {
+                return Err(error);
+            }
+            while let Some(length) = operation.woken(py, now.take())? {
+                if let Err(interrupt) = clock::wait(py, length, cancel) {
+                    operation.abandon(py);
+                    return Err(operation.interrupted(py, interrupt));
+                }
+            }
+            match attempt(&operation, function, args, kwargs) {
+                Ok(value) if is_coroutine(&value) => return Self::adopt(slf, value, function, args, kwargs),
+                Ok(value) => return Ok(value),
+                Err(next) => error = next,
+            }
+        }
+    }
+
+    /// The function turned out to be asynchronous: its coroutine becomes the first attempt of an awaiting loop.
+    #[cold]
+    fn adopt<'py>(
+        slf: &Bound<'py, Self>,
+        coroutine: Bound<'py, PyAny>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static ADOPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = slf.py();
+        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
+        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, function, args, kwargs))
+    }
+
+    /// Decorates a function.
+    fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        static WRAP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = slf.py();
+        let class = function.get_type();
+        let name = class.name()?;
+        if name == "classmethod" || name == "staticmethod" {
+            return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
+        }
+        if !function.is_callable() {
+            return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function", function.repr()?)));
+        }
+        let flags = code_flags(function)?;
+        if flags & (GENERATOR | ASYNC_GENERATOR) != 0 {
+            return Err(PyTypeError::new_err(
+                "cannot retry a generator: calling it fails never, and what it has yielded cannot be taken back",
+            ));
+        }
+        if flags & COROUTINE != 0 {
+            return WRAP.import(py, "holdoff._async", "wrap")?.call1((slf, function));
+        }
+        let parts = Retried { retrying: Some(slf.clone().unbind()), function: Some(function.clone().unbind()) };
+        let retried = Bound::new(py, parts)?;
+        for name in ["__module__", "__name__", "__qualname__", "__doc__"] {
+            if let Some(value) = function.getattr_opt(name)? {
+                retried.setattr(name, value)?;
+            }
+        }
+        Ok(retried.into_any())
+    }
+}
+
+#[pymethods]
+impl Retrying {
+    /// The function, retried.
+    #[pyo3(signature = (function, /))]
+    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Self::decorate(slf, function)
+    }
+
+    /// Call the function until it succeeds or the policy gives up.
+    #[pyo3(signature = (function, /, *args, **kwargs))]
+    pub(crate) fn call<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::run(slf, function, args, kwargs)
+    }
+
+    /// The policy.
+    #[getter]
+    fn policy(&self) -> Policy {
+        Policy(self.policy)
+    }
+
+    /// Whether a limit or a token is looked at before the first attempt.
+    #[getter]
+    fn guarded(&self) -> bool {
+        self.guarded
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let On::Types(on) | On::Predicate(on) = &self.on {
+            visit.call(on)?;
+        }
+        visit.call(&self.classify)?;
+        visit.call(&self.on_retry)?;
+        visit.call(&self.cancel)
+    }
+}
+
+/// A decorated function.
+///
+/// The fields are always there but between the allocation of the object and its beginning: CPython allocates the dict in
+/// between, which may collect garbage, which visits the object while it is all zeroes. Zeroes are `None`.
+#[pyclass(frozen, dict, weakref, module = "holdoff")]
+pub(crate) struct Retried {
+    retrying: Option<Py<Retrying>>,
+    function: Option<Py<PyAny>>,
+}
+
+impl Retried {
+    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
+        match (&self.retrying, &self.function) {
+            (Some(retrying), Some(function)) => Ok((retrying.bind(py), function.bind(py))),
+            _ => Err(PyTypeError::new_err("this decorated function has no function")),
+        }
+    }
+}
+
+#[pymethods]
+impl Retried {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (retrying, function) = self.parts(py)?;
+        Retrying::run(retrying, function, args, kwargs)
+    }
+
+    /// A method of an object binds like any function.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: &Bound<'py, PyAny>,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let _ = owner;
+        if instance.is_none() {
+            return Ok(slf.clone().into_any());
+        }
+        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
+    }
+
+    /// The function as it was.
+    #[getter]
+    fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.parts(py)?.1.clone())
+    }
+
+    /// Whatever else a function has.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.parts(py)?.1.getattr(name)
+    }
+
+    /// Pickled by name, like a function.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.parts(py)?.1.getattr(intern!(py, "__qualname__"))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<retried {}>", self.parts(py)?.1.repr()?))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.retrying)?;
+        visit.call(&self.function)
+    }
+}
+
+/// Retry a function: a decorator, bare or with a policy's fields and options.
+#[pyfunction]
+#[pyo3(signature = (
+    function = None, /, *, on = None, policy = None, cancel = None, seed = None, on_retry = None, classify = None, **fields
+))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn retry<'py>(
+    py: Python<'py>,
+    function: Option<&Bound<'py, PyAny>>,
+    on: Option<&Bound<'py, PyAny>>,
+    policy: Option<&Bound<'py, Policy>>,
+    cancel: Option<&Bound<'py, PyAny>>,
+    seed: Option<&Bound<'py, PyAny>>,
+    on_retry: Option<&Bound<'py, PyAny>>,
+    classify: Option<&Bound<'py, PyAny>>,
+    fields: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let policy = match (policy, fields) {
+        (Some(policy), None) => policy.get().0,
+        (None, fields) => config::policy(fields)?,
+        (Some(_), Some(_)) => return Err(PyTypeError::new_err("give a policy or its fields, not both")),
+    };
+    let retrying = Bound::new(py, Retrying::new(policy, on, cancel, seed, on_retry, classify)?)?;
+    match function {
+        Some(function) => Retrying::decorate(&retrying, function),
+        None => Ok(retrying.into_any()),
+    }
+}
+
+/// One attempt after the clock was read: what limits it is known to the function.
+fn attempt<'py>(
+    operation: &Operation,
+    function: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = function.py();
+    let entered = clock::enter_limit(py, operation.limit())?;
+    let result = function.call(args, kwargs);
+    clock::leave_limit(py, entered)?;
+    result
+}
+
+fn function(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    match value {
+        Some(value) if !value.is_callable() => {
+            Err(PyTypeError::new_err(format!("{name} must be a function, not {}", convert::type_name(value))))
+        }
+        value => Ok(value.map(|value| value.clone().unbind())),
+    }
+}
+
+fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if value.is_instance(TYPE.import(value.py(), "holdoff._cancel", "Cancel")?)? {
+        return Ok(value.clone().unbind());
+    }
+    Err(PyTypeError::new_err(format!("cancel must be a holdoff.Cancel, not {}", convert::type_name(value))))
+}
+
+static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// Asked for once, so that telling a coroutine from a value is a comparison.
+pub(crate) fn find_coroutine_type(py: Python<'_>) -> PyResult<()> {
+    COROUTINE_TYPE.import(py, "types", "CoroutineType").map(drop)
+}
+
+#[inline]
+fn is_coroutine(value: &Bound<'_, PyAny>) -> bool {
+    COROUTINE_TYPE.get(value.py()).is_some_and(|coroutine| value.get_type_ptr() == coroutine.as_ptr().cast())
+}
+
+const GENERATOR: u32 = 0x20;
+const COROUTINE: u32 = 0x80;
+const ASYNC_GENERATOR: u32 = 0x200;
+
+/// The flags of the code that calling it runs: through partial objects, methods and callable objects.
+fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let py = function.py();
+    let mut inner = function.clone();
+    // Deeper than anybody nests, and an end for objects that have every attribute.
+    for _ in 0..16 {
+        if let Some(code) = inner.getattr_opt(intern!(py, "__code__"))? {
+            return Ok(code.getattr_opt(intern!(py, "co_flags"))?.and_then(|flags| flags.extract().ok()).unwrap_or(0));
+        }
+        let next = match inner.getattr_opt(intern!(py, "func"))? {
+            Some(next) => Some(next),
+            None => inner.getattr_opt(intern!(py, "__func__"))?,
+        };
+        match next {
+            Some(next) => inner = next,
+            None if inner.is_instance_of::<PyType>() => return Ok(0),
+            None => match inner.get_type().getattr_opt(intern!(py, "__call__"))? {
+                Some(call) => inner = call,
+                None => return Ok(0),
+            },
+        }
+    }
+    Ok(0)
+}

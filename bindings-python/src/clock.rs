@@ -1,0 +1,105 @@
+//! The clock and the wait, both Python's own, so that signals are handled and tests can replace them.
+
+use crate::convert::seconds;
+use holdoff_core::{Span, Timestamp};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The longest single wait: no timer's limit is below it, and nobody notices waking once a day.
+const LONGEST_WAIT: Span = Span::from_secs(86_400);
+
+/// Whether the clock is replaced: looked at instead of the lock.
+static REPLACED: AtomicBool = AtomicBool::new(false);
+/// An object with `monotonic_ns()` and `sleep(seconds)`.
+static REPLACEMENT: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+
+/// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns what was in force.
+#[pyfunction]
+#[pyo3(signature = (replacement, /))]
+pub(crate) fn override_time(replacement: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+    let mut slot = REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    REPLACED.store(replacement.is_some(), Ordering::Release);
+    std::mem::replace(&mut *slot, replacement)
+}
+
+/// What replaces the clock and the sleep, if anything.
+#[pyfunction]
+#[pyo3(name = "overridden_time")]
+pub(crate) fn overridden_time(py: Python<'_>) -> Option<Py<PyAny>> {
+    if !REPLACED.load(Ordering::Acquire) {
+        return None;
+    }
+    REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|time| time.clone_ref(py))
+}
+
+/// The clock of the machines: nanoseconds of `time.monotonic_ns`.
+#[pyfunction]
+pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
+    now(py).map(Timestamp::as_nanos)
+}
+
+pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
+    static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let read = match overridden_time(py) {
+        Some(time) => time.bind(py).call_method0("monotonic_ns")?,
+        None => CLOCK.import(py, "time", "monotonic_ns")?.call0()?,
+    };
+    read.extract().map(Timestamp::from_nanos)
+}
+
+/// Waits in this thread, until then or for the longest single wait, or until `cancel` wakes it.
+pub(crate) fn wait(py: Python<'_>, length: Span, cancel: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    static SLEEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let seconds = single_wait(length);
+    if let Some(time) = overridden_time(py) {
+        time.bind(py).call_method1("sleep", (seconds,))?;
+    } else if let Some(cancel) = cancel {
+        cancel.call_method1("wait", (seconds,))?;
+    } else {
+        SLEEP.import(py, "time", "sleep")?.call1((seconds,))?;
+    }
+    Ok(())
+}
+
+/// The seconds of one wait.
+pub(crate) fn single_wait(length: Span) -> f64 {
+    seconds(length.min(LONGEST_WAIT).as_nanos())
+}
+
+/// The limit of the attempt that runs in this context, in nanoseconds of the clock.
+fn limit(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static LIMIT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    LIMIT.import(py, "holdoff._limit", "LIMIT")
+}
+
+/// Seconds until the attempt that runs now must be over; None when nothing limits it.
+///
+/// For operations that cannot be aborted from outside: hand it on as their timeout.
+#[pyfunction]
+pub(crate) fn remaining(py: Python<'_>) -> PyResult<Option<f64>> {
+    let limit: Option<u64> = limit(py)?.call_method0("get")?.extract()?;
+    match limit {
+        Some(at) => Ok(Some(seconds(Timestamp::from_nanos(at).since(now(py)?).as_nanos()))),
+        None => Ok(None),
+    }
+}
+
+/// Sets the limit of an attempt; what it returns undoes that.
+pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Bound<'_, PyAny>>> {
+    if at.is_never() {
+        return Ok(None);
+    }
+    let limit = limit(py)?;
+    let outer: Option<u64> = limit.call_method0("get")?.extract()?;
+    let at = outer.map_or(at.as_nanos(), |outer| outer.min(at.as_nanos()));
+    limit.call_method1("set", (at,)).map(Some)
+}
+
+pub(crate) fn leave_limit(py: Python<'_>, token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    if let Some(token) = token {
+        limit(py)?.call_method1("reset", (token,))?;
+    }
+    Ok(())
+}

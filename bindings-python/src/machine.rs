@@ -1,0 +1,317 @@
+//! The raw machines, for loops and tests of one's own. Times are ints of nanoseconds since any epoch.
+
+use crate::convert;
+use crate::failure::Failure;
+use crate::policy::Policy;
+use holdoff_core::{Outcome, Span, Ticket};
+use pyo3::prelude::*;
+use pyo3::types::PyInt;
+
+/// What the host of a `Call` is to do next. Fields that a kind has no use for are None.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(PartialEq)]
+pub(crate) struct Step(holdoff_core::Step);
+
+#[pymethods]
+impl Step {
+    /// "attempt", "sleep", "wait" or "stop".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0 {
+            holdoff_core::Step::Attempt { .. } => "attempt",
+            holdoff_core::Step::Sleep { .. } => "sleep",
+            holdoff_core::Step::Wait { .. } => "wait",
+            holdoff_core::Step::Stop(_) => "stop",
+        }
+    }
+
+    /// Stop: "succeeded", "gave_up" or "cancelled".
+    #[getter]
+    fn outcome(&self) -> Option<&'static str> {
+        match self.0 {
+            holdoff_core::Step::Stop(Outcome::Succeeded) => Some("succeeded"),
+            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some("gave_up"),
+            holdoff_core::Step::Stop(Outcome::Cancelled) => Some("cancelled"),
+            _ => None,
+        }
+    }
+
+    /// Gave up: why.
+    #[getter]
+    fn reason(&self) -> Option<&'static str> {
+        match self.0 {
+            holdoff_core::Step::Stop(Outcome::GaveUp { reason, .. }) => Some(reason.name()),
+            _ => None,
+        }
+    }
+
+    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    #[getter]
+    fn retry_at(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Step::Stop(Outcome::GaveUp { retry_at, .. }) => Some(retry_at.as_nanos()),
+            _ => None,
+        }
+    }
+
+    /// Attempt: its number, from 1.
+    #[getter]
+    fn attempt(&self) -> Option<u32> {
+        match self.0 {
+            holdoff_core::Step::Attempt { ticket, .. } => Some(ticket.attempt()),
+            _ => None,
+        }
+    }
+
+    /// Attempt: what goes back with its result.
+    #[getter]
+    fn ticket(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Step::Attempt { ticket, .. } => Some(ticket.as_raw()),
+            _ => None,
+        }
+    }
+
+    /// Attempt: when to abort it; NEVER without a limit.
+    #[getter]
+    fn abort_at(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Step::Attempt { abort_at, .. } => Some(abort_at.as_nanos()),
+            _ => None,
+        }
+    }
+
+    /// Attempt: when to tick although it still runs; NEVER in this version.
+    #[getter]
+    fn wake_at(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Step::Attempt { wake_at, .. } => Some(wake_at.as_nanos()),
+            _ => None,
+        }
+    }
+
+    /// Sleep, wait: when to tick.
+    #[getter]
+    fn until(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
+            _ => None,
+        }
+    }
+
+    /// Sleep: "backoff", "hint" or "clip".
+    #[getter]
+    fn cause(&self) -> Option<&'static str> {
+        match self.0 {
+            holdoff_core::Step::Sleep { cause, .. } => Some(cause.name()),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Step {:?}>", self.0)
+    }
+}
+
+/// The whole loop as a machine. Every method answers with the step that holds now; see the guide for the contract.
+#[pyclass(module = "holdoff")]
+pub(crate) struct Call(holdoff_core::Call);
+
+#[pymethods]
+impl Call {
+    /// Begin a call: the machine and its first step, the first attempt.
+    #[staticmethod]
+    fn begin(policy: &Bound<'_, Policy>, seed: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<(Self, Step)> {
+        let (seed, now) = (convert::seed("seed", seed)?, convert::time("now", now)?);
+        let (call, step) = holdoff_core::Call::begin(&policy.get().0, seed, now);
+        Ok((Self(call), Step(step)))
+    }
+
+    /// A call whose first attempt, ticket 1, runs since then: the lazy way in, after a failure.
+    #[staticmethod]
+    fn underway(seed: &Bound<'_, PyAny>, started: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (seed, started) = (convert::seed("seed", seed)?, convert::time("started", started)?);
+        Ok(Self(holdoff_core::Call::underway(seed, started)))
+    }
+
+    /// The attempt with this ticket succeeded.
+    fn succeed(&mut self, ticket: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
+        Ok(Step(self.0.succeed(self::ticket(ticket)?, convert::time("now", now)?)))
+    }
+
+    /// The attempt with this ticket failed.
+    fn fail(
+        &mut self,
+        policy: &Bound<'_, Policy>,
+        ticket: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+        failure: &Bound<'_, Failure>,
+    ) -> PyResult<Step> {
+        let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
+        Ok(Step(self.0.fail(&policy.get().0, ticket, now, failure.get().0)))
+    }
+
+    /// Time has passed: the next attempt, when its sleep is over.
+    fn tick(&mut self, policy: &Bound<'_, Policy>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
+        Ok(Step(self.0.tick(&policy.get().0, convert::time("now", now)?)))
+    }
+
+    /// The caller wants no more of it.
+    fn cancel(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Step> {
+        Ok(Step(self.0.cancel(convert::time("now", now)?)))
+    }
+
+    /// Nanoseconds still to sleep; 0 when it does not sleep.
+    fn remaining(&self, now: &Bound<'_, PyAny>) -> PyResult<u64> {
+        Ok(self.0.remaining(convert::time("now", now)?).as_nanos())
+    }
+
+    /// The attempt in flight or, asleep or at the end, the last one that ran.
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.0.attempt()
+    }
+
+    /// When the call began.
+    #[getter]
+    fn started(&self) -> u64 {
+        self.0.started().as_nanos()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Call attempt {}>", self.0.attempt())
+    }
+}
+
+/// A ticket; a number that no ticket has names no attempt.
+fn ticket(value: &Bound<'_, PyAny>) -> PyResult<Ticket> {
+    convert::time("ticket", value).map(|raw| Ticket::from_raw(raw.as_nanos()))
+}
+
+/// What to do after a failure: sleep until then, or give up for that reason.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(PartialEq)]
+pub(crate) struct Decision(holdoff_core::Decision);
+
+#[pymethods]
+impl Decision {
+    /// "sleep" or "give_up".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0 {
+            holdoff_core::Decision::Sleep { .. } => "sleep",
+            holdoff_core::Decision::GiveUp { .. } => "give_up",
+        }
+    }
+
+    /// Sleep: until when.
+    #[getter]
+    fn until(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Decision::Sleep { until, .. } => Some(until.as_nanos()),
+            holdoff_core::Decision::GiveUp { .. } => None,
+        }
+    }
+
+    /// Sleep: "backoff", "hint" or "clip".
+    #[getter]
+    fn cause(&self) -> Option<&'static str> {
+        match self.0 {
+            holdoff_core::Decision::Sleep { cause, .. } => Some(cause.name()),
+            holdoff_core::Decision::GiveUp { .. } => None,
+        }
+    }
+
+    /// Give up: why.
+    #[getter]
+    fn reason(&self) -> Option<&'static str> {
+        match self.0 {
+            holdoff_core::Decision::GiveUp { reason, .. } => Some(reason.name()),
+            holdoff_core::Decision::Sleep { .. } => None,
+        }
+    }
+
+    /// Give up: when another try might succeed; NEVER when nobody knows.
+    #[getter]
+    fn retry_at(&self) -> Option<u64> {
+        match self.0 {
+            holdoff_core::Decision::GiveUp { retry_at, .. } => Some(retry_at.as_nanos()),
+            holdoff_core::Decision::Sleep { .. } => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Decision {:?}>", self.0)
+    }
+}
+
+/// One decision a failure: the state of one operation, without its loop.
+#[pyclass(module = "holdoff")]
+pub(crate) struct Retry(holdoff_core::Retry);
+
+#[pymethods]
+impl Retry {
+    #[new]
+    fn new(seed: &Bound<'_, PyAny>, started: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (seed, started) = (convert::seed("seed", seed)?, convert::time("started", started)?);
+        Ok(Self(holdoff_core::Retry::new(seed, started)))
+    }
+
+    /// Decide what to do about an attempt that failed at that time.
+    fn on_failure(
+        &mut self,
+        policy: &Bound<'_, Policy>,
+        now: &Bound<'_, PyAny>,
+        failure: &Bound<'_, Failure>,
+    ) -> PyResult<Decision> {
+        Ok(Decision(self.0.on_failure(&policy.get().0, convert::time("now", now)?, failure.get().0)))
+    }
+
+    /// How many attempts have failed.
+    #[getter]
+    fn failures(&self) -> u32 {
+        self.0.failures()
+    }
+
+    /// When the first attempt began.
+    #[getter]
+    fn started(&self) -> u64 {
+        self.0.started().as_nanos()
+    }
+
+    /// When the operation as a whole must be over; NEVER without a deadline.
+    fn deadline(&self, policy: &Bound<'_, Policy>) -> u64 {
+        self.0.deadline(&policy.get().0).as_nanos()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Retry after {} failures>", self.0.failures())
+    }
+}
+
+/// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.
+#[pyclass(module = "holdoff")]
+pub(crate) struct Schedule(holdoff_core::Schedule);
+
+#[pymethods]
+impl Schedule {
+    #[new]
+    fn new(policy: &Bound<'_, Policy>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(holdoff_core::Schedule::new(&policy.get().0, convert::seed("seed", seed)?)))
+    }
+
+    /// The base delay, before jitter, after failure n (from 0), in nanoseconds.
+    #[staticmethod]
+    fn base_at(policy: &Bound<'_, Policy>, n: &Bound<'_, PyInt>) -> PyResult<u64> {
+        let n = u32::try_from(convert::time("n", n)?.as_nanos()).unwrap_or(u32::MAX);
+        Ok(holdoff_core::Schedule::base_at(&policy.get().0, n).as_nanos())
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self) -> Option<u64> {
+        self.0.next().map(Span::as_nanos)
+    }
+}

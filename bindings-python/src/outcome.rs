@@ -1,0 +1,110 @@
+//! How an operation ended, attached to the error that goes back to the user.
+
+use crate::{clock, convert};
+use holdoff_core::{StopReason, Timestamp};
+use pyo3::exceptions::PyBaseException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// Why there was no other attempt, and what is known about a later one.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) reason: StopReason,
+    pub(crate) attempts: u32,
+    pub(crate) retry_at: Timestamp,
+}
+
+#[pymethods]
+impl Outcome {
+    #[new]
+    #[pyo3(signature = (reason, attempts, retry_at_ns = None))]
+    fn new(reason: &str, attempts: u32, retry_at_ns: Option<u64>) -> PyResult<Self> {
+        let Some(reason) = StopReason::ALL.into_iter().find(|known| known.name() == reason) else {
+            return Err(pyo3::exceptions::PyValueError::new_err(format!("{reason:?} is no reason to stop")));
+        };
+        Ok(Self { reason, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) })
+    }
+
+    /// "permanent", "attempts", "deadline", "hint" or "cancelled".
+    #[getter]
+    fn reason(&self) -> &'static str {
+        self.reason.name()
+    }
+
+    /// The reason in a sentence.
+    #[getter]
+    fn description(&self) -> &'static str {
+        self.reason.describe()
+    }
+
+    /// How many attempts were begun.
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// When another try might succeed, on the clock of time.monotonic; None when nobody knows.
+    #[getter]
+    fn retry_at(&self) -> Option<f64> {
+        self.retry_at_ns().map(convert::seconds)
+    }
+
+    /// When another try might succeed, on the clock of time.monotonic_ns; None when nobody knows.
+    #[getter]
+    fn retry_at_ns(&self) -> Option<u64> {
+        (!self.retry_at.is_never()).then(|| self.retry_at.as_nanos())
+    }
+
+    /// Seconds from now until another try might succeed, 0 when that is past; None when nobody knows.
+    #[getter]
+    fn retry_in(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        if self.retry_at.is_never() {
+            return Ok(None);
+        }
+        Ok(Some(convert::seconds(self.retry_at.since(clock::now(py)?).as_nanos())))
+    }
+
+    /// Errors travel between processes, and their outcome with them.
+    fn __getnewargs__(&self) -> (&'static str, u32, Option<u64>) {
+        (self.reason.name(), self.attempts, self.retry_at_ns())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Outcome(reason='{}', attempts={}, retry_at={:?})", self.reason, self.attempts, self.retry_at())
+    }
+}
+
+/// How the operation that raised this error ended; None when the error did not come out of one.
+#[pyfunction]
+#[pyo3(signature = (error, /))]
+pub(crate) fn outcome_of(error: &Bound<'_, PyBaseException>) -> PyResult<Option<Py<Outcome>>> {
+    let attached = error.getattr_opt(intern!(error.py(), "__holdoff__"))?;
+    Ok(attached.and_then(|outcome| outcome.cast_into::<Outcome>().ok()).map(Bound::unbind))
+}
+
+/// Hangs the outcome on the error: as an attribute and, from Python 3.11 on, as a note.
+pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
+    let py = error.py();
+    let name = intern!(py, "__holdoff__");
+    let value = Bound::new(py, outcome)?;
+    if error.setattr(name, &value).is_err() {
+        // A frozen class refuses; every exception still has a dict of its own.
+        py.get_type::<PyBaseException>().call_method1(intern!(py, "__setattr__"), (error, name, &value))?;
+    }
+    let Some(add_note) = error.getattr_opt(intern!(py, "add_note"))? else {
+        return Ok(());
+    };
+    let ends = if outcome.reason == StopReason::Cancelled { "stopped" } else { "gave up" };
+    let plural = if outcome.attempts == 1 { "" } else { "s" };
+    let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.describe());
+    // The same exception object may come by again and again.
+    let notes = error.getattr_opt(intern!(py, "__notes__"))?;
+    let notes = notes.and_then(|notes| notes.cast_into::<PyList>().ok());
+    if notes.is_none_or(|notes| notes.contains(&note).is_ok_and(|there| !there)) {
+        // A note is a service: an exception class that refuses it still goes back to the user.
+        let _refused = add_note.call1((note,));
+    }
+    Ok(())
+}

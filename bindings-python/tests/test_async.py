@@ -1,0 +1,250 @@
+"""Asynchronous functions, their limits and their cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import threading
+import time as real
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import holdoff
+import pytest
+from holdoff.testing import virtual_time
+
+CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none")
+AT_ONCE = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 0}, jitter="none")
+
+
+def failing(times: int, error: type[BaseException] = ConnectionError) -> Callable[[], Coroutine[Any, Any, int]]:
+    calls = 0
+
+    async def operation() -> int:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(0)
+        if calls <= times:
+            raise error
+        return calls
+
+    return operation
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    with virtual_time():
+        return asyncio.run(coroutine)
+
+
+def test_a_coroutine_function_stays_one() -> None:
+    decorated = holdoff.retry(failing(0))
+    assert inspect.iscoroutinefunction(decorated)
+    assert inspect.iscoroutinefunction(holdoff.retry(failing(0), deadline=3))
+    assert decorated.__name__ == "operation"
+
+
+@pytest.mark.parametrize("limits", [{}, {"deadline": 3600}, {"attempt_timeout": 60}])
+def test_a_failure_is_retried_after_the_delays_of_the_policy(limits: Any) -> None:
+    makes: list[Callable[[Any], Any]] = [
+        lambda operation: holdoff.retry(operation, attempts=4, seed=7, **limits)(),
+        lambda operation: holdoff.Policy(attempts=4, **limits).retrying(seed=7).call(operation),
+        lambda operation: holdoff.Policy(attempts=4, **limits).retrying(seed=7).call(lambda: operation()),
+    ]
+    for make in makes:
+        with virtual_time() as time:
+            assert asyncio.run(make(failing(3))) == 4
+        assert time.sleeps == [delay / 1e9 for delay in holdoff.Schedule(holdoff.Policy(attempts=4), 7)]
+
+
+def test_the_last_error_comes_out_with_its_outcome() -> None:
+    for call in (holdoff.retry(failing(9), policy=CONSTANT)(), CONSTANT.call(failing(9))):
+        with pytest.raises(ConnectionError) as raised:
+            run(call)
+        outcome = holdoff.outcome_of(raised.value)
+        assert outcome is not None
+        assert (outcome.reason, outcome.attempts) == ("attempts", 4)
+
+
+def test_methods_bind() -> None:
+    class Client:
+        @holdoff.retry(policy=CONSTANT)
+        async def get(self, x: int) -> int:
+            return x
+
+    assert run(Client().get(3)) == 3
+
+
+def test_an_attempt_that_takes_too_long_is_a_timeout_and_retried() -> None:
+    calls = 0
+
+    @holdoff.retry(policy=AT_ONCE.from_dict({**AT_ONCE.to_dict(), "attempt_timeout": "10ms"}), on=ConnectionError)
+    async def slow() -> int:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            await asyncio.sleep(60)
+        return calls
+
+    assert asyncio.run(slow()) == 3
+
+
+def test_the_deadline_ends_the_attempt_that_runs() -> None:
+    @holdoff.retry(deadline=0.01)
+    async def slow() -> None:
+        assert (holdoff.remaining() or 0) > 0
+        await asyncio.sleep(60)
+
+    with pytest.raises(TimeoutError) as raised:
+        asyncio.run(slow())
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("deadline", 1)
+
+
+def test_an_answer_after_the_limit_is_an_answer() -> None:
+    @holdoff.retry(attempt_timeout=0.01)
+    async def stubborn() -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return "late"
+        return "never"
+
+    assert asyncio.run(stubborn()) == "late"
+
+
+def test_cancelling_the_task_is_never_a_failure() -> None:
+    calls = 0
+
+    @holdoff.retry(attempts=9, attempt_timeout=60)
+    async def waits() -> None:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(60)
+
+    async def main() -> None:
+        for make in (waits, lambda: CONSTANT.call(failing(9))):
+            task = asyncio.ensure_future(make())
+            await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert calls == 1
+
+
+def test_a_token_ends_an_attempt_at_once() -> None:
+    token = holdoff.Cancel()
+
+    @holdoff.retry(cancel=token)
+    async def waits() -> None:
+        asyncio.get_running_loop().call_soon(token.cancel)
+        await asyncio.sleep(60)
+
+    with pytest.raises(holdoff.Cancelled) as raised:
+        asyncio.run(waits())
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("cancelled", 1)
+
+
+def test_a_token_cancelled_in_another_thread_ends_a_sleep_at_once() -> None:
+    token = holdoff.Cancel()
+    error = ConnectionError("down")
+    begun = real.monotonic()
+
+    @holdoff.retry(backoff={"initial": "1h", "max": "1h"}, jitter="none", cancel=token)
+    async def fails() -> None:
+        threading.Thread(target=token.cancel).start()
+        raise error
+
+    with pytest.raises(holdoff.Cancelled) as raised:
+        asyncio.run(fails())
+    assert raised.value.__cause__ is error
+    assert real.monotonic() - begun < 30
+
+
+def test_a_token_cancelled_before_leaves_nothing_running() -> None:
+    token = holdoff.Cancel()
+    token.cancel()
+    with pytest.raises(holdoff.Cancelled) as raised:
+        asyncio.run(holdoff.retry(failing(0), cancel=token)())
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert outcome.attempts == 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout is new in Python 3.11")
+def test_a_timeout_around_the_operation_stays_the_users() -> None:
+    async def main() -> None:
+        async with asyncio.timeout(0.01):
+            await holdoff.retry(attempt_timeout=60, cancel=holdoff.Cancel())(forever)()
+
+    async def forever() -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(TimeoutError) as raised:
+        asyncio.run(main())
+    assert holdoff.outcome_of(raised.value) is None
+
+
+def test_attempts_loop_over_a_block() -> None:
+    async def main(operation: Callable[[], Coroutine[Any, Any, int]]) -> list[int]:
+        numbers: list[int] = []
+        async for attempt in holdoff.attempts(CONSTANT):
+            with attempt:
+                numbers.append(attempt.number)
+                await operation()
+        return numbers
+
+    assert run(main(failing(2))) == [1, 2, 3]
+
+
+def test_attempts_are_aborted_at_their_limit() -> None:
+    async def main() -> int:
+        async for attempt in holdoff.attempts(attempts=3, attempt_timeout="5ms", backoff={"initial": 0}):
+            with attempt:
+                if attempt.number < 3:
+                    await asyncio.sleep(60)
+                return attempt.number
+        return 0
+
+    async def gives_up() -> None:
+        async for attempt in holdoff.attempts(attempts=1, attempt_timeout="5ms"):
+            with attempt:
+                await asyncio.sleep(60)
+
+    assert asyncio.run(main()) == 3
+    with pytest.raises(TimeoutError) as raised:
+        asyncio.run(gives_up())
+    assert holdoff.outcome_of(raised.value) is not None
+
+
+def test_attempts_hear_the_token() -> None:
+    token = holdoff.Cancel()
+
+    async def main() -> None:
+        async for attempt in holdoff.attempts(CONSTANT, cancel=token):
+            with attempt:
+                asyncio.get_running_loop().call_soon(token.cancel)
+                await asyncio.sleep(60)
+
+    with pytest.raises(holdoff.Cancelled):
+        asyncio.run(main())
+
+
+def test_an_async_generator_is_refused() -> None:
+    async def generator() -> AsyncIterator[int]:
+        yield 1
+
+    with pytest.raises(TypeError, match="generator"):
+        holdoff.retry(generator)
+
+
+def test_a_hundred_operations_sleep_side_by_side() -> None:
+    async def main() -> list[int]:
+        return list(await asyncio.gather(*(AT_ONCE.call(failing(2)) for _ in range(100))))
+
+    assert asyncio.run(main()) == [3] * 100

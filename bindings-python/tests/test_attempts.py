@@ -1,0 +1,101 @@
+"""Attempts at a block of code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import holdoff
+import pytest
+from holdoff.testing import VirtualTime, virtual_time
+
+CONSTANT = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 2}, jitter="none")
+
+
+@pytest.fixture(autouse=True)
+def time() -> Iterator[VirtualTime]:
+    with virtual_time() as clock:
+        yield clock
+
+
+def test_the_block_is_repeated_until_it_succeeds(time: VirtualTime) -> None:
+    numbers: list[int] = []
+    for attempt in holdoff.attempts(CONSTANT, on=OSError):
+        with attempt:
+            numbers.append(attempt.number)
+            if attempt.number < 3:
+                raise OSError
+    assert numbers == [1, 2, 3]
+    assert time.sleeps == [2, 2]
+
+
+def test_the_last_error_comes_out_with_its_outcome() -> None:
+    with pytest.raises(OSError, match="3") as raised:
+        for attempt in holdoff.attempts(CONSTANT):
+            with attempt:
+                raise OSError(attempt.number)
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("attempts", 3)
+
+
+def test_a_permanent_error_comes_out_at_once(time: VirtualTime) -> None:
+    for error in (KeyError, KeyboardInterrupt, GeneratorExit):
+        with pytest.raises(error):
+            for attempt in holdoff.attempts(CONSTANT):
+                with attempt:
+                    raise error
+    assert time.sleeps == []
+
+
+def test_leaving_the_loop_is_a_success() -> None:
+    def leaves() -> int:
+        for attempt in holdoff.attempts(CONSTANT):
+            with attempt:
+                return attempt.number
+        return 0
+
+    assert leaves() == 1
+
+
+def test_an_attempt_knows_how_long_it_has(time: VirtualTime) -> None:
+    seen: list[Any] = []
+    for attempt in holdoff.attempts(deadline=60, attempt_timeout=10):
+        with attempt:
+            time.advance(4)
+            seen += [attempt.remaining, holdoff.remaining()]
+            time.advance(40)
+            seen.append(attempt.remaining)
+    assert seen == [6, 6, 0]
+    assert holdoff.remaining() is None
+    assert next(holdoff.attempts()).remaining is None
+
+
+def test_waking_after_the_deadline_raises_the_last_error() -> None:
+    late = virtual_time(on_sleep=lambda _: late.advance(99))
+    with late, pytest.raises(OSError, match="first") as raised:
+        for attempt in holdoff.attempts(deadline=30):
+            with attempt:
+                raise OSError("first")
+    assert holdoff.outcome_of(raised.value) is not None
+
+
+def test_an_attempt_that_is_not_made_is_a_mistake() -> None:
+    with pytest.raises(RuntimeError, match="with attempt"):
+        for _ in holdoff.attempts(CONSTANT):
+            pass
+
+
+def test_an_attempt_is_made_once() -> None:
+    attempts = holdoff.attempts(CONSTANT)
+    attempt = next(attempts)
+    with attempt:
+        pass
+    with pytest.raises(RuntimeError, match="already"), attempt:
+        pass
+    assert list(attempts) == []
+
+
+def test_a_policy_or_its_fields() -> None:
+    with pytest.raises(TypeError):
+        holdoff.attempts(CONSTANT, attempts=3)

@@ -1,0 +1,55 @@
+"""What a user's program does with the installed wheel, in an environment that has nothing else."""
+
+import asyncio
+import importlib.metadata
+
+import holdoff
+
+installed = {distribution.metadata["Name"].lower() for distribution in importlib.metadata.distributions()}
+assert installed <= {"holdoff", "pip", "setuptools"}, installed
+assert importlib.metadata.requires("holdoff") in (None, [])
+
+FAST = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": "1ms"})
+
+
+class Flaky:
+    """Fails twice, then answers."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        if self.calls < 3:
+            raise ConnectionResetError("not yet")
+        return self.calls
+
+
+@holdoff.retry(policy=FAST)
+def blocking(operation):
+    return operation()
+
+
+@holdoff.retry(policy=FAST)
+async def awaiting(operation):
+    await asyncio.sleep(0)
+    return operation()
+
+
+assert blocking(Flaky()) == 3
+assert asyncio.run(awaiting(Flaky())) == 3
+assert FAST.call(Flaky()) == 3
+
+operation = Flaky()
+for attempt in holdoff.attempts(FAST, on=OSError):
+    with attempt:
+        assert operation() == attempt.number == 3
+
+try:
+    FAST.call(int, "no number")
+except ValueError as error:
+    outcome = holdoff.outcome_of(error)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("permanent", 1)
+else:
+    raise AssertionError("a programming error was retried or lost")
