@@ -95,11 +95,30 @@ impl Stage {
             return self.initial;
         }
         match kind {
-            EXPONENTIAL => truncated(previous as f64 * self.factor).min(self.max),
+            EXPONENTIAL => truncated(real(previous) * self.factor).min(self.max),
             LINEAR => previous.saturating_add(self.increment).min(self.max),
             _ => self.initial,
         }
     }
+}
+
+impl Stage {
+    /// [`Stage::next`] for an exponential of factor 2 whose delays a double holds exactly: a shift is the same number.
+    #[inline(always)]
+    pub(crate) const fn doubled(&self, previous: u64) -> u64 {
+        if previous == UNSTARTED {
+            return self.initial;
+        }
+        let next = previous << 1;
+        if next < self.max { next } else { self.max }
+    }
+}
+
+/// A number of nanoseconds as a double. The signed conversion is one instruction on common processors, the unsigned one is
+/// not.
+#[inline(always)]
+pub(crate) const fn real(nanos: u64) -> f64 {
+    nanos as i64 as f64
 }
 
 /// `trunc(x)` into 0 to 2^63-1. The signed conversion is one instruction on common processors, the unsigned one is not.

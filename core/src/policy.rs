@@ -37,8 +37,10 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
+    /// [`Policy::plainness`], so that the hot path asks once.
+    pub(crate) plain: u8,
     /// No padding: a policy is its bytes.
-    unused: [u8; 7],
+    unused: [u8; 6],
 }
 
 /// What to do when the next attempt would not fit before the deadline (spec 6).
@@ -51,6 +53,9 @@ pub enum OnDeadline {
     Clip,
 }
 
+pub(crate) const NOT_PLAIN: u8 = 0;
+pub(crate) const PLAIN: u8 = 1;
+const PLAIN_WITH_DEADLINE: u8 = 2;
 pub(crate) const STOP: u8 = 0;
 pub(crate) const CLIP: u8 = 1;
 pub(crate) const FLOOR: u8 = 0;
@@ -72,7 +77,8 @@ const DEFAULT: Policy = Policy {
     on_deadline: STOP,
     hint_mode: FLOOR,
     hint_over: STOP,
-    unused: [0; 7],
+    plain: PLAIN,
+    unused: [0; 6],
 };
 
 impl Default for Policy {
@@ -156,6 +162,17 @@ impl Policy {
     #[must_use]
     pub const fn hint_over(&self) -> HintOver {
         if self.hint_over == CLAMP { HintOver::Clamp } else { HintOver::Stop }
+    }
+
+    /// Whether a failure without a hint needs nothing but doubling the delay and full jitter, in whole numbers: what most
+    /// policies are, and the only decision that is made in line.
+    const fn plainness(&self) -> u8 {
+        let doubles = self.backoff == backoff::EXPONENTIAL && self.stage.factor == 2.0;
+        match doubles && self.jitter == jitter::FULL && self.stage.max < jitter::SMALL {
+            true if self.deadline == UNLIMITED => PLAIN,
+            true => PLAIN_WITH_DEADLINE,
+            false => NOT_PLAIN,
+        }
     }
 
     /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
@@ -298,7 +315,10 @@ impl PolicyBuilder {
         }
         match self.broken_rule(&p) {
             Some(error) => Err(error),
-            None => Ok(p),
+            None => {
+                p.plain = p.plainness();
+                Ok(p)
+            }
         }
     }
 

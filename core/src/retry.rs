@@ -3,8 +3,8 @@
 use crate::backoff::UNSTARTED;
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
-use crate::jitter::{self, jittered, spread};
-use crate::policy::{CLAMP, CLIP, IGNORE, Policy, REPLACE, UNLIMITED};
+use crate::jitter::{self, full_of_small, jittered, spread};
+use crate::policy::{CLAMP, CLIP, IGNORE, NOT_PLAIN, PLAIN, Policy, REPLACE};
 use crate::rng::Rng;
 use crate::time::{Span, Timestamp};
 
@@ -120,27 +120,42 @@ impl Retry {
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        let now = self.observe(now);
-        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
-        if failure.kind as u8 == FailureKind::Permanent as u8 {
-            return give_up(StopReason::Permanent);
+        // Most failures need a few instructions: these are made in line, and say what `decide` says.
+        let retried = failure.hint.is_none() && failure.kind as u8 != FailureKind::Permanent as u8;
+        let more = self.failures < policy.attempts.wrapping_sub(1);
+        if policy.plain != NOT_PLAIN && retried && more && now >= self.latest && now.is_early() {
+            if policy.plain == PLAIN {
+                return Decision::Sleep { until: self.plain(policy, now), cause: Cause::Backoff };
+            }
+            let mut next = *self;
+            let until = next.plain(policy, now);
+            if self.fits(policy, until) {
+                *self = next;
+                return Decision::Sleep { until, cause: Cause::Backoff };
+            }
         }
-        if !failure.hint.is_none() || policy.deadline != UNLIMITED {
-            let (state, decision) = limited(*self, policy, now, failure);
-            *self = state;
-            return decision;
-        }
-        if self.failures >= policy.attempts {
-            return give_up(StopReason::Attempts);
-        }
-        let base = self.advance(policy);
-        let u = self.draw(policy);
-        let delay = jittered(policy.jitter, policy.jitter_factor, base, policy.stage.max, u);
-        Decision::Sleep { until: now.after(Span::from_nanos(delay)), cause: Cause::Backoff }
+        let (state, decision) = decided(*self, policy, now, failure);
+        *self = state;
+        decision
+    }
+
+    /// The sleep after one more failure of a plain policy.
+    #[inline(always)]
+    fn plain(&mut self, policy: &Policy, now: Timestamp) -> Timestamp {
+        self.latest = now;
+        self.failures = self.failures.wrapping_add(1);
+        self.base = policy.stage.doubled(self.base);
+        now.after_early(full_of_small(self.base, self.rng.next_u32()))
+    }
+
+    /// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
+    #[inline(always)]
+    const fn fits(&self, policy: &Policy, until: Timestamp) -> bool {
+        let elapsed = until.since(self.started).as_nanos();
+        elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
     }
 
     /// The next base delay (spec 4.1).
-    #[inline(always)]
     fn advance(&mut self, policy: &Policy) -> u64 {
         self.base = policy.stage.next(policy.backoff, self.base);
         self.base
@@ -157,16 +172,21 @@ const fn give_up(reason: StopReason) -> Decision {
     Decision::GiveUp { reason, retry_at: Timestamp::NEVER }
 }
 
-/// A decision with a hint or a deadline in it. The state is a copy, so that the common path keeps its own in registers.
+/// Any decision. The state is a copy, so that the common path keeps its own in registers.
 #[cold]
 #[inline(never)]
-fn limited(mut retry: Retry, policy: &Policy, now: Timestamp, failure: Failure) -> (Retry, Decision) {
+fn decided(mut retry: Retry, policy: &Policy, now: Timestamp, failure: Failure) -> (Retry, Decision) {
     let decision = retry.decide(policy, now, failure);
     (retry, decision)
 }
 
 impl Retry {
     fn decide(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
+        let now = self.observe(now);
+        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
+        if failure.kind as u8 == FailureKind::Permanent as u8 {
+            return give_up(StopReason::Permanent);
+        }
         let obeyed = policy.hint_mode != IGNORE;
         if failure.hint.is_never() && obeyed {
             return give_up(StopReason::Permanent);
@@ -185,13 +205,18 @@ impl Retry {
         }
         let base = self.advance(policy);
         let u = self.draw(policy);
-        let own = spread(policy.jitter, policy.jitter_factor, base, policy.stage.max, u);
-        let (delay, cause) = match hint.map(Span::as_nanos) {
-            Some(asked) if policy.hint_mode == REPLACE => {
+        let (kind, factor, max) = (policy.jitter, policy.jitter_factor, policy.stage.max);
+        let Some(asked) = hint.map(Span::as_nanos) else {
+            let delay = jittered(kind, factor, base, max, u);
+            return self.fit(policy, now, now.after(Span::from_nanos(delay)), Cause::Backoff, None);
+        };
+        let own = spread(kind, factor, base, max, u);
+        let (delay, cause) = match asked {
+            _ if policy.hint_mode == REPLACE => {
                 // spec 7.3: the hint, and the spread on top of it
                 (asked.saturating_add(crate::backoff::truncated(u * own.width as f64)), Cause::Hint)
             }
-            Some(asked) if asked > own.low => {
+            _ if asked > own.low => {
                 // spec 7.2: the whole range moves up until its bottom is the hint
                 (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint)
             }
@@ -352,6 +377,41 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_decided_in_line_is_what_the_rules_say(
+            seed: u64,
+            times in (0..1u64 << 45, 0..1u64 << 45, prop_oneof![0..1u64 << 46, u64::MAX - 9..=u64::MAX]),
+            base in prop_oneof![Just(UNSTARTED), 0..=Span::MAX.as_nanos()],
+            failures in prop_oneof![0u32..9, u32::MAX - 9..=u32::MAX],
+            attempts in prop_oneof![Just(None), (1u32..9).prop_map(Some)],
+            stage in (0..1u64 << 41, 0..1u64 << 41),
+            deadline in prop_oneof![Just(None), (0..1u64 << 46).prop_map(Some)],
+            min_attempt in 0..1u64 << 30,
+            clip: bool,
+            kind in 1u32..5,
+        ) {
+            let (initial, max) = (stage.0.min(stage.1), stage.0.max(stage.1));
+            let backoff = Backoff::exponential(Duration::from_nanos(initial), 2.0).max(Duration::from_nanos(max));
+            let mut policy = Policy::builder().backoff(backoff);
+            policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
+            if let Some(room) = deadline {
+                let deadline = Duration::from_nanos(room + min_attempt + 1);
+                policy = policy.deadline(deadline).min_attempt(Duration::from_nanos(min_attempt));
+                if clip && min_attempt > 0 {
+                    policy = policy.on_deadline(OnDeadline::Clip);
+                }
+            }
+            let policy = policy.build().unwrap();
+            let (started, latest) = (times.0.min(times.1), times.0.max(times.1));
+            let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
+            retry.latest = Timestamp::from_nanos(latest);
+            (retry.base, retry.failures) = (base, failures);
+            let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
+            let expected = decided(retry, &policy, now, failure);
+            let decision = retry.on_failure(&policy, now, failure);
+            prop_assert_eq!((retry, decision), expected);
+        }
+
         #[test]
         fn no_state_and_no_input_panics(words: [u64; 5], now: u64, hint: u64, kind in 1u32..5, deadline: u64) {
             let mut retry = Retry {

@@ -46,8 +46,14 @@ impl Rng {
     /// Draws a uniform number from [0, 1): a multiple of 2^-32 (spec 2.3).
     #[inline(always)]
     pub fn uniform(&mut self) -> f64 {
-        f64::from(self.next_u32()) / 4_294_967_296.0
+        unit(self.next_u32())
     }
+}
+
+/// A draw as a uniform number from [0, 1).
+#[inline(always)]
+pub(crate) fn unit(draw: u32) -> f64 {
+    f64::from(draw) / 4_294_967_296.0
 }
 
 /// The seed of the `k`-th failing operation, k from 0, of a program seeded with `n`: the k-th output of splitmix64

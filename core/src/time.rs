@@ -50,6 +50,18 @@ impl Timestamp {
         if sum > Self::LAST.0 { Self::LAST } else { Self(sum) }
     }
 
+    /// Whether any span can be added without passing [`Timestamp::LAST`]: the first 292 years.
+    #[inline(always)]
+    pub(crate) const fn is_early(self) -> bool {
+        self.0 <= Span::MAX.0
+    }
+
+    /// This early instant plus a span's nanoseconds.
+    #[inline(always)]
+    pub(crate) const fn after_early(self, nanos: u64) -> Self {
+        Self(self.0.wrapping_add(nanos))
+    }
+
     /// How long after `earlier` this instant is; zero when it is not later. [`Timestamp::NEVER`] is [`Span::MAX`] away.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
