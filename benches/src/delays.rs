@@ -1,8 +1,10 @@
-//! The next delay alone: eight from a new state on, or one more of a state that has reached the cap.
+//! The next delay alone: eight from a new state on, or one more of a state that has reached the cap. Each delay is used,
+//! because a program sleeps one before it asks for the next.
 
-use crate::floor::Floor;
+use crate::floor::{Floor, Numbers};
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use holdoff_core::{Decision, Failure, Policy, Retry, Schedule, Timestamp};
+use std::hint::black_box;
 use std::time::Duration;
 
 /// 100 ms, doubling up to 10 s, for ever.
@@ -16,11 +18,10 @@ pub fn policy() -> Policy {
     Policy::builder().backoff(backoff).forever().build().unwrap_or_default()
 }
 
-/// The floor, at its first delay.
+/// The floor's.
 #[must_use]
-#[inline(always)]
-pub fn floor(seed: u64) -> Floor {
-    Floor::new(seed, INITIAL.as_nanos() as u64, MAX.as_nanos() as u64, u32::MAX)
+pub fn numbers() -> Numbers {
+    Numbers { initial: INITIAL.as_nanos() as u64, max: MAX.as_nanos() as u64, retries: u32::MAX }
 }
 
 /// backon's, at its first delay.
@@ -42,26 +43,34 @@ pub fn decide(retry: &mut Retry, policy: &Policy, now: &mut Timestamp) -> u64 {
 
 /// Eight decisions of a new `Retry`.
 #[inline(always)]
-pub fn eight_by_retry(policy: &Policy, seed: u64) -> u64 {
+pub fn eight_by_retry(policy: &Policy, seed: u64) {
     let (mut retry, mut now) = (Retry::new(seed, Timestamp::ZERO), Timestamp::ZERO);
-    (0..8).map(|_| decide(&mut retry, policy, &mut now)).fold(0, u64::wrapping_add)
+    for _ in 0..8 {
+        black_box(decide(&mut retry, policy, &mut now));
+    }
 }
 
 /// Eight delays of a new `Schedule`.
 #[inline(always)]
-pub fn eight_by_schedule(policy: &Policy, seed: u64) -> u64 {
-    Schedule::new(policy, seed).take(8).map(|delay| delay.as_nanos()).fold(0, u64::wrapping_add)
+pub fn eight_by_schedule(policy: &Policy, seed: u64) {
+    for delay in Schedule::new(policy, seed).take(8) {
+        black_box(delay);
+    }
 }
 
 /// Eight delays of a new floor.
 #[inline(always)]
-pub fn eight_by_floor(seed: u64) -> u64 {
-    let mut floor = floor(seed);
-    (0..8).filter_map(|_| floor.delay()).fold(0, u64::wrapping_add)
+pub fn eight_by_floor(numbers: &Numbers, seed: u64) {
+    let mut floor = Floor::new(numbers, seed);
+    for _ in 0..8 {
+        black_box(floor.delay());
+    }
 }
 
 /// Eight delays of a new backon.
 #[inline(always)]
-pub fn eight_by_backon(seed: u64) -> u64 {
-    backon(seed).take(8).map(|delay| u64::from(delay.subsec_nanos())).fold(0, u64::wrapping_add)
+pub fn eight_by_backon(seed: u64) {
+    for delay in backon(seed).take(8) {
+        black_box(delay);
+    }
 }

@@ -3,6 +3,17 @@
 use rand_pcg::Lcg64Xsh32;
 use rand_pcg::rand_core::Rng as _;
 
+/// The numbers of the floor, known at run time as a policy's are.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// The first delay.
+    pub initial: u64,
+    /// The longest delay.
+    pub max: u64,
+    /// How many retries there are.
+    pub retries: u32,
+}
+
 /// What a program would write by hand if it had to be fast and nothing else.
 #[derive(Debug)]
 pub struct Floor {
@@ -13,10 +24,11 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// The first delay, the longest one, and how many retries there are.
+    /// At the first delay.
     #[must_use]
     #[inline(always)]
-    pub fn new(seed: u64, initial: u64, max: u64, retries: u32) -> Self {
+    pub fn new(numbers: &Numbers, seed: u64) -> Self {
+        let Numbers { initial, max, retries } = *numbers;
         Self { rng: Lcg64Xsh32::new(seed, 0x0a02_bdbf_7bb3_c0a7), base: initial, max, left: retries }
     }
 

@@ -1,6 +1,6 @@
 //! The whole loop: an operation that fails so many times, with four attempts allowed and no time to sleep.
 
-use crate::floor::Floor;
+use crate::floor::{Floor, Numbers};
 use backon::{BlockingRetryable as _, ExponentialBuilder};
 use holdoff_core::{Call, Decision, Failure, Policy, Retry, Step, Ticket, Timestamp};
 use std::hint::black_box;
@@ -13,8 +13,14 @@ pub fn policy() -> Policy {
     Policy::builder().backoff(backoff).attempts(4).build().unwrap_or_default()
 }
 
-/// What is retried: counts down its failures, opaque to the optimizer.
-#[inline(always)]
+/// The same for the floor.
+#[must_use]
+pub fn numbers() -> Numbers {
+    Numbers { initial: 100_000_000, max: 10_000_000_000, retries: 3 }
+}
+
+/// What is retried: counts down its failures. Out of line, as an operation worth retrying is.
+#[inline(never)]
 fn operation(failures: &mut u32) -> Result<u32, u32> {
     let left = black_box(*failures);
     if left > 0 {
@@ -36,8 +42,8 @@ pub fn bare(mut failures: u32) -> Result<u32, u32> {
 
 /// By hand, with the floor's state.
 #[inline(always)]
-pub fn floor(mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let mut floor = Floor::new(seed, 100_000_000, 10_000_000_000, 3);
+pub fn floor(numbers: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let mut floor = Floor::new(numbers, seed);
     loop {
         match operation(&mut failures) {
             Ok(value) => return Ok(value),

@@ -43,7 +43,7 @@ where
     }
 
     /// The rest of the loop, after the first failure.
-    #[cold]
+    #[inline(never)]
     fn recover(mut self, started: Option<Timestamp>, mut error: E) -> Result<T, Stopped<E>> {
         // Without a limit only a failure's own time matters, and the machine knows it already when a sleep is over.
         let limited = started.is_some();
@@ -51,12 +51,13 @@ where
         let mut call = self.underway(started, now);
         let mut ticket = Ticket::FIRST;
         loop {
-            let mut step = self.failed(&mut call, ticket, now, Some(&error));
-            while let Step::Sleep { until, .. } = step {
-                self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
-                now = if limited { not_before(until, self.sleeper.now()) } else { until };
-                step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
-            }
+            let step = self.failed(&mut call, ticket, now, Some(&error));
+            let Step::Sleep { until, .. } = step else {
+                return Err(Stopped::at(&call, step, Some(error), false, now));
+            };
+            self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+            now = if limited { not_before(until, self.sleeper.now()) } else { until };
+            let step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
             let Step::Attempt { ticket: next, abort_at, .. } = step else {
                 return Err(Stopped::at(&call, step, Some(error), false, now));
             };
