@@ -1,5 +1,5 @@
 declare module "*.wasm" {
-  /** The module in base64; the bundler puts it here. */
-  const base64: string;
-  export default base64;
+  /** The module as hexadecimal digits; the bundler puts it here. */
+  const hex: string;
+  export default hex;
 }

@@ -226,3 +226,21 @@ test("two hundred thousand machines need no wasm memory", () => {
   globalThis.gc();
   assert.ok(process.memoryUsage().arrayBuffers <= before + 1_000_000);
 });
+
+test("the module is decoded the same way without the runtime's help", async () => {
+  const { Buffer } = globalThis;
+  const { fromHex } = Uint8Array;
+  try {
+    globalThis.Buffer = undefined;
+    Uint8Array.fromHex = undefined;
+    const copy = await import(`${import.meta.resolve("holdoff")}?copy`);
+    assert.deepEqual([...new copy.Schedule(new copy.Policy(), 7)], [...new Schedule(new Policy(), 7)]);
+    const another = await import(`${import.meta.resolve("holdoff")}?another`);
+    await Promise.all([another.init(), another.init()]);
+    assert.equal(new another.Policy({ deadline: 5 }).firstLimit, 5);
+  } finally {
+    globalThis.Buffer = Buffer;
+    if (fromHex) Uint8Array.fromHex = fromHex;
+    else delete Uint8Array.fromHex;
+  }
+});
