@@ -121,6 +121,7 @@ POLICY = Policy()
 @pytest.mark.parametrize("wrong", [1.5, "1", None, True, b"1", [1]])
 def test_a_time_or_a_seed_of_the_wrong_type_is_refused(wrong: Any) -> None:
     call = Call.underway(1, 1)
+    failure: Any = Failure
     uses: list[Callable[[], object]] = [
         lambda: Call.begin(POLICY, wrong, 0),
         lambda: Call.begin(POLICY, 0, wrong),
@@ -134,7 +135,7 @@ def test_a_time_or_a_seed_of_the_wrong_type_is_refused(wrong: Any) -> None:
         lambda: Schedule(POLICY, wrong),
         lambda: holdoff.seed_at(wrong, 0),
         lambda: holdoff.http_failure(wrong),
-        lambda: Failure(hint_ns=wrong) if wrong is not None else Failure(3),  # type: ignore[arg-type]
+        lambda: failure(hint_ns=wrong or "3"),
     ]
     for use in uses:
         with pytest.raises(TypeError):
@@ -158,12 +159,13 @@ def test_a_time_or_a_seed_out_of_range_is_refused(wrong: int) -> None:
 
 def test_the_wrong_objects_are_refused() -> None:
     call: Any = Call.underway(0, 0)
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: call.fail(None, 1, 0, Failure()),
         lambda: call.fail(POLICY, 1, 0, None),
         lambda: call.fail(POLICY, 1, 0, "transient"),
         lambda: call.tick(call, 0),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(TypeError):
             use()
 

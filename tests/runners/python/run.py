@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from holdoff import (
     NEVER,
@@ -52,8 +52,7 @@ def same(expected: Any, got: Any, at: int | None = None) -> None:
 def plain(value: Any) -> Any:
     """An expected value with its numbers in one form: those above 2^53 may be written either way."""
     if isinstance(value, dict):
-        case: Case = value
-        return {key: plain(one) for key, one in case.items()}
+        return {key: plain(one) for key, one in cast(Case, value).items()}
     if isinstance(value, str) and value.isdecimal():
         return written(int(value))
     return value if not isinstance(value, int) or isinstance(value, bool) else written(value)
