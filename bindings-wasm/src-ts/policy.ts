@@ -1,7 +1,7 @@
 /** Policies: what to do after a failure, checked once. */
 import { readNumber, SPAN, takePolicy, wasm, writeDouble, writeText } from "./core.js";
 import { configError, problem, WRONG_TYPE } from "./errors.js";
-import { checkHost, type HostOptions, isHostField, type Work } from "./host.js";
+import { checkHost, type HostOptions, type Work } from "./host.js";
 import { run } from "./run.js";
 
 /** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
@@ -99,7 +99,6 @@ export class Policy {
 /** Sets every field of an object; fields that are objects themselves have their names behind a dot. */
 function setAll(given: Map<string, unknown>, prefix: string, fields: object, depth: number): void {
   for (const name in fields) {
-    if (prefix === "" && isHostField(name)) continue;
     const value: unknown = (fields as Record<string, unknown>)[name];
     if (value === undefined || value === null) continue;
     if (depth > 1 && isFields(value)) setAll(given, `${prefix}${name}.`, value, depth - 1);

@@ -47,49 +47,71 @@ function row(object: object, top: boolean): Row {
   return { names, values };
 }
 
-function same(row: Row, object: object, top: boolean): boolean {
+const DIFFERENT = 0;
+const SAME = 1;
+const SAME_BESIDE_HOST = 2;
+
+/** Whether an object says what the row says, and whether there are host options beside it. */
+function compare(row: Row, object: object, top: boolean): number {
   const { names, values } = row;
   let at = 0;
+  let found = SAME;
   for (const name in object) {
-    if (top && !counts(name)) continue;
-    if (names[at] !== name) return false;
-    const value: unknown = object[name as keyof typeof object];
-    const was = values[at];
-    at++;
-    if (value !== was && !(isRow(value) && isRow(was) && same(was as Row, value, false))) return false;
+    if (names[at] === name) {
+      const value: unknown = object[name as keyof typeof object];
+      const was = values[at];
+      if (value !== was && !(isRow(value) && isRow(was) && compare(was as Row, value, false) !== DIFFERENT)) {
+        return DIFFERENT;
+      }
+      at++;
+    } else if (top && !counts(name)) {
+      found = SAME_BESIDE_HOST;
+    } else {
+      return DIFFERENT;
+    }
   }
-  return at === names.length;
+  return at === names.length ? found : DIFFERENT;
+}
+
+/** Compares the latest options with these. Without a field of a policy they may be none at all, but a Map, say. */
+function compareLatest(options: object): number {
+  return latest !== undefined && latest.options.names.length > 0 ? compare(latest.options, options, true) : DIFFERENT;
 }
 
 /** The policy that the options describe. */
-function policyOf(options: RetryOptions | undefined): Policy {
-  if (options === undefined) return (byDefault ??= new Policy());
-  // An object without a field of a policy may be no object of fields at all, such as a Map.
-  const remembered = latest !== undefined && latest.options.names.length > 0 && same(latest.options, options, true);
-  if (remembered) return (latest as Known).policy;
+function policyOf(options: RetryOptions): Policy {
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
-  for (const entry of known) {
-    if (same(entry.options, options, true)) return (latest = entry).policy;
+  const found = known.find((entry) => compare(entry.options, options, true) !== DIFFERENT);
+  if (found === undefined) {
+    latest = known[next] = { policy: made(options), options: row(options, true) };
+    next = (next + 1) % REMEMBERED;
+  } else {
+    latest = found;
   }
-  latest = known[next] = { policy: made(options), options: row(options, true) };
-  next = (next + 1) % REMEMBERED;
   return latest.policy;
 }
 
 function made(options: RetryOptions): Policy {
   const { policy } = options;
-  if (policy === undefined || policy === null) return new Policy(options);
+  const fields: Record<string, unknown> = {};
   for (const name in options) {
     const value: unknown = options[name as keyof RetryOptions];
-    if (!isHostField(name) && value !== undefined && value !== null)
-      throw problem(WRONG_TYPE, `${name} beside policy`, value);
+    if (isHostField(name) || value === undefined || value === null) continue;
+    if (policy) throw problem(WRONG_TYPE, `${name} beside policy`, value);
+    fields[name] = value;
   }
-  return policy instanceof Policy ? policy : new Policy(policy);
+  return policy instanceof Policy ? policy : new Policy((policy ?? fields) as PolicyFields);
 }
 
-function check(fn: unknown, options: RetryOptions | undefined): void {
+/** The policy of options that may have everything in them, all of it checked. */
+function checked(options: RetryOptions): Policy {
+  const policy = compareLatest(options) === DIFFERENT ? policyOf(options) : (latest as Known).policy;
+  checkHost(options);
+  return policy;
+}
+
+function checkWork(fn: unknown): void {
   if (typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
-  if (options !== undefined) checkHost(options);
 }
 
 /**
@@ -97,23 +119,23 @@ function check(fn: unknown, options: RetryOptions | undefined): void {
  * attached (see {@link outcomeOf}). Options that break a rule reject with a {@link ConfigError} before `fn` runs.
  */
 export function retry<T>(fn: Work<T>, options?: RetryOptions): Promise<Awaited<T>> {
-  let policy: Policy;
   try {
-    policy = policyOf(options);
-    check(fn, options);
+    checkWork(fn);
+    if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
+    if (compareLatest(options) === SAME) return run(fn, (latest as Known).policy, undefined);
+    return run(fn, checked(options), options);
   } catch (error) {
     return Promise.reject(error);
   }
-  return run(fn, policy, options);
 }
 
 /** A function that retries `fn`, with its arguments and its `this`. Throws a {@link ConfigError} at once. */
 export function wrap<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
-  options?: RetryOptions,
+  options: RetryOptions = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
-  const policy = policyOf(options);
-  check(fn, options);
+  checkWork(fn);
+  const policy = checked(options);
   return function (this: This, ...args: Args) {
     return run(() => fn.apply(this, args as never), policy, options);
   };

@@ -87,6 +87,8 @@ class Run<T> {
   private controller: AbortController | undefined;
   private timer: unknown;
   private signal: AbortSignal | undefined;
+  private listener: (() => void) | undefined;
+  private ended = false;
   private lastError: unknown;
 
   constructor(fn: Work<T>, policy: Policy, options: HostOptions | undefined) {
@@ -103,7 +105,7 @@ class Run<T> {
 
   /** From the first attempt on. */
   begin(): Promise<Awaited<T>> {
-    if (this.listen()) this.start(1, this.policy["limit"]);
+    if (this.listen()) this.start(1, this.policy["limit"], 0);
     return this.promise;
   }
 
@@ -111,7 +113,7 @@ class Run<T> {
   rescue(error: unknown): Promise<Awaited<T>> {
     this.attempt = 1;
     this.inFlight = true;
-    this.failed(1, error, false);
+    this.failed(1, error, false, 0);
     return this.promise;
   }
 
@@ -121,19 +123,20 @@ class Run<T> {
     if (!signal) return true;
     this.signal = signal;
     if (signal.aborted) {
-      this.cancelled();
+      this.cancel();
       return false;
     }
-    signal.addEventListener("abort", this.cancelled);
+    this.listener = () => this.cancel();
+    signal.addEventListener("abort", this.listener);
     return true;
   }
 
-  private start(attempt: number, abortAt: number): void {
+  private start(attempt: number, abortAt: number, now: number): void {
     this.attempt = attempt;
     this.inFlight = true;
     const abortable = abortAt !== Infinity || this.signal !== undefined;
     this.controller = abortable ? new AbortController() : undefined;
-    if (abortAt !== Infinity) this.wake(abortAt, this.timedOut);
+    if (abortAt !== Infinity) this.wake(abortAt, now);
     let result: T;
     try {
       result = this.fn(new Attempt(attempt, this.controller));
@@ -153,13 +156,13 @@ class Run<T> {
     this.resolve(value);
   }
 
-  private failed(attempt: number, error: unknown, timeout: boolean): void {
+  private failed(attempt: number, error: unknown, timeout: boolean, now = this.now()): void {
     if (!this.awaits(attempt)) return;
     this.inFlight = false;
     this.lastError = error;
     this.sleepNoMore();
     try {
-      this.decide(error, timeout);
+      this.decide(error, timeout, now);
     } catch (raised) {
       // A hook's own error, or what it answered is no verdict.
       if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
@@ -173,9 +176,9 @@ class Run<T> {
   }
 
   /** Asks the core about a failure. */
-  private decide(error: unknown, timeout: boolean): void {
+  private decide(error: unknown, timeout: boolean, failedAt: number): void {
     const { when, onRetry, seed } = this.options;
-    const now = this.now();
+    let now = failedAt;
     wasm();
     // The user's code comes first: it may run other operations, and the core has one desk.
     const verdict = timeout ? "timeout" : when ? when(error) : undefined;
@@ -202,36 +205,37 @@ class Run<T> {
       const info: RetryInfo = { attempt: this.attempt, error, failure: kindWord(kind), hint, delay, cause };
       onRetry(info);
       if (this.ended) return;
+      now = this.now();
     }
-    this.follow(codes, at, this.attempt);
+    this.follow(codes, at, this.attempt, now);
   }
 
-  private readonly tick = (): void => {
+  private tick(now: number): void {
     const call = this.call as Uint32Array;
-    writeNumber(NOW, this.now());
+    writeNumber(NOW, now);
     loadPolicy(this.policy["words"]);
     load(CALL, call);
     core.call_tick();
     save(CALL, call);
-    this.follow(stepCodes(), readNumber(AT), stepAttempt());
-  };
+    this.follow(stepCodes(), readNumber(AT), stepAttempt(), now);
+  }
 
   /** Does what the core says. */
-  private follow(codes: number, at: number, attempt: number): void {
+  private follow(codes: number, at: number, attempt: number, now: number): void {
     switch (codes & 255) {
       case ATTEMPT:
-        this.start(attempt, at);
+        this.start(attempt, at, now);
         break;
       case SLEEP:
-        this.wake(at, this.tick);
+        this.wake(at, now);
         break;
       default:
-        this.gaveUp(reasonWord((codes >> 16) & 255), at);
+        this.gaveUp(reasonWord((codes >> 16) & 255), at, now);
     }
   }
 
-  private gaveUp(reason: StopReason, at: number): void {
-    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
+  private gaveUp(reason: StopReason, at: number, now: number): void {
+    const retryAt = at === Infinity ? undefined : Date.now() + (at - now) / 1e6;
     this.fail(this.lastError, {
       outcome: "gave_up",
       reason,
@@ -241,36 +245,33 @@ class Run<T> {
     });
   }
 
-  private readonly timedOut = (): void => {
+  private timedOut(now: number): void {
     const { controller, attempt } = this;
     const error = new DOMException(`attempt ${attempt} took longer than its limit`, "TimeoutError");
-    const wasAwaited = this.awaits(attempt);
-    this.failed(attempt, error, true);
+    this.failed(attempt, error, true, now);
     // Only now, so that what the operation does about it is no second failure.
-    if (wasAwaited) controller?.abort(error);
-  };
+    controller?.abort(error);
+  }
 
-  private readonly cancelled = (): void => {
+  private cancel(): void {
     if (this.ended) return;
     const { controller, inFlight, lastError, attempt } = this;
     const reason: unknown = this.signal?.reason;
     this.fail(reason, { outcome: "cancelled", reason: "cancelled", attempts: attempt, retryAt: undefined, lastError });
     if (inFlight) controller?.abort(reason);
-  };
+  }
 
   private fail(error: unknown, outcome: Outcome): void {
     this.end();
     this.reject(attach(error, outcome));
   }
 
-  private ended = false;
-
   /** Leaves nothing behind: no timer, no listener. */
   private end(): void {
     this.ended = true;
     this.inFlight = false;
     this.sleepNoMore();
-    this.signal?.removeEventListener("abort", this.cancelled);
+    if (this.listener) this.signal?.removeEventListener("abort", this.listener);
   }
 
   private sleepNoMore(): void {
@@ -280,13 +281,15 @@ class Run<T> {
     }
   }
 
-  /** Calls back at a time, however far off, and never before it. */
-  private wake(at: number, callback: () => void): void {
-    const milliseconds = Math.min(Math.max(Math.ceil((at - this.now()) / 1e6), 0), LONGEST_TIMER);
+  /** Goes on at a time, however far off, and never before it: an attempt is over its limit, or a sleep is over. */
+  private wake(at: number, now: number): void {
+    const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
     this.timer = this.clock.setTimeout(() => {
       this.timer = undefined;
-      if (this.now() < at) this.wake(at, callback);
-      else callback();
+      const now = this.now();
+      if (now < at) this.wake(at, now);
+      else if (this.inFlight) this.timedOut(now);
+      else this.tick(now);
     }, milliseconds);
   }
 

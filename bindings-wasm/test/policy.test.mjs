@@ -44,6 +44,7 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
       { attempts: "x".repeat(5000) },
       `attempts = "${"x".repeat(40)}...": must be a whole number from 1 to 4294967294, or "forever"`,
     ],
+    [{ seed: 7 }, "seed = 7: is no field of a policy"],
     [5, "policy = 5: has the wrong type"],
     [null, "policy = null: has the wrong type"],
     [[], "policy = [...]: has the wrong type"],
