@@ -32,19 +32,28 @@ const system: Clock = {
 /** A longer `setTimeout` fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** An attempt's side of an abort: a controller is only made for those who ask for its signal. */
 class Attempt implements AttemptContext {
   readonly attempt: number;
   private controller: AbortController | undefined;
+  private over: { reason: unknown } | undefined;
 
-  constructor(attempt: number, controller?: AbortController) {
+  constructor(attempt: number) {
     this.attempt = attempt;
-    this.controller = controller;
   }
 
-  /** Where nothing can abort the attempt, a controller is only made for those who ask. */
   get signal(): AbortSignal {
-    this.controller ??= new AbortController();
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.over) this.controller.abort(this.over.reason);
+    }
     return this.controller.signal;
+  }
+
+  static abort(attempt: Attempt | undefined, reason: unknown): void {
+    if (attempt === undefined) return;
+    attempt.over = { reason };
+    attempt.controller?.abort(reason);
   }
 }
 
@@ -84,7 +93,7 @@ class Run<T> {
   private attempt = 0;
   /** Whether its result is awaited. */
   private inFlight = false;
-  private controller: AbortController | undefined;
+  private running: Attempt | undefined;
   private timer: unknown;
   private signal: AbortSignal | undefined;
   private listener: (() => void) | undefined;
@@ -134,12 +143,12 @@ class Run<T> {
   private start(attempt: number, abortAt: number, now: number): void {
     this.attempt = attempt;
     this.inFlight = true;
-    const abortable = abortAt !== Infinity || this.signal !== undefined;
-    this.controller = abortable ? new AbortController() : undefined;
+    const context = new Attempt(attempt);
+    this.running = context;
     if (abortAt !== Infinity) this.wake(abortAt, now);
     let result: T;
     try {
-      result = this.fn(new Attempt(attempt, this.controller));
+      result = this.fn(context);
     } catch (error) {
       this.failed(attempt, error, false);
       return;
@@ -246,19 +255,19 @@ class Run<T> {
   }
 
   private timedOut(now: number): void {
-    const { controller, attempt } = this;
+    const { running, attempt } = this;
     const error = new DOMException(`attempt ${attempt} took longer than its limit`, "TimeoutError");
     this.failed(attempt, error, true, now);
     // Only now, so that what the operation does about it is no second failure.
-    controller?.abort(error);
+    Attempt.abort(running, error);
   }
 
   private cancel(): void {
     if (this.ended) return;
-    const { controller, inFlight, lastError, attempt } = this;
+    const { running, inFlight, lastError, attempt } = this;
     const reason: unknown = this.signal?.reason;
     this.fail(reason, { outcome: "cancelled", reason: "cancelled", attempts: attempt, retryAt: undefined, lastError });
-    if (inFlight) controller?.abort(reason);
+    if (inFlight) Attempt.abort(running, reason);
   }
 
   private fail(error: unknown, outcome: Outcome): void {

@@ -42,6 +42,18 @@ test("an abort during an attempt reaches the attempt's signal", async () => {
   assert.equal(seen.reason, error);
 });
 
+test("a signal that is asked for after the abort has aborted", async () => {
+  const controller = new AbortController();
+  let context;
+  const work = (given) => {
+    context = given;
+    return forever();
+  };
+  const result = retry(work, { signal: controller.signal });
+  controller.abort();
+  assert.equal(context.signal.reason, await failure(result));
+});
+
 test("an abort during a sleep settles at once and leaves no timer", async () => {
   const before = timers();
   const controller = new AbortController();
