@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Call, ConfigError, Policy, Retry, Schedule, seed, seedAt } from "holdoff";
@@ -225,6 +226,13 @@ test("two hundred thousand machines need no wasm memory", () => {
   for (let i = 0; i < 200_000; i++) Call.underway(policy, i, 0).fail(1, 0, "transient");
   globalThis.gc();
   assert.ok(process.memoryUsage().arrayBuffers <= before + 1_000_000);
+});
+
+test("the module is pure: it imports nothing, and its memory cannot grow by itself", () => {
+  const module = new WebAssembly.Module(readFileSync(new URL("../dist/core.wasm", import.meta.url)));
+  assert.deepEqual(WebAssembly.Module.imports(module), []);
+  const { memory } = new WebAssembly.Instance(module).exports;
+  assert.ok(memory.buffer.byteLength <= 2 * 65_536);
 });
 
 test("the module is decoded the same way without the runtime's help", async () => {
