@@ -210,7 +210,8 @@ def main(arguments: list[str]) -> int:
         print("usage: run.py PATH", file=sys.stderr)
         return 2
     root = Path(arguments[0])
-    files = sorted(root.rglob("*.json")) if root.is_dir() else [root]
+    found = (path for path in root.rglob("*.json") if path.name != "schema.json" and path.is_file())
+    files = sorted(found) if root.is_dir() else [root]
     results = [run_file(path, path.name if path == root else path.relative_to(root).as_posix()) for path in files]
     return 0 if all(results) else 1
 
