@@ -189,7 +189,7 @@ def run_file(path: Path, name: str) -> bool:
         document = json.loads(path.read_text(encoding="utf-8"))
         run, cases = KINDS[document["kind"]], document["cases"]
     except (OSError, ValueError, KeyError, TypeError) as e:
-        print(f"{name}: cannot be run: {type(e).__name__}: {e}")
+        print(f"  cannot be run: {type(e).__name__}: {e}\n{name}: 0 passed, 1 failed, 0 deviations")
         return False
     passed = failed = 0
     for case in cases:
