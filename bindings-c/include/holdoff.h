@@ -293,7 +293,7 @@ typedef struct holdoff_problem {
    */
   char value[48];
   /**
-   * What the field must be, such as "must not be below backoff.initial".
+   * What the field must be, such as "must be below the deadline".
    */
   char rule[108];
   /**

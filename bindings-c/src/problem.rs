@@ -16,7 +16,7 @@ pub struct holdoff_problem {
     pub path: [c_char; 48],
     /// The value as it was given, texts in quotes; empty when the rule is not about one value.
     pub value: [c_char; 48],
-    /// What the field must be, such as "must not be below backoff.initial".
+    /// What the field must be, such as "must be below the deadline".
     pub rule: [c_char; 108],
     /// The valid name or word nearest to the one that was given; empty when none is near.
     pub nearest: [c_char; 32],

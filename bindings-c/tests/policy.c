@@ -46,7 +46,7 @@ static void a_wrong_value_is_explained(void) {
              "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\"");
   CHECK_TEXT(line_of("attempts", NULL, 2.5),
              "attempts = 2.5: must be a whole number from 1 to 4294967294, or \"forever\"");
-  CHECK_TEXT(line_of("backoff.max", "1ms", 0), "backoff.max = 1ms: must not be below backoff.initial");
+  CHECK_TEXT(line_of("backoff.max", "1ms", 0), "backoff.max = 1ms: must not be below backoff.initial (it is 5s unless given)");
   CHECK_TEXT(line_of("backoff.factor", NULL, -1), "backoff.factor = -1: must be a finite number from 0 on");
   CHECK_TEXT(line_of("backoff.factor", NULL, (double)NAN), "backoff.factor = NaN: must be a finite number from 0 on");
   CHECK_TEXT(line_of("deadline", "5", 0),

@@ -182,7 +182,7 @@ impl ErrorCode {
             }
             Self::AttemptsRange => "must be a whole number from 1 to 4294967294, or \"forever\"",
             Self::FactorRange => "must be a finite number from 0 on",
-            Self::MaxBelowInitial => "must not be below backoff.initial",
+            Self::MaxBelowInitial => "must not be below backoff.initial (it is 5s unless given)",
             Self::ZeroLimit => "must be more than 0, or \"none\"",
             Self::MinAttemptRange => "must be below the deadline",
             Self::ClipNeedsMinAttempt => "\"clip\" needs a min_attempt above 0",
@@ -235,7 +235,7 @@ impl ConfigError {
     }
 }
 
-/// `backoff.max = 1s: must not be below backoff.initial`, and `; did you mean "..."?` where a name is near.
+/// `deadline = 0s: must be more than 0, or "none"`, and `; did you mean "..."?` where a name is near.
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.field.map_or("this name", Field::path))?;

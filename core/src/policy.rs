@@ -431,7 +431,7 @@ mod tests {
             (
                 backoff(Backoff::exponential(SECOND * 2, 2.0).max(SECOND)),
                 106,
-                "backoff.max = 1s: must not be below backoff.initial",
+                "backoff.max = 1s: must not be below backoff.initial (it is 5s unless given)",
             ),
             (
                 backoff(Backoff::exponential(SECOND, -1.0)),

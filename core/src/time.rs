@@ -164,14 +164,12 @@ impl Span {
             nanos = nanos.checked_mul(10)?.checked_add(digit)?;
         }
         nanos = nanos.checked_mul(unit)?;
-        // The place value of each digit stays a whole number of nanoseconds in thousandths, enough for every unit.
-        let mut rest: u128 = 0;
-        let mut place = u128::from(unit) * 1_000_000_000_000;
-        for byte in fraction.unwrap_or("").bytes() {
-            place /= 10;
-            rest = rest.saturating_add(place.saturating_mul(u128::from(digit(byte)?)));
+        // From the last digit to the first, each division drops less than a nanosecond, and together they drop no more.
+        let mut rest: u64 = 0;
+        for byte in fraction.unwrap_or("").bytes().rev() {
+            rest = digit(byte)?.checked_mul(unit)?.checked_add(rest)? / 10;
         }
-        nanos = nanos.checked_add(u64::try_from(rest / 1_000_000_000_000).ok()?)?;
+        nanos = nanos.checked_add(rest)?;
         if nanos > Self::MAX.0 { None } else { Some(Self(nanos)) }
     }
 
@@ -248,6 +246,8 @@ mod tests {
             ("1h", 3_600_000_000_000),
             ("0s", 0),
             ("0.0000000019s", 1),
+            ("0.99999999999999999999s", 999_999_999),
+            ("0.9h", 3_240_000_000_000),
             ("7us", 7_000),
             ("9223372036854775807ns", i64::MAX as u64),
             ("1.000000000000000000000000000001s", 1_000_000_000),

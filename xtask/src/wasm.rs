@@ -30,8 +30,6 @@ fn node(script: impl AsRef<Path>) -> Command {
 /// Compiles the core and makes `bindings-wasm/dist` of it.
 pub(crate) fn build() -> Result<()> {
     let mut cargo = shell::cargo();
-    // Small before fast: a decision takes nanoseconds beside the promise around it, and every page loads the bytes.
-    cargo.args(["--config", "profile.wasm.opt-level=\"z\""]);
     cargo.args(["build", "--quiet", "--profile", "wasm", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
     shell::step("compiling the core to wasm", &mut cargo)?;
     let dist = package().join("dist");

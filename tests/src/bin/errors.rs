@@ -51,11 +51,7 @@ fn main() {
             (FlatStep::CANCELLED.into(), "cancelled", "the caller cancelled"),
         ],
     );
-    table(
-        "Errors",
-        "the rule that was broken",
-        ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))),
-    );
+    table("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))));
     println!("100 to 199 are about a configuration, 200 to 299 about what a machine was handed.\n");
     println!("## Policy fields\n\n| number | path | also written |\n|---|---|---|");
     let mut last = None;
