@@ -1,7 +1,7 @@
 """What a retry costs in Python beyond the function and the wait, beside tenacity.
 
-Prints one JSON list of {work, who, ns}. All works run in one process, one sample of each in turn, and the fastest sample of
-each is kept: a busy machine slows all of them alike. Nothing waits: every delay is zero.
+Prints one JSON list of {work, who, ns}. All works run in one process, one sample of each in turn, and the fastest
+sample of each is kept: a busy machine slows all of them alike. Nothing waits: every delay is zero.
 """
 
 from __future__ import annotations
