@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod bench;
 mod c;
 mod conform;
 mod demo;
@@ -78,6 +79,11 @@ enum Task {
     Generate,
     /// Say whether any of it is stale.
     Check,
+    /// What a retry costs, as ratios to the floor and to other libraries, in one run.
+    Bench {
+        #[arg(long, default_value = "all")]
+        lang: Lang,
+    },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -125,6 +131,10 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Generate => generate::generate(),
         Task::Check => generate::check(),
+        Task::Bench { lang } => {
+            setup::setup(lang)?;
+            bench::bench(lang)
+        }
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;
             demo::demo(seed)
