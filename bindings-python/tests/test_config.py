@@ -30,7 +30,10 @@ from hypothesis import strategies as st
             {"jitter": "ful"},
             "jitter.kind = 'ful': must be one of none, full, equal, additive, proportional; did you mean \"full\"?",
         ),
-        ({"backoff": {"initial": "2s", "max": "1s"}}, "backoff.max = '1s': must not be below backoff.initial (it is 5s unless given)"),
+        (
+            {"backoff": {"initial": "2s", "max": "1s"}},
+            "backoff.max = '1s': must not be below backoff.initial (it is 5s unless given)",
+        ),
         ({"backoff": {"factor": -1}}, "backoff.factor = -1: must be a finite number from 0 on"),
         ({"backoff": {"factor": math.nan}}, "backoff.factor = nan: must be a finite number from 0 on"),
         ({"backoff": {"factor": math.inf}}, "backoff.factor = inf: must be a finite number from 0 on"),

@@ -34,7 +34,10 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     [{ backoff: { factor: -1 } }, "backoff.factor = -1: must be a finite number from 0 on"],
     [{ backoff: { factor: Infinity } }, "backoff.factor = Infinity: must be a finite number from 0 on"],
     [{ backoff: { initial: "10s" } }, "backoff.max = 5s: must not be below backoff.initial (it is 5s unless given)"],
-    [{ backoff: { initial: 20, max: "10ms" } }, 'backoff.max = "10ms": must not be below backoff.initial (it is 5s unless given)'],
+    [
+      { backoff: { initial: 20, max: "10ms" } },
+      'backoff.max = "10ms": must not be below backoff.initial (it is 5s unless given)',
+    ],
     [{ backoff: { max: { is: "5s" } } }, `backoff.max = [object]: ${duration}`],
     [
       { jitter: "ful" },

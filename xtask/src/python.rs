@@ -70,7 +70,14 @@ fn lint() -> Result<()> {
 }
 
 /// Everything written in Python, from the root.
-const SOURCES: [&str; 4] = ["bindings-python", "tests/runners/python", "tests/packages/python", "examples/python"];
+const SOURCES: [&str; 6] = [
+    "bindings-python",
+    "tests/runners/python",
+    "tests/packages/python",
+    "examples/python",
+    "demo/python",
+    "benches/peers/python",
+];
 
 fn types() -> Result<()> {
     let config = binding().join("pyproject.toml");

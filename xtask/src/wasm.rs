@@ -65,7 +65,17 @@ pub(crate) fn test() -> Result<()> {
     let tarball = dist()?;
     let mut lint = shell::command(package().join("node_modules/.bin/biome"));
     lint.args(["check", "--error-on-warnings", "--config-path=bindings-wasm/lint.json"]);
-    shell::step("biome", lint.args(["bindings-wasm", "tests/runners/node", "tests/packages", "examples/javascript"]))?;
+    shell::step(
+        "biome",
+        lint.args([
+            "bindings-wasm",
+            "tests/runners/node",
+            "tests/packages",
+            "examples/javascript",
+            "demo/javascript",
+            "benches/peers/js",
+        ]),
+    )?;
     let mut types = tool("tsc");
     shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
     let mut tests = shell::command("node");
