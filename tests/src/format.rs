@@ -61,16 +61,12 @@ pub struct Cases<T> {
     /// Where the cases come from.
     pub source: String,
     /// The cases.
-    pub cases: Vec<T>,
+    pub cases: Vec<Case<T>>,
 }
 
-/// A policy document.
-pub type Document = Map<String, Value>;
-
-/// A session of the loop machine: one step for each event.
+/// One case: what every kind has, and what its own kind has.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
-pub struct CallCase {
+pub struct Case<T> {
     /// What the case shows.
     pub name: String,
     /// Worked out by hand from the rules, not generated.
@@ -79,6 +75,24 @@ pub struct CallCase {
     /// The rules of docs/spec.md that the case shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
+    /// The rest.
+    #[serde(flatten)]
+    pub given: T,
+}
+
+impl<T> Case<T> {
+    /// A case that the core made.
+    pub fn generated(name: String, given: T) -> Self {
+        Self { name, by_hand: false, rules: Vec::new(), given }
+    }
+}
+
+/// A policy document.
+pub type Document = Map<String, Value>;
+
+/// A session of the loop machine: one step for each event.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct CallCase {
     /// The policy.
     pub policy: Document,
     /// The seed.
@@ -242,16 +256,7 @@ fn word(cause: Cause) -> String {
 
 /// One operation's failures and the decision about each.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct RetryCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
-    /// The rules of docs/spec.md that the case shows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
     /// The policy.
     pub policy: Document,
     /// The seed.
@@ -307,16 +312,7 @@ impl From<Decision> for DecisionWord {
 
 /// The first delays of a policy.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct ScheduleCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
-    /// The rules of docs/spec.md that the case shows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
     /// The policy.
     pub policy: Document,
     /// The seed.
@@ -329,16 +325,7 @@ pub struct ScheduleCase {
 
 /// A policy document and what is wrong with it, if anything.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct PolicyCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
-    /// The rules of docs/spec.md that the case shows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<String>,
     /// The document.
     pub policy: Document,
     /// The error it must give; none for a good one.
@@ -361,13 +348,7 @@ pub struct ErrorWord {
 
 /// An HTTP answer and what it means.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct HttpCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
     /// The status.
     pub status: u32,
     /// The value of the `Retry-After` header, if there is one.
@@ -378,13 +359,7 @@ pub struct HttpCase {
 
 /// A text and the duration it is.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct DurationCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
     /// The text.
     pub text: String,
     /// The nanoseconds; none for a text that is no duration.
@@ -393,13 +368,7 @@ pub struct DurationCase {
 
 /// A program's seed and the seed of one of its operations.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
 pub struct SeedCase {
-    /// What the case shows.
-    pub name: String,
-    /// Worked out by hand from the rules, not generated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_hand: bool,
     /// The program's seed.
     pub n: N,
     /// Which failing operation, from 0.

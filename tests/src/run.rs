@@ -2,8 +2,8 @@
 
 use crate::document;
 use crate::format::{
-    CallCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase, RetryCase, ScheduleCase,
-    SeedCase, StepWord,
+    CallCase, Case, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase, RetryCase,
+    ScheduleCase, SeedCase, StepWord,
 };
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
@@ -73,31 +73,29 @@ pub fn read(path: &Path) -> Result<File> {
 /// Runs the cases of a file.
 pub fn cases(file: &File) -> Tally {
     match file {
-        File::Call(file) => tally(&file.cases, |case: &CallCase| (case.name.clone(), call(case))),
-        File::Retry(file) => tally(&file.cases, |case: &RetryCase| (case.name.clone(), retry(case))),
-        File::Schedule(file) => tally(&file.cases, |case: &ScheduleCase| (case.name.clone(), schedule(case))),
-        File::Policy(file) => tally(&file.cases, |case: &PolicyCase| {
-            (case.name.clone(), same(&case.error, &document::policy(&case.policy).err()))
-        }),
+        File::Call(file) => tally(&file.cases, call),
+        File::Retry(file) => tally(&file.cases, retry),
+        File::Schedule(file) => tally(&file.cases, schedule),
+        File::Policy(file) => {
+            tally(&file.cases, |case: &PolicyCase| same(&case.error, &document::policy(&case.policy).err()))
+        }
         File::Http(file) => tally(&file.cases, |case: &HttpCase| {
             let header = case.retry_after.as_deref().map(str::as_bytes);
-            (case.name.clone(), same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from)))
+            same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from))
         }),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
-            (case.name.clone(), same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos()))))
+            same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
-        File::Seed(file) => {
-            tally(&file.cases, |case: &SeedCase| (case.name.clone(), same(&case.seed, &N(seed_at(case.n.0, case.k.0)))))
-        }
+        File::Seed(file) => tally(&file.cases, |case: &SeedCase| same(&case.seed, &N(seed_at(case.n.0, case.k.0)))),
     }
 }
 
-fn tally<T>(cases: &[T], run: impl Fn(&T) -> (String, Result<(), String>)) -> Tally {
+fn tally<T>(cases: &[Case<T>], run: impl Fn(&T) -> Result<(), String>) -> Tally {
     let mut tally = Tally::default();
     for case in cases {
-        match run(case) {
-            (_, Ok(())) => tally.passed += 1,
-            (name, Err(why)) => tally.failed.push(format!("{name}: {why}")),
+        match run(&case.given) {
+            Ok(()) => tally.passed += 1,
+            Err(why) => tally.failed.push(format!("{}: {why}", case.name)),
         }
     }
     tally

@@ -2,7 +2,7 @@
 //! early or twice, inputs after the end, clocks that jump back or to the end of time, extreme policies.
 
 use crate::document;
-use crate::format::{CallCase, Cases, Document, Event, FailureWord, File, N, StepWord};
+use crate::format::{CallCase, Case, Cases, Document, Event, FailureWord, File, N, StepWord};
 use crate::run;
 use holdoff_core::{Failure, FailureKind, Hint, Step};
 use proptest::prelude::*;
@@ -167,7 +167,7 @@ fn policy_document() -> impl Strategy<Value = Document> {
 }
 
 /// Plays the moves against the core, which gives the times they refer to. Nothing when the policy is not valid.
-fn play(number: usize, policy: Document, seed: u64, start: (bool, u64), moves: &[Move]) -> Option<CallCase> {
+fn play(number: usize, policy: Document, seed: u64, start: (bool, u64), moves: &[Move]) -> Option<Case<CallCase>> {
     let checked = document::policy(&policy).ok()?;
     let (lazily, start) = start;
     let first = if lazily { Event::Underway { started: N(start) } } else { Event::Begin { now: N(start) } };
@@ -209,13 +209,5 @@ fn play(number: usize, policy: Document, seed: u64, start: (bool, u64), moves: &
         events.push(event);
         steps.push(step.map(StepWord::from));
     }
-    Some(CallCase {
-        name: format!("session {number}"),
-        by_hand: false,
-        rules: Vec::new(),
-        policy,
-        seed: N(seed),
-        events,
-        steps,
-    })
+    Some(Case::generated(format!("session {number}"), CallCase { policy, seed: N(seed), events, steps }))
 }
