@@ -30,7 +30,8 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         println!("  {name:<8}{:>8}  {}", shown(*took), if outcome.is_ok() { "passed" } else { "FAILED" });
     }
     let failed = outcomes.iter().filter(|(_, _, outcome)| outcome.is_err()).count();
-    println!("{} passed, {failed} failed in {}", outcomes.len() - failed, shown(begun.elapsed()));
+    println!("  {:<8}{:>8}\n", "all", shown(begun.elapsed()));
+    println!("{} passed, {failed} failed", outcomes.len() - failed);
     if failed > 0 {
         bail!("not everything passed");
     }
