@@ -2,6 +2,7 @@
 
 use crate::{generate, shell};
 use anyhow::{Result, bail};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -26,9 +27,22 @@ pub(crate) fn test() -> Result<()> {
     let mut docs = shell::cargo();
     docs.args(["doc", "--quiet", "--no-deps", "--all-features", "--package", "holdoff-core", "--package", "holdoff"]);
     shell::step("rust: documentation", docs.env("RUSTDOCFLAGS", "-D warnings"))?;
+    examples()?;
     dependencies()?;
     sizes()?;
     generate::check()
+}
+
+/// Every example runs and ends well.
+fn examples() -> Result<()> {
+    for example in fs::read_dir(shell::root().join("bindings-rust/examples"))? {
+        let path = example?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut cargo = shell::cargo();
+        cargo.args(["run", "--quiet", "--package", "holdoff", "--all-features", "--example", &name]);
+        shell::step(&format!("rust: example {name}"), &mut cargo)?;
+    }
+    Ok(())
 }
 
 /// The core depends on its generator and on nothing else.
