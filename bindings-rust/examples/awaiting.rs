@@ -23,7 +23,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{answer} at attempt {attempts}");
 
     let token = CancelToken::new();
-    let cancelled = holdoff::retry(&policy, async || Err::<(), _>("not yet")).on_retry(|_| token.cancel()).cancel(&token);
+    let cancelled =
+        holdoff::retry(&policy, async || Err::<(), _>("not yet")).on_retry(|_| token.cancel()).cancel(&token);
     let stopped = cancelled.await.expect_err("it is cancelled during its first sleep");
     assert_eq!(stopped.reason(), StopReason::Cancelled);
     println!("{stopped}");
