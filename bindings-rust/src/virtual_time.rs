@@ -3,9 +3,9 @@
 use crate::cancel::CancelToken;
 use crate::sleeper::{AsyncSleeper, Sleeper};
 use holdoff_core::{Span, Timestamp};
+use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,8 +22,19 @@ use std::time::Duration;
 /// assert!(time.elapsed() > Duration::from_secs(60)); // and no time has passed
 /// # Ok::<(), holdoff::ConfigError>(())
 /// ```
+///
+/// An attempt that waits for something other than this clock gets one more turn before its limit, if it has one, is
+/// reached; tokio's paused clock waits until nothing else can run.
 #[derive(Clone, Debug, Default)]
-pub struct VirtualTime(Arc<AtomicU64>);
+pub struct VirtualTime(Arc<Mutex<Shared>>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    now: Timestamp,
+    /// The ends of the sleeps that go on, each with a number of its own.
+    asleep: BTreeSet<(Timestamp, u64)>,
+    sleeps: u64,
+}
 
 impl VirtualTime {
     /// A clock at zero.
@@ -35,20 +46,21 @@ impl VirtualTime {
     /// The time since the start.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+        Duration::from_nanos(self.time().as_nanos())
     }
 
     /// Lets time pass, as an operation does that takes some.
     pub fn advance(&self, by: Duration) {
-        self.move_to(self.time().after(Span::from_duration(by)));
+        let mut shared = self.shared();
+        shared.now = shared.now.after(Span::from_duration(by));
     }
 
     fn time(&self) -> Timestamp {
-        Timestamp::from_nanos(self.0.load(Ordering::Relaxed))
+        self.shared().now
     }
 
-    fn move_to(&self, at: Timestamp) {
-        self.0.fetch_max(at.as_nanos(), Ordering::Relaxed);
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,28 +82,48 @@ impl AsyncSleeper for VirtualTime {
     }
 
     fn sleep(&self, duration: Duration) -> VirtualSleep {
-        VirtualSleep { clock: self.clone(), until: self.time().after(Span::from_duration(duration)), asked: false }
+        VirtualSleep { clock: self.clone(), until: self.time().after(Span::from_duration(duration)), number: None }
     }
 }
 
-/// A sleep on a [`VirtualTime`]: gives every other task one turn, then moves the clock.
+/// A sleep on a [`VirtualTime`]: gives everything else one turn, then moves the clock to the end of the sleep that ends
+/// first, its own or another's.
 #[derive(Debug)]
 pub struct VirtualSleep {
     clock: VirtualTime,
     until: Timestamp,
-    asked: bool,
+    number: Option<u64>,
 }
 
 impl Future for VirtualSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.clock.time() < self.until && !self.asked {
-            self.asked = true;
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+        let this = &mut *self;
+        let mut shared = this.clock.shared();
+        if this.number.is_none() {
+            shared.sleeps += 1;
+            let number = shared.sleeps;
+            shared.asleep.insert((this.until, number));
+            this.number = Some(number);
+        } else if shared.now < this.until {
+            // What is over already has had its turn, or has one coming.
+            let first = shared.asleep.range((shared.now, u64::MAX)..).next();
+            shared.now = first.map_or(this.until, |&(until, _)| until);
         }
-        self.clock.move_to(self.until);
-        Poll::Ready(())
+        if this.until <= shared.now {
+            return Poll::Ready(());
+        }
+        drop(shared);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for VirtualSleep {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.clock.shared().asleep.remove(&(self.until, number));
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The async loop: in virtual time on a bare executor, and on tokio's paused clock.
 
 use holdoff::{
-    Backoff, CancelToken, Failure, Jitter, Policy, PolicyBuilder, Retried, StopReason, VirtualTime, retry, retry_with,
+    AsyncSleeper, Backoff, CancelToken, Failure, Jitter, Policy, PolicyBuilder, Retried, StopReason, VirtualTime,
+    retry, retry_with,
 };
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
@@ -85,6 +86,30 @@ fn an_attempt_at_its_limit_is_dropped_and_counts_as_a_timeout() {
         stopped.to_string(),
         "stopped after 3 attempts: all attempts are used; the last one was aborted at its limit"
     );
+}
+
+#[test]
+fn an_attempt_that_sleeps_twice_within_its_limit_is_not_aborted() {
+    let policy = steady().attempt_timeout(SECOND * 10).build().unwrap();
+    let time = VirtualTime::new();
+    let operation = async || {
+        AsyncSleeper::sleep(&time, SECOND).await;
+        AsyncSleeper::sleep(&time, SECOND).await;
+        Ok::<_, ()>("in time")
+    };
+    assert_eq!(run(retry(&policy, operation).sleeper(time.clone())), Ok("in time"));
+    assert_eq!(time.elapsed(), SECOND * 2);
+}
+
+#[test]
+fn a_virtual_sleep_that_was_dropped_does_not_hold_up_the_others() {
+    let time = VirtualTime::new();
+    let mut forgotten = Box::pin(AsyncSleeper::sleep(&time, SECOND));
+    assert!(forgotten.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(forgotten);
+    let mut long = pin!(AsyncSleeper::sleep(&time, SECOND * 5));
+    let mut turn = || long.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!((turn(), turn(), time.elapsed()), (Poll::Pending, Poll::Ready(()), SECOND * 5));
 }
 
 #[test]
