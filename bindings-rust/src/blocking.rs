@@ -55,7 +55,10 @@ where
             let Step::Sleep { until, .. } = step else {
                 return Err(Stopped::at(&call, step, Some(error), false, now));
             };
-            self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+            // The hook may have cancelled, and not every sleeper looks at the token.
+            if !self.is_cancelled() {
+                self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+            }
             now = if limited { not_before(until, self.sleeper.now()) } else { until };
             let step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
             let Step::Attempt { ticket: next, abort_at, .. } = step else {

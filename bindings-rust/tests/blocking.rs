@@ -189,6 +189,14 @@ fn cancelling_during_an_attempt_keeps_its_error_and_sleeps_no_more() {
 }
 
 #[test]
+fn a_hook_that_cancels_prevents_the_sleep() {
+    let (token, time) = (CancelToken::new(), VirtualTime::new());
+    let operation = retry(steady().build().unwrap(), || Err::<(), _>("down"));
+    let stopped = operation.cancel(&token).on_retry(|_| token.cancel()).sleeper(time.clone()).call().unwrap_err();
+    assert_eq!((stopped.reason(), time.elapsed()), (StopReason::Cancelled, Duration::ZERO));
+}
+
+#[test]
 fn a_success_of_a_cancelled_operation_is_a_success() {
     let token = CancelToken::new();
     let answer = retry(Policy::default(), || {
@@ -257,6 +265,22 @@ fn an_i_o_error_passes_through_a_question_mark() {
         Ok(retry(Policy::default(), missing).classify(holdoff::io_failure).call()?)
     }
     assert_eq!(read().unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn a_reader_that_was_cancelled_is_not_read_again() {
+    struct Reader(CancelToken, Cell<u32>);
+    impl io::Read for Reader {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            self.1.set(self.1.get() + 1);
+            assert_eq!(self.1.get(), 1, "the kind of the error asked for another read");
+            Ok(retry(Policy::default(), || Ok::<_, io::Error>(0)).cancel(&self.0).call()?)
+        }
+    }
+    let token = CancelToken::new();
+    token.cancel();
+    let error = io::Read::read_to_end(&mut Reader(token, Cell::new(0)), &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "the operation was cancelled");
 }
 
 #[test]
