@@ -84,10 +84,11 @@ impl<E: Error + 'static> Error for Stopped<E> {
     }
 }
 
-/// The last error itself; without one, a timeout or an interruption. Lets `?` work in functions that return I/O errors.
+/// The last error itself; without one, an error of kind `TimedOut` when the last attempt was aborted, else of kind `Other`
+/// (`Interrupted` would ask the caller to try again). Lets `?` work in functions that return I/O errors.
 impl From<Stopped<io::Error>> for io::Error {
     fn from(stopped: Stopped<io::Error>) -> Self {
-        let kind = if stopped.timed_out { io::ErrorKind::TimedOut } else { io::ErrorKind::Interrupted };
+        let kind = if stopped.timed_out { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
         let text = stopped.reason.describe();
         stopped.error.unwrap_or_else(|| Self::new(kind, text))
     }
