@@ -8,7 +8,7 @@
 import hex from "../dist/core.wasm";
 
 interface Exports {
-  memory: WebAssembly.Memory;
+  memory: { readonly buffer: ArrayBuffer };
   desk(): number;
   policy_start(): void;
   policy_set(name: number, kind: number, value: number): number;
