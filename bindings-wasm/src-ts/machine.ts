@@ -131,8 +131,8 @@ export class Retry {
 
   /** What to do about an attempt that failed at `now`. */
   onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>> {
-    writeTime(NOW, now, "now");
     const kind = writeFailure(failure);
+    writeTime(NOW, now, "now");
     loadPolicy(this.policy);
     load(RETRY, this.state);
     core.retry_fail(kind);
@@ -185,9 +185,9 @@ export class Call {
 
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
+    const kind = writeFailure(failure);
     writeTime(NOW, now, "now");
     writeTicket(ticket);
-    const kind = writeFailure(failure);
     loadPolicy(this.policy);
     load(CALL, this.state);
     core.call_fail(kind);

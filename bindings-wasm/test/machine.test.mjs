@@ -39,6 +39,20 @@ test("calls out of order and old tickets change nothing", () => {
   assert.deepEqual(call.fail(2, 0, "transient"), { kind: "stop", outcome: "cancelled" });
 });
 
+test("a failure whose hint is worked out by another machine is the call's own", () => {
+  const failure = {
+    kind: "transient",
+    get hint() {
+      Call.begin(policy, 9, 5e9);
+      return 250;
+    },
+  };
+  const until = (hint) => Call.underway(policy, 7, 0).fail(1, 1000, hint).until;
+  assert.equal(until(failure), until({ kind: "transient", hint: 250 }));
+  const retried = (hint) => new Retry(policy, 7, 0).onFailure(1000, hint).until;
+  assert.equal(retried(failure), retried({ kind: "transient", hint: 250 }));
+});
+
 test("clocks that run backwards or to the end saturate", () => {
   const call = Call.underway(policy, 7, 1000);
   assert.equal(call.fail(1, 0, "transient").until, 100_001_000);
