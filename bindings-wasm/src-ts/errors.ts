@@ -109,5 +109,5 @@ export function attach(error: unknown, outcome: Outcome): unknown {
 
 /** How the operation ended that threw this error; undefined when the error comes from elsewhere. */
 export function outcomeOf(error: unknown): Outcome | undefined {
-  return holds(error) ? (error[OUTCOME] ?? frozen.get(error)) : undefined;
+  return holds(error) ? (frozen.get(error) ?? error[OUTCOME]) : undefined;
 }

@@ -16,7 +16,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { attach, ConfigError, type Outcome } from "./errors.js";
-import { readHint, writeFailure, writeVerdict } from "./failure.js";
+import { readHint, writeVerdict } from "./failure.js";
 import type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
 import type { Policy } from "./policy.js";
 import { writeSeed } from "./seed.js";
@@ -31,6 +31,8 @@ const system: Clock = {
 
 /** A longer `setTimeout` fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
+/** 292 years in nanoseconds, which a double counts in steps of a microsecond. */
+const LONGEST = 2 ** 63;
 
 /** An attempt's side of an abort: a controller is only made for those who ask for its signal. */
 class Attempt implements AttemptContext {
@@ -81,8 +83,8 @@ class Run<T> {
   private readonly policy: Policy;
   private readonly options: HostOptions;
   private readonly clock: Clock;
-  /** The clock's time when the operation started; the core counts nanoseconds from here. */
-  private readonly epoch: number;
+  /** The clock's time when it was read first; the core counts nanoseconds from here. */
+  private epoch: number | undefined;
   private readonly promise: Promise<Awaited<T>>;
   private resolve!: (value: Awaited<T>) => void;
   private reject!: (error: unknown) => void;
@@ -105,7 +107,6 @@ class Run<T> {
     this.policy = policy;
     this.options = options ?? {};
     this.clock = this.options.clock ?? system;
-    this.epoch = this.clock.now();
     this.promise = new Promise<Awaited<T>>((resolve, reject) => {
       this.resolve = resolve as (value: Awaited<T>) => void;
       this.reject = reject;
@@ -114,7 +115,8 @@ class Run<T> {
 
   /** From the first attempt on. */
   begin(): Promise<Awaited<T>> {
-    if (this.listen()) this.start(1, this.policy["limit"], 0);
+    const limit = this.policy["limit"];
+    if (this.listen()) this.start(1, limit, limit === Infinity ? 0 : this.now());
     return this.promise;
   }
 
@@ -122,7 +124,7 @@ class Run<T> {
   rescue(error: unknown): Promise<Awaited<T>> {
     this.attempt = 1;
     this.inFlight = true;
-    this.failed(1, error, false, 0);
+    this.failed(1, error, false);
     return this.promise;
   }
 
@@ -191,6 +193,8 @@ class Run<T> {
     wasm();
     // The user's code comes first: it may run other operations, and the core has one desk.
     const verdict = timeout ? "timeout" : when ? when(error) : undefined;
+    const kind = this.ended ? 0 : writeVerdict(verdict, error);
+    // It may have cancelled this one, too.
     if (this.ended) return;
     if (this.call === undefined) {
       writeSeed(seed);
@@ -198,7 +202,6 @@ class Run<T> {
       core.call_underway();
       this.call = save(CALL, new Uint32Array(CALL[1]));
     }
-    const kind = timeout ? writeFailure("timeout") : writeVerdict(verdict, error);
     const hint = onRetry ? readHint() : undefined;
     writeNumber(TICKET, this.attempt);
     writeNumber(NOW, now);
@@ -302,10 +305,12 @@ class Run<T> {
     }, milliseconds);
   }
 
-  /** Nanoseconds since the operation started; a clock that answers nonsense stands still. */
+  /** Nanoseconds since the clock was read first; a clock that answers nonsense stands still. */
   private now(): number {
-    const nanos = Math.round((this.clock.now() - this.epoch) * 1e6);
-    return nanos > 0 ? Math.min(nanos, Number.MAX_SAFE_INTEGER) : 0;
+    const time = this.clock.now();
+    this.epoch ??= time;
+    const nanos = Math.round((time - this.epoch) * 1e6);
+    return nanos > 0 ? Math.min(nanos, LONGEST) : 0;
   }
 }
 

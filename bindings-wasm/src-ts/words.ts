@@ -14,8 +14,7 @@ const KINDS = ["", "transient", "throttled", "timeout", "permanent"] as const;
 const REASONS = { 1: "permanent", 2: "attempts", 3: "deadline", 8: "hint", 9: "cancelled" } as const;
 const CAUSES = ["", "backoff", "hint", "clip"] as const;
 
-export const kindCode = (word: unknown): number =>
-  Math.max(0, KINDS.indexOf((word as FailureKind) || ("x" as FailureKind)));
+export const kindCode = (word: unknown): number => Math.max(0, KINDS.indexOf(word as FailureKind, 1));
 export const kindWord = (code: number): FailureKind => KINDS[code] as FailureKind;
 export const reasonWord = (code: number): StopReason => REASONS[code as keyof typeof REASONS];
 export const causeWord = (code: number): Cause => CAUSES[code] as Cause;

@@ -79,6 +79,21 @@ test("an abort in a hook is heard", async () => {
   assert.equal(await failure(retry(work, { signal: second.signal, when })), second.signal.reason);
 });
 
+test("an abort while an error is read is heard", async () => {
+  const clock = new VirtualClock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const thrown = {
+    get status() {
+      controller.abort();
+      return 503;
+    },
+  };
+  const error = await failure(retry(() => Promise.reject(thrown), { signal, clock }));
+  assert.equal(error, signal.reason);
+  assert.equal(clock.timers.size, 0);
+});
+
 test("a late failure after an abort is nobody's unhandled rejection", async () => {
   const controller = new AbortController();
   const work = ({ signal }) =>
@@ -163,6 +178,18 @@ test("a sleep longer than a timer can is slept in pieces", async () => {
   assert.equal(await clock.settled(retry(work, options)), "done");
   assert.equal(clock.time, 1000 + month);
   assert.equal(clock.longest, 2 ** 31 - 1);
+});
+
+test("an operation may take years", async () => {
+  const clock = new VirtualClock();
+  const year = 365 * 24 * 3600 * 1000;
+  const work = ({ attempt }) => {
+    clock.time += 100 * year;
+    if (attempt < 3) throw new Error("no");
+    return "done";
+  };
+  assert.equal(await clock.settled(retry(work, { attempts: "forever", clock })), "done");
+  assert.ok(clock.time < 1000 + 300 * year + 300);
 });
 
 test("a timer that fires too early is set again", async () => {
