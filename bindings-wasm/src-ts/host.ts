@@ -50,10 +50,9 @@ export interface HostOptions {
   clock?: Maybe<Clock>;
 }
 
-/** The names of {@link HostOptions}, and `policy`: what is no field of a policy. */
+/** The names of {@link HostOptions}: what says how to run and not what to decide. */
 export function isHostField(name: string): boolean {
   switch (name) {
-    case "policy":
     case "signal":
     case "when":
     case "onRetry":
@@ -62,6 +61,26 @@ export function isHostField(name: string): boolean {
       return true;
     default:
       return false;
+  }
+}
+
+/** Whether this is an object of fields, and not a list, a date, a policy or another value. */
+export function isFields(value: unknown): value is Record<string, unknown> {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
+
+export function checkWork(fn: unknown): void {
+  if (typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
+}
+
+/** Throws when there is more beside a policy, which may be among them under the name `policy`, than host options. */
+export function checkBeside(options: unknown, policy?: string): void {
+  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+  for (const name in options) {
+    const value = options[name];
+    if (value !== undefined && value !== null && name !== policy && !isHostField(name)) {
+      throw problem(WRONG_TYPE, `${name} beside policy`, value);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /** Policies: what to do after a failure, checked once. */
 import { readNumber, SPAN, takePolicy, wasm, writeDouble, writeText } from "./core.js";
 import { configError, problem, WRONG_TYPE } from "./errors.js";
-import { checkHost, type HostOptions, type Work } from "./host.js";
+import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
 import { run } from "./run.js";
 
 /** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
@@ -70,10 +70,11 @@ export class Policy {
   /** Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields: PolicyFields = {}) {
     if (!isFields(fields)) throw problem(WRONG_TYPE, "policy", fields);
+    // All is read before the core hears of it: a getter may make a policy, too, and the core has one desk.
+    const given = collect([], "", fields);
     const core = wasm();
-    const given = new Map<string, unknown>();
     core.policy_start();
-    setAll(given, "", fields, 2);
+    for (const [name, value] of given) set(name, value);
     const length = core.policy_build();
     if (length !== 0) throw configError(length, "", (path) => valueAt(given, path));
     this.limit = readNumber(SPAN);
@@ -88,50 +89,69 @@ export class Policy {
   /** Runs `fn` until it succeeds or the policy says stop. */
   retry<T>(fn: Work<T>, options?: HostOptions): Promise<Awaited<T>> {
     try {
-      if (options !== undefined) checkHost(options);
+      checkWork(fn);
+      if (options !== undefined) {
+        checkBeside(options);
+        checkHost(options);
+      }
+      return run(fn, this, options);
     } catch (error) {
       return Promise.reject(error);
     }
-    return run(fn, this, options);
+  }
+
+  /** No object of fields, not even to another copy of this package. */
+  get [Symbol.toStringTag](): string {
+    return "Policy";
   }
 }
 
-/** Sets every field of an object; fields that are objects themselves have their names behind a dot. */
-function setAll(given: Map<string, unknown>, prefix: string, fields: object, depth: number): void {
+type Given = readonly [name: string, value: unknown];
+
+/** Every field of an object; those that are objects themselves have their names behind a dot, of which there is one. */
+function collect(given: Given[], prefix: string, fields: object): Given[] {
   for (const name in fields) {
     const value: unknown = (fields as Record<string, unknown>)[name];
-    if (value === undefined || value === null) continue;
-    if (depth > 1 && isFields(value)) setAll(given, `${prefix}${name}.`, value, depth - 1);
-    else set(given, prefix + name, value);
+    const before = given.length;
+    if (prefix === "" && isFields(value)) collect(given, `${name}.`, value);
+    if (given.length === before) given.push([prefix + name, value]);
   }
+  return given;
 }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function set(given: Map<string, unknown>, name: string, value: unknown): void {
-  const path = snake(name);
-  given.set(path, value);
-  const length = writeText(path);
-  let kind = 0;
+// What a value is to the core.
+const OTHER = 0;
+const TEXT = 1;
+const NUMBER = 2;
+const NOTHING = 3;
+const EMPTY = 4;
+
+function set(name: string, value: unknown): void {
+  const length = writeText(snake(name));
+  let kind = OTHER;
   let size = 0;
   if (typeof value === "string") {
-    kind = 1;
+    kind = TEXT;
     size = writeText(value, length);
   } else if (typeof value === "number") {
-    kind = 2;
+    kind = NUMBER;
     writeDouble(value);
+  } else if (value === undefined || value === null) {
+    kind = NOTHING;
+  } else if (isFields(value)) {
+    kind = EMPTY;
   }
   const problem = wasm().policy_set(length, kind, size);
   if (problem !== 0) throw configError(problem, name, () => value);
 }
 
 /** What was given for the field with this path, under any of its names. */
-function valueAt(given: Map<string, unknown>, path: string): unknown {
+function valueAt(given: readonly Given[], path: string): unknown {
+  const values = new Map(given.map(([name, value]) => [snake(name), value]));
   const short = path.replace(/\.(kind|mode)$/, "");
-  return given.get(path) ?? given.get(short) ?? (path === "backoff.initial" ? given.get("backoff.delay") : undefined);
-}
-
-/** Whether this is an object of fields, and not a list, a date or another value. */
-export function isFields(value: unknown): value is Record<string, unknown> {
-  return Object.prototype.toString.call(value) === "[object Object]";
+  return (
+    values.get(path) ?? values.get(short) ?? (path === "backoff.initial" ? values.get("backoff.delay") : undefined)
+  );
 }

@@ -1,8 +1,8 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
 import { problem, WRONG_TYPE } from "./errors.js";
-import { checkHost, type HostOptions, isHostField, type Work } from "./host.js";
-import { isFields, Policy, type PolicyFields } from "./policy.js";
+import { checkBeside, checkHost, checkWork, type HostOptions, isFields, isHostField, type Work } from "./host.js";
+import { Policy, type PolicyFields } from "./policy.js";
 import { run } from "./run.js";
 
 /** A policy's fields, or a policy, and how to run one operation. */
@@ -32,14 +32,11 @@ let byDefault: Policy | undefined;
 const isRow = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !(value instanceof Policy);
 
-/** Host options say how to run and not what to decide, so that they may differ from call to call. */
-const counts = (name: string) => name === "policy" || !isHostField(name);
-
 function row(object: object, top: boolean): Row {
   const names: string[] = [];
   const values: unknown[] = [];
   for (const name in object) {
-    if (top && !counts(name)) continue;
+    if (top && isHostField(name)) continue;
     const value: unknown = object[name as keyof typeof object];
     names.push(name);
     values.push(isRow(value) ? row(value, false) : value);
@@ -47,71 +44,51 @@ function row(object: object, top: boolean): Row {
   return { names, values };
 }
 
-const DIFFERENT = 0;
-const SAME = 1;
-const SAME_BESIDE_HOST = 2;
-
-/** Whether an object says what the row says, and whether there are host options beside it. */
-function compare(row: Row, object: object, top: boolean): number {
-  const { names, values } = row;
+/** Whether an object says what the row says; host options may differ from call to call. */
+function says(object: object, { names, values }: Row, top: boolean): boolean {
   let at = 0;
-  let found = SAME;
   for (const name in object) {
     if (names[at] === name) {
       const value: unknown = object[name as keyof typeof object];
-      const was = values[at];
-      if (value !== was && !(isRow(value) && isRow(was) && compare(was as Row, value, false) !== DIFFERENT)) {
-        return DIFFERENT;
-      }
-      at++;
-    } else if (top && !counts(name)) {
-      found = SAME_BESIDE_HOST;
-    } else {
-      return DIFFERENT;
+      const was = values[at++];
+      if (value !== was && !(isRow(value) && isRow(was) && says(value, was as Row, false))) return false;
+    } else if (!(top && isHostField(name))) {
+      return false;
     }
   }
-  return at === names.length ? found : DIFFERENT;
+  // Without a field it may be no object of fields at all, but a Map, say.
+  return at === names.length && (at > 0 || isFields(object));
 }
 
-/** Compares the latest options with these. Without a field of a policy they may be none at all, but a Map, say. */
-function compareLatest(options: object): number {
-  return latest !== undefined && latest.options.names.length > 0 ? compare(latest.options, options, true) : DIFFERENT;
-}
-
-/** The policy that the options describe. */
+/** The policy that the options describe, when the latest ones described another. */
 function policyOf(options: RetryOptions): Policy {
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
-  const found = known.find((entry) => compare(entry.options, options, true) !== DIFFERENT);
-  if (found === undefined) {
+  latest = known.find((entry) => says(options, entry.options, true));
+  if (latest === undefined) {
     latest = known[next] = { policy: made(options), options: row(options, true) };
     next = (next + 1) % REMEMBERED;
-  } else {
-    latest = found;
   }
   return latest.policy;
 }
 
 function made(options: RetryOptions): Policy {
   const { policy } = options;
+  if (policy !== undefined && policy !== null) {
+    checkBeside(options, "policy");
+    return policy instanceof Policy ? policy : new Policy(policy);
+  }
   const fields: Record<string, unknown> = {};
   for (const name in options) {
-    const value: unknown = options[name as keyof RetryOptions];
-    if (isHostField(name) || value === undefined || value === null) continue;
-    if (policy) throw problem(WRONG_TYPE, `${name} beside policy`, value);
-    fields[name] = value;
+    if (name !== "policy" && !isHostField(name)) fields[name] = options[name as keyof RetryOptions];
   }
-  return policy instanceof Policy ? policy : new Policy((policy ?? fields) as PolicyFields);
+  return new Policy(fields);
 }
 
 /** The policy of options that may have everything in them, all of it checked. */
 function checked(options: RetryOptions): Policy {
-  const policy = compareLatest(options) === DIFFERENT ? policyOf(options) : (latest as Known).policy;
+  const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
   checkHost(options);
   return policy;
-}
-
-function checkWork(fn: unknown): void {
-  if (typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
 }
 
 /**
@@ -121,9 +98,7 @@ function checkWork(fn: unknown): void {
 export function retry<T>(fn: Work<T>, options?: RetryOptions): Promise<Awaited<T>> {
   try {
     checkWork(fn);
-    if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
-    if (compareLatest(options) === SAME) return run(fn, (latest as Known).policy, undefined);
-    return run(fn, checked(options), options);
+    return run(fn, options === undefined ? (byDefault ??= new Policy()) : checked(options), options);
   } catch (error) {
     return Promise.reject(error);
   }

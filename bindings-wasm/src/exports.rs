@@ -3,7 +3,7 @@
 
 use crate::desk::{self, Desk};
 use holdoff_core::{
-    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Given, Hint, Outcome, Policy, Retry, Schedule, Span,
+    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Field, Given, Hint, Outcome, Policy, Retry, Schedule, Span,
     Step, Ticket, Value, seed_at,
 };
 
@@ -23,7 +23,7 @@ extern "C" fn policy_start() {
 }
 
 /// Sets a field of the builder: its name in the text, then the value's, which is `kind` 0 none of the others, 1 the text,
-/// 2 `number`. 0, or the length of what is wrong.
+/// 2 `number`, 3 not given, 4 an object without fields. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
     desk::with(|desk| {
@@ -33,10 +33,20 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
             2 => Value::Number { value: desk.number, unit: MILLISECOND },
             _ => Value::Other,
         };
-        let set = builder.set(desk.text(0, name), value);
+        let name = desk.text(0, name);
+        let set = match builder.set(name, value) {
+            Err(error) if kind == 3 && error.code != ErrorCode::UnknownField => Ok(()),
+            Err(_) if kind == 4 && is_group(name) => Ok(()),
+            set => set,
+        };
         desk.builder = builder;
         explained(desk, set)
     })
+}
+
+/// Whether there are fields "`name`.something".
+fn is_group(name: &str) -> bool {
+    Field::names().iter().any(|(known, _)| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// Turns the builder into `policy`, and its first limit into `span`. 0, or the length of what is wrong.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { test } from "node:test";
-import { ConfigError, Policy, retry, Schedule, wrap } from "holdoff";
+import { ConfigError, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
 import { failure } from "./virtual.mjs";
 
 const refused = (fields) => {
@@ -30,6 +31,7 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     [{ deadline: true }, `deadline = true: ${duration}`],
     [{ deadline: "5é" }, `deadline = "5é": ${duration}`],
     [{ deadline: new Date(0) }, `deadline = [object]: ${duration}`],
+    [{ deadline: {} }, `deadline = [object]: ${duration}`],
     [{ deadline: 0 }, 'deadline = 0: must be more than 0, or "none"'],
     [{ backoff: { factor: -1 } }, "backoff.factor = -1: must be a finite number from 0 on"],
     [{ backoff: { factor: Infinity } }, "backoff.factor = Infinity: must be a finite number from 0 on"],
@@ -47,8 +49,12 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
       { attempts: "x".repeat(5000) },
       `attempts = "${"x".repeat(40)}...": must be a whole number from 1 to 4294967294, or "forever"`,
     ],
+    [{ atempts: null }, 'atempts = null: is no field of a policy; did you mean "attempts"?'],
+    [{ atempts: undefined }, 'atempts: is no field of a policy; did you mean "attempts"?'],
+    [{ limits: {} }, "limits = [object]: is no field of a policy"],
     [{ seed: 7 }, "seed = 7: is no field of a policy"],
     [5, "policy = 5: has the wrong type"],
+    [new Policy(), "policy = [object]: has the wrong type"],
     [null, "policy = null: has the wrong type"],
     [[], "policy = [...]: has the wrong type"],
   ]) {
@@ -68,10 +74,11 @@ test("an error can be read by programs", () => {
   }
 });
 
-test("odd objects are refused and never hang", () => {
+test("odd objects are refused and never hang", async () => {
   const loop = {};
   loop.backoff = loop;
   assert.match(refused(loop), /backoff.backoff/);
+  assert.match((await failure(retry(() => 1, loop))).message, /backoff.backoff/);
   assert.match(refused({ ["n".repeat(10_000)]: 1 }), /is no field of a policy$/);
   assert.match(refused({ __proto__: null, x: 1 }), /is no field/);
   assert.match(refused({ "\u{1f600}": 1 }), /is no field/);
@@ -83,6 +90,33 @@ test("names are camelCase or snake_case, and null is not given", () => {
   assert.deepEqual(one, two);
   assert.equal(one.firstLimit, 2000);
   assert.equal(new Policy().firstLimit, Infinity);
+});
+
+test("a getter may make a policy while its own is read", () => {
+  const policy = new Policy({
+    attempts: 4,
+    get deadline() {
+      return new Policy({ attemptTimeout: 5 }).firstLimit * 20;
+    },
+  });
+  assert.deepEqual(policy, new Policy({ attempts: 4, deadline: 100 }));
+});
+
+test("an empty object is a group of fields, and a list is none", async () => {
+  assert.deepEqual(new Policy({ backoff: {}, jitter: {}, hint: {} }), new Policy());
+  assert.equal(await retry(() => 1, { backoff: {} }), 1);
+  for (const odd of [[], new Map(), new Date(0), Object(5)]) {
+    const error = await failure(retry(() => 1, { backoff: odd }));
+    assert.equal(error.path, "backoff.kind");
+  }
+});
+
+test("another copy of the package has policies of its own", async () => {
+  const other = createRequire(import.meta.url)("holdoff");
+  const error = await failure(retry(() => 1, { policy: new other.Policy() }));
+  assert.equal(error.message, "policy = [object]: has the wrong type");
+  const thrown = await failure(other.retry(() => Promise.reject(new Error("no")), { attempts: 1 }));
+  assert.equal(outcomeOf(thrown).reason, "attempts");
 });
 
 test("wrong options reject before the operation runs", async () => {

@@ -24,6 +24,7 @@ test("a first success touches neither clock nor randomness", async () => {
   const never = () => assert.fail("touched");
   const clock = { now: never, setTimeout: never, clearTimeout: never };
   assert.equal(await retry(() => 1, { attempts: 5, clock }), 1);
+  assert.equal(await retry(() => 1, { signal: new AbortController().signal, clock }), 1);
 });
 
 test("a first attempt with a limit reads the clock once and leaves no timer", async () => {
@@ -76,6 +77,15 @@ test("frozen errors keep their identity and have an outcome", async () => {
   const error = await failure(retry(() => Promise.reject(thrown)));
   assert.equal(error, thrown);
   assert.equal(outcomeOf(error).reason, "permanent");
+});
+
+test("an error that is frozen after one operation has the outcome of the next", async () => {
+  const thrown = new TypeError("no");
+  const work = () => Promise.reject(thrown);
+  await failure(retry(work, { attempts: 1, when: () => true }));
+  Object.freeze(thrown);
+  await failure(retry(work));
+  assert.equal(outcomeOf(thrown).reason, "permanent");
 });
 
 test("what is no object is the cause of an error that is one", async () => {
@@ -233,7 +243,23 @@ test("a policy retries by itself", async () => {
   const policy = new Policy({ attempts: 2, backoff: { kind: "constant", delay: 0 } });
   assert.equal(await policy.retry(fails(1)), "done");
   assert.equal(outcomeOf(await failure(policy.retry(fails(2)))).attempts, 2);
-  assert.ok((await failure(policy.retry(fails(1), { seed: -1 }))) instanceof ConfigError);
+});
+
+test("a policy refuses what is no operation and no host option", async () => {
+  const policy = new Policy();
+  assert.equal((await failure(policy.retry(5))).path, "fn");
+  for (const [options, path] of [
+    [{ seed: -1 }, "seed"],
+    [{ attempts: 9 }, "attempts beside policy"],
+    [{ onretry() {} }, "onretry beside policy"],
+    [{ policy }, "policy beside policy"],
+    [null, "options"],
+    [5, "options"],
+  ]) {
+    const error = await failure(policy.retry(() => assert.fail("ran"), options));
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.equal(error.path, path);
+  }
 });
 
 test("real timers work as well", async () => {
