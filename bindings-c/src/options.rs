@@ -89,7 +89,7 @@ unsafe fn set(options: *mut holdoff_options, path: *const c_char, value: Option<
             Ok(()) => return 0,
             Err(error) => holdoff_problem::of_setting(path, value, &error),
         },
-        _ => holdoff_problem::of_use(ErrorCode::NullPointer),
+        (path, _) => holdoff_problem::of_use(ErrorCode::NullPointer).at(path.unwrap_or("")),
     };
     // SAFETY: the options are there, or there would be no builder; the builder is not used again.
     let kept = unsafe { &mut (*options).problem };

@@ -71,12 +71,15 @@ impl holdoff_problem {
         problem
     }
 
+    /// The same problem, with the name of what was to be set.
+    pub(crate) fn at(mut self, name: &str) -> Self {
+        let _ = Cut::new(&mut self.path).write_str(name);
+        self
+    }
+
     fn new(name: &str, error: &ConfigError) -> Self {
-        let mut problem = Self { code: u32::from(error.code.code()), ..Self::NONE };
-        let _ = Cut::new(&mut problem.path).write_str(match error.field {
-            Some(field) => field.path(),
-            None => name,
-        });
+        let path = error.field.map_or(name, |field| field.path());
+        let mut problem = Self { code: u32::from(error.code.code()), ..Self::NONE }.at(path);
         let _ = Cut::new(&mut problem.rule).write_str(error.rule());
         let _ = Cut::new(&mut problem.nearest).write_str(error.nearest.unwrap_or(""));
         problem

@@ -86,6 +86,18 @@ static void the_first_problem_is_the_one_that_is_reported(void) {
   CHECK_TEXT(problem.value, "0");
 }
 
+static void a_value_that_is_null_is_reported_with_its_field(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_problem problem;
+  char line[64];
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_set_text(&options, "deadline", NULL), HOLDOFF_ERROR_NULL_POINTER);
+  holdoff_policy_build(&policy, &options, &problem);
+  holdoff_problem_text(&problem, line, sizeof line);
+  CHECK_TEXT(line, "deadline: a pointer is null");
+}
+
 static void a_failed_build_leaves_the_policy_as_it_was(void) {
   holdoff_policy policy = constant("1s", 3), before = policy;
   holdoff_options options;
@@ -151,6 +163,7 @@ void policy_tests(void) {
   RUN(a_wrong_value_is_explained);
   RUN(a_time_in_nanoseconds_is_exact_and_limited);
   RUN(the_first_problem_is_the_one_that_is_reported);
+  RUN(a_value_that_is_null_is_reported_with_its_field);
   RUN(a_failed_build_leaves_the_policy_as_it_was);
   RUN(long_and_broken_texts_are_cut_after_a_whole_character);
   RUN(a_problem_of_foreign_memory_is_printed_without_harm);
