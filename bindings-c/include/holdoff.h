@@ -5,7 +5,8 @@
  *
  * Memory: every object lives in the caller's memory and nothing is allocated, so nothing has to be freed. Pointers are
  * NULL, which is an error or means "not wanted" as each function says, or point to an object of their type; texts end with
- * a zero. Memory without a valid object in it, such as zeroed memory, is an error and not a decision.
+ * a zero. Memory without a valid object in it, such as zeroed memory, and memory that is not aligned for an object are an
+ * error and not a decision.
  *
  * Units: every time and length of time is a uint64_t of nanoseconds. `now` counts from any epoch, should come from a
  * monotonic clock, and may run backwards or to the end without harm. All sums saturate.
@@ -373,10 +374,11 @@ typedef struct holdoff_step {
  * Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
  * Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of order,
- * too early, after the end, or with the ticket of another attempt changes nothing and is answered with the step that
- * still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one, and HOLDOFF_NEVER as the last
- * instant before it. Wrong use (a null pointer, memory without a call or a policy, an unknown failure kind) changes
- * nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason.
+ * too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and is
+ * answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one,
+ * and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy, an
+ * unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
+ * the reason.
  */
 typedef struct holdoff_call {
   uint64_t magic;

@@ -116,12 +116,12 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
 /// Writes an answer to where the caller wants it, if anywhere.
 ///
 /// # Safety
-/// `place` is null or points to a `T`.
+/// `place` is null or points to memory of the size of a `T`, aligned or not.
 #[inline(always)]
 pub(crate) unsafe fn answer<T>(place: *mut T, value: T) {
     if !place.is_null() {
         // SAFETY: not null; the caller vouches for the rest.
-        unsafe { place.write(value) }
+        unsafe { place.write_unaligned(value) }
     }
 }
 

@@ -12,10 +12,11 @@ use holdoff_core::{Call, ErrorCode, Failure, Outcome, Step, Ticket, Timestamp};
 /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
 ///
 /// Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of order,
-/// too early, after the end, or with the ticket of another attempt changes nothing and is answered with the step that
-/// still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one, and HOLDOFF_NEVER as the last
-/// instant before it. Wrong use (a null pointer, memory without a call or a policy, an unknown failure kind) changes
-/// nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason.
+/// too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and is
+/// answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one,
+/// and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy, an
+/// unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
+/// the reason.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_call {

@@ -125,6 +125,7 @@ static void memory_that_is_not_aligned_holds_nothing(void) {
   memset(words, 0, sizeof words);
   CHECK_NUMBER(holdoff_policy_default((holdoff_policy *)(void *)odd), HOLDOFF_ERROR_NOT_A_POLICY);
   CHECK(is_invalid(holdoff_call_begin((holdoff_call *)(void *)odd, &policy, 1, 0), HOLDOFF_ERROR_NOT_A_CALL));
+  CHECK(is_invalid(holdoff_call_begin((holdoff_call *)(void *)odd, NULL, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
   CHECK(is_invalid(holdoff_call_cancel((holdoff_call *)(void *)odd, 0), HOLDOFF_ERROR_NOT_A_CALL));
 }
 

@@ -27,7 +27,8 @@ const PREAMBLE: &str = "\
  *
  * Memory: every object lives in the caller's memory and nothing is allocated, so nothing has to be freed. Pointers are
  * NULL, which is an error or means \"not wanted\" as each function says, or point to an object of their type; texts end with
- * a zero. Memory without a valid object in it, such as zeroed memory, is an error and not a decision.
+ * a zero. Memory without a valid object in it, such as zeroed memory, and memory that is not aligned for an object are an
+ * error and not a decision.
  *
  * Units: every time and length of time is a uint64_t of nanoseconds. `now` counts from any epoch, should come from a
  * monotonic clock, and may run backwards or to the end without harm. All sums saturate.
