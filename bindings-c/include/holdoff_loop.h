@@ -3,7 +3,7 @@
  *
  * Everything here is inline, so that the library itself stays free of clocks and system calls, and so that an operation
  * which succeeds at its first attempt never calls into the library. C99 and C++17. Times are nanoseconds of the
- * monotonic clock.
+ * monotonic clock. Pointers are not NULL where nothing else is said.
  */
 #ifndef HOLDOFF_LOOP_H
 #define HOLDOFF_LOOP_H
@@ -32,34 +32,43 @@ extern "C" {
 
 /**
  * A way to cancel any number of running calls, from other threads and from signal handlers. Threads share one by pointer;
- * it stays where it is until holdoff_cancel_close. The content is for the functions below.
+ * it stays where it is until holdoff_cancel_close. A child process needs one of its own. Zeroed, or after a failed
+ * holdoff_cancel_init, it cancels as well but wakes no sleep. The content is for the functions below.
  */
 typedef struct holdoff_cancel {
   int cancelled;
+  /* The ends of a pipe; equal for none. */
   int wake[2];
 } holdoff_cancel;
 
 /** Makes a way to cancel. Returns 0, or the errno of pipe(2) or fcntl(2), and then there is nothing to close. */
 static inline int holdoff_cancel_init(holdoff_cancel *cancel) {
-  int end;
-  cancel->cancelled = 0;
-  if (pipe(cancel->wake) != 0) {
+  int ends[2], end;
+  memset(cancel, 0, sizeof *cancel);
+  if (pipe(ends) != 0) {
     return errno;
   }
   for (end = 0; end < 2; end++) {
-    if (fcntl(cancel->wake[end], F_SETFD, FD_CLOEXEC) == -1 || fcntl(cancel->wake[end], F_SETFL, O_NONBLOCK) == -1) {
+    if (fcntl(ends[end], F_SETFD, FD_CLOEXEC) == -1 || fcntl(ends[end], F_SETFL, O_NONBLOCK) == -1) {
       int error = errno;
-      close(cancel->wake[0]);
-      close(cancel->wake[1]);
+      close(ends[0]);
+      close(ends[1]);
       return error;
     }
   }
+  memcpy(cancel->wake, ends, sizeof ends);
   return 0;
+}
+
+/** A descriptor that becomes readable when it is fired, to poll together with a socket; not to be read from. -1, which
+ * poll ignores, when it has none. */
+static inline int holdoff_cancel_fd(const holdoff_cancel *cancel) {
+  return cancel->wake[0] != cancel->wake[1] ? cancel->wake[0] : -1;
 }
 
 /** Cancels all calls that use it, at once and for good. Safe in a signal handler and from any thread; errno is kept. */
 static inline void holdoff_cancel_fire(holdoff_cancel *cancel) {
-  if (!__atomic_exchange_n(&cancel->cancelled, 1, __ATOMIC_SEQ_CST)) {
+  if (!__atomic_exchange_n(&cancel->cancelled, 1, __ATOMIC_SEQ_CST) && holdoff_cancel_fd(cancel) != -1) {
     int error = errno;
     /* Never read, so that one byte wakes every sleeper, now and later. */
     while (write(cancel->wake[1], "", 1) == -1 && errno == EINTR) {
@@ -73,13 +82,13 @@ static inline bool holdoff_cancelled(const holdoff_cancel *cancel) {
   return cancel != NULL && __atomic_load_n(&cancel->cancelled, __ATOMIC_SEQ_CST) != 0;
 }
 
-/** A descriptor that becomes readable when it is fired, to poll together with a socket. Not to be read from. */
-static inline int holdoff_cancel_fd(const holdoff_cancel *cancel) { return cancel->wake[0]; }
-
-/** Frees its descriptors, when no call uses it any more. */
+/** Frees its descriptors, when no call uses it any more; twice is as good as once. */
 static inline void holdoff_cancel_close(holdoff_cancel *cancel) {
-  close(cancel->wake[0]);
-  close(cancel->wake[1]);
+  if (holdoff_cancel_fd(cancel) != -1) {
+    close(cancel->wake[0]);
+    close(cancel->wake[1]);
+    cancel->wake[1] = cancel->wake[0];
+  }
 }
 
 /** Returns the time of the monotonic clock, in nanoseconds. */
@@ -92,7 +101,7 @@ static inline uint64_t holdoff_now(void) {
 /** Sleeps until a time of the monotonic clock or until cancelled; `cancel` may be NULL. Never wakes early otherwise. */
 static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *cancel) {
   struct pollfd wake;
-  wake.fd = cancel != NULL ? cancel->wake[0] : -1;
+  wake.fd = cancel != NULL ? holdoff_cancel_fd(cancel) : -1;
   wake.events = POLLIN;
   while (!holdoff_cancelled(cancel)) {
     uint64_t now = holdoff_now(), left;

@@ -247,6 +247,23 @@ static void an_attempt_can_poll_for_its_cancellation(void) {
   holdoff_cancel_close(&cancel);
 }
 
+static void a_cancel_without_descriptors_touches_nobody_else_s(void) {
+  holdoff_cancel zeroed, closed;
+  int input = fcntl(0, F_GETFD);
+  memset(&zeroed, 0, sizeof zeroed);
+  CHECK(holdoff_cancel_fd(&zeroed) == -1);
+  holdoff_cancel_fire(&zeroed);
+  CHECK(holdoff_cancelled(&zeroed));
+  holdoff_cancel_close(&zeroed);
+  CHECK(fcntl(0, F_GETFD) == input);
+  holdoff_cancel_init(&closed);
+  holdoff_cancel_close(&closed);
+  CHECK(pipe(zeroed.wake) == 0);
+  holdoff_cancel_close(&closed);
+  CHECK(fcntl(zeroed.wake[0], F_GETFD) != -1);
+  holdoff_cancel_close(&zeroed);
+}
+
 static void seeds_of_a_program_go_to_the_operations_that_fail(void) {
   holdoff_seeds seeds = {9, 0};
   holdoff_host host;
@@ -270,5 +287,6 @@ void loop_tests(void) {
   RUN(wrong_use_of_the_loop_runs_nothing);
   RUN(an_attempt_knows_how_long_it_may_take);
   RUN(an_attempt_can_poll_for_its_cancellation);
+  RUN(a_cancel_without_descriptors_touches_nobody_else_s);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);
 }
