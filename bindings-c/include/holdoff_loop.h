@@ -153,8 +153,8 @@ static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
   return holdoff_cancelled(attempt->cancel);
 }
 
-/** Returns the milliseconds left to an attempt, rounded up: what poll, SO_RCVTIMEO or CURLOPT_TIMEOUT_MS want to know. 0
- * when its time is over, -1 without a limit, at most an hour. */
+/** Returns the milliseconds left to an attempt, rounded up and at most an hour: what poll wants to know. 0 when its time is
+ * over and -1 without a limit; SO_RCVTIMEO and CURLOPT_TIMEOUT_MS take 0 for "no limit", so fail at 0 and set neither at -1. */
 static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
   uint64_t now, left;
   if (attempt->abort_at == HOLDOFF_NEVER) {
