@@ -1,4 +1,5 @@
 /** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
+import { hear, hearNoMore } from "./cancel.js";
 import {
   AT,
   CALL,
@@ -98,7 +99,6 @@ class Run<T> {
   private running: Attempt | undefined;
   private timer: unknown;
   private signal: AbortSignal | undefined;
-  private listener: (() => void) | undefined;
   private ended = false;
   private lastError: unknown;
 
@@ -137,8 +137,7 @@ class Run<T> {
       this.cancel();
       return false;
     }
-    this.listener = () => this.cancel();
-    signal.addEventListener("abort", this.listener);
+    hear(signal, this);
     return true;
   }
 
@@ -265,7 +264,8 @@ class Run<T> {
     Attempt.abort(running, error);
   }
 
-  private cancel(): void {
+  /** The caller's signal has aborted. */
+  cancel(): void {
     if (this.ended) return;
     const { running, inFlight, lastError, attempt } = this;
     const reason: unknown = this.signal?.reason;
@@ -283,7 +283,7 @@ class Run<T> {
     this.ended = true;
     this.inFlight = false;
     this.sleepNoMore();
-    if (this.listener) this.signal?.removeEventListener("abort", this.listener);
+    if (this.signal) hearNoMore(this.signal, this);
   }
 
   private sleepNoMore(): void {

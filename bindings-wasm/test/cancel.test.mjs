@@ -216,6 +216,19 @@ test("a clock that jumps back or answers nonsense ends in an answer", async () =
   }
 });
 
+test("operations that share a signal listen to it once", async () => {
+  const { signal } = new AbortController();
+  const ends = [];
+  const runs = Array.from({ length: 20 }, () => retry(() => new Promise((resolve) => ends.push(resolve)), { signal }));
+  assert.equal(listeners(signal), 1);
+  for (const end of ends.splice(1)) end();
+  await Promise.all(runs.slice(1));
+  assert.equal(listeners(signal), 1);
+  ends[0]();
+  await runs[0];
+  assert.equal(listeners(signal), 0);
+});
+
 test("ten thousand cancelled operations leave nothing on the signal", async () => {
   const controller = new AbortController();
   const { signal } = controller;
