@@ -70,7 +70,7 @@ pub(crate) fn header() -> Result<String> {
     Ok(String::from_utf8(text)?)
 }
 
-/// Builds a prefix as `make install` would leave it: target/dist/c/{include,lib,lib/pkgconfig}.
+/// Builds a prefix as `make install` would leave it: target/dist/c/{include,lib,lib/pkgconfig,share/doc/holdoff}.
 pub(crate) fn dist() -> Result<PathBuf> {
     let built = build()?;
     let prefix = shell::target().join("dist/c");
@@ -85,6 +85,12 @@ pub(crate) fn dist() -> Result<PathBuf> {
     }
     let template = fs::read_to_string(bindings().join("holdoff.pc.in"))?;
     fs::write(lib.join("pkgconfig/holdoff.pc"), template.replace("@VERSION@", VERSION))?;
+
+    let documents = prefix.join("share/doc/holdoff");
+    fs::create_dir_all(&documents)?;
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        fs::copy(shell::root().join(licence), documents.join(licence))?;
+    }
 
     let real = format!("libholdoff.so.{VERSION}");
     fs::copy(built.join("libholdoff_c.so"), lib.join(&real))?;
