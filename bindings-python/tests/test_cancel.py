@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import signal
 import threading
 import time
@@ -15,6 +17,12 @@ HOUR = holdoff.Policy(attempts="forever", backoff={"kind": "constant", "delay": 
 
 def fails() -> None:
     raise ConnectionError("down")
+
+
+def test_a_token_is_never_copied() -> None:
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied"):
+            copied(holdoff.Cancel())
 
 
 def test_a_token_cancelled_before_lets_nothing_run() -> None:

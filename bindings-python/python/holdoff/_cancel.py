@@ -58,5 +58,8 @@ class Cancel:
     def _unsubscribe(self, key: object) -> None:
         self._wakers.pop(key, None)
 
+    def __reduce_ex__(self, _: object) -> str:
+        raise TypeError("a token cannot be copied: cancelling the one would not cancel the other")
+
     def __repr__(self) -> str:
         return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"
