@@ -183,7 +183,7 @@ fn answer_of_a_server(error: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
 }
 
 /// An attribute of somebody else's object, whose getter may fail in its own ways (httpx raises RuntimeError).
-fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     object.getattr_opt(name).unwrap_or_default()
 }
 

@@ -1,5 +1,6 @@
 //! How an operation ended, attached to the error that goes back to the user.
 
+use crate::classify::optional;
 use crate::{clock, convert};
 use holdoff_core::{StopReason, Timestamp};
 use pyo3::exceptions::PyBaseException;
@@ -72,7 +73,8 @@ impl Outcome {
     }
 
     fn __repr__(&self) -> String {
-        format!("Outcome(reason='{}', attempts={}, retry_at={:?})", self.reason, self.attempts, self.retry_at())
+        let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| at.to_string());
+        format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
     }
 }
 
@@ -80,30 +82,30 @@ impl Outcome {
 #[pyfunction]
 #[pyo3(signature = (error, /))]
 pub(crate) fn outcome_of(error: &Bound<'_, PyBaseException>) -> PyResult<Option<Py<Outcome>>> {
-    let attached = error.getattr_opt(intern!(error.py(), "__holdoff__"))?;
+    let attached = optional(error, intern!(error.py(), "__holdoff__"));
     Ok(attached.and_then(|outcome| outcome.cast_into::<Outcome>().ok()).map(Bound::unbind))
 }
 
-/// Hangs the outcome on the error: as an attribute and, from Python 3.11 on, as a note.
+/// Hangs the outcome on the error: as an attribute and, from Python 3.11 on, as a note. Both are a service: an exception
+/// whose class refuses them goes back to the user all the same.
 pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
     let py = error.py();
     let name = intern!(py, "__holdoff__");
     let value = Bound::new(py, outcome)?;
     if error.setattr(name, &value).is_err() {
         // A frozen class refuses; every exception still has a dict of its own.
-        py.get_type::<PyBaseException>().call_method1(intern!(py, "__setattr__"), (error, name, &value))?;
+        let base = py.get_type::<PyBaseException>();
+        let _refused = base.call_method1(intern!(py, "__setattr__"), (error, name, &value));
     }
-    let Some(add_note) = error.getattr_opt(intern!(py, "add_note"))? else {
+    let Some(add_note) = optional(error, intern!(py, "add_note")) else {
         return Ok(());
     };
     let ends = if outcome.reason == StopReason::Cancelled { "stopped" } else { "gave up" };
     let plural = if outcome.attempts == 1 { "" } else { "s" };
     let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.describe());
     // The same exception object may come by again and again.
-    let notes = error.getattr_opt(intern!(py, "__notes__"))?;
-    let notes = notes.and_then(|notes| notes.cast_into::<PyList>().ok());
+    let notes = optional(error, intern!(py, "__notes__")).and_then(|notes| notes.cast_into::<PyList>().ok());
     if notes.is_none_or(|notes| notes.contains(&note).is_ok_and(|there| !there)) {
-        // A note is a service: an exception class that refuses it still goes back to the user.
         let _refused = add_note.call1((note,));
     }
     Ok(())
