@@ -4,7 +4,7 @@ use crate::classify::On;
 use crate::operation::Operation;
 use crate::policy::Policy;
 use crate::{clock, config, convert};
-use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -119,7 +119,7 @@ impl Retrying {
     fn run_on<'py>(
         slf: &Bound<'py, Self>,
         mut operation: Operation,
-        mut error: PyErr,
+        mut raised: PyErr,
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
@@ -127,24 +127,25 @@ impl Retrying {
         let py = slf.py();
         let cancel = slf.get().cancel.as_ref().map(|token| token.bind(py));
         loop {
-            if !error.is_instance_of::<PyException>(py) {
-                operation.abandon(py);
-                return Err(error);
+            if !raised.is_instance_of::<PyException>(py) {
+                return Err(raised);
             }
-            let mut now = operation.failed(error.value(py).as_any(), false)?;
-            if now.is_none() {
-                return Err(error);
-            }
+            // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
+            let error = raised.into_value(py).into_bound(py).into_any();
+            let Some(now) = operation.failed(&error, false)? else {
+                return Err(PyErr::from_value(error));
+            };
+            // A hook may have taken its time.
+            let mut now = slf.get().on_retry.is_none().then_some(now);
             while let Some(length) = operation.woken(py, now.take())? {
                 if let Err(interrupt) = clock::wait(py, length, cancel) {
-                    operation.abandon(py);
                     return Err(operation.interrupted(py, interrupt));
                 }
             }
             match attempt(&operation, function, args, kwargs) {
                 Ok(value) if is_coroutine(&value) => return Self::adopt(slf, value, function, args, kwargs),
                 Ok(value) => return Ok(value),
-                Err(next) => error = next,
+                Err(next) => raised = next,
             }
         }
     }
@@ -173,13 +174,23 @@ impl Retrying {
         if name == "classmethod" || name == "staticmethod" {
             return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
         }
-        if !function.is_callable() {
-            return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function", function.repr()?)));
+        let hint = if function.is_instance_of::<Policy>() {
+            "; give it as policy="
+        } else if function
+            .cast::<PyType>()
+            .is_ok_and(|class| class.is_subclass_of::<PyBaseException>().unwrap_or(false))
+        {
+            "; give it as on="
+        } else {
+            ""
+        };
+        if !function.is_callable() || !hint.is_empty() {
+            return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function{hint}", function.repr()?)));
         }
         let flags = code_flags(function)?;
         if flags & (GENERATOR | ASYNC_GENERATOR) != 0 {
             return Err(PyTypeError::new_err(
-                "cannot retry a generator: calling it fails never, and what it has yielded cannot be taken back",
+                "cannot retry a generator: calling it never fails, and what it has yielded cannot be taken back",
             ));
         }
         if flags & COROUTINE != 0 {

@@ -24,6 +24,7 @@ pub(crate) struct Operation {
     started: Option<Timestamp>,
     begun: bool,
     abort_at: Timestamp,
+    /// The last error, as long as it may be needed: its traceback leads to frames that hold the operation.
     error: Option<Py<PyAny>>,
 }
 
@@ -79,7 +80,10 @@ impl Operation {
                 }
                 Ok(Some(now))
             }
-            step => self.settle(error, step).map(|()| None),
+            step => {
+                self.error = None;
+                self.settle(error, step).map(|()| None)
+            }
         }
     }
 
@@ -93,11 +97,14 @@ impl Operation {
             Step::Sleep { .. } => Ok(Some(call.remaining(now))),
             Step::Attempt { abort_at, .. } => {
                 self.abort_at = abort_at;
+                if self.settings.get().cancel.is_none() {
+                    self.error = None;
+                }
                 Ok(None)
             }
-            step => match &self.error {
+            step => match self.error.take() {
                 Some(error) => {
-                    let error = error.clone_ref(py).into_bound(py);
+                    let error = error.into_bound(py);
                     self.settle(&error, step)?;
                     Err(PyErr::from_value(error))
                 }
@@ -128,13 +135,6 @@ impl Operation {
             None => false,
         };
         if cancelled { Err(PyErr::from_value(self.cancelled(py)?)) } else { Ok(()) }
-    }
-
-    /// The caller goes away, by an exit or an interrupt.
-    pub(crate) fn abandon(&mut self, py: Python<'_>) {
-        if let (Some(call), Ok(now)) = (&mut self.call, clock::now(py)) {
-            call.cancel(now);
-        }
     }
 
     /// An interrupt of a wait says which error it came after.
@@ -195,18 +195,17 @@ impl Operation {
     }
 
     /// The caller wants no more of it.
-    fn cancel(&mut self, py: Python<'_>) {
-        self.abandon(py);
+    fn cancel(&mut self) {
+        self.error = None;
     }
 
     /// The exception that says so, caused by the last error.
     fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        self.abandon(py);
         let error = TYPE.import(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
         let ended = Outcome { reason: StopReason::Cancelled, attempts: self.attempts(), retry_at: Timestamp::NEVER };
         outcome::attach(&error, ended)?;
-        if let Some(last) = &self.error {
+        if let Some(last) = self.error.take() {
             error.setattr("__cause__", last)?;
         }
         Ok(error)

@@ -96,6 +96,12 @@ def test_an_attempt_is_made_once() -> None:
     assert list(attempts) == []
 
 
+def test_what_is_no_policy_is_refused() -> None:
+    wrong: Any = 5
+    with pytest.raises(TypeError, match=r"policy must be a holdoff\.Policy, not int"):
+        holdoff.attempts(wrong)
+
+
 def test_a_policy_or_its_fields() -> None:
     with pytest.raises(TypeError):
         holdoff.attempts(CONSTANT, attempts=3)

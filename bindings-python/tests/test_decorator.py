@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import functools
 import gc
@@ -9,7 +11,7 @@ import inspect
 import pickle
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import holdoff
@@ -128,6 +130,20 @@ def test_an_exception_that_refuses_attributes_still_gets_its_outcome() -> None:
     assert holdoff.outcome_of(raised.value) is not None
 
 
+def test_an_exception_that_answers_every_question_wrongly_still_comes_out() -> None:
+    class Hostile(OSError):
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+        __holdoff__ = property()
+
+    error = Hostile()
+    with pytest.raises(Hostile) as raised:
+        CONSTANT.call(failing(9, error))
+    assert raised.value is error
+    assert holdoff.outcome_of(error) is None
+
+
 def test_an_error_that_came_from_elsewhere_has_no_outcome() -> None:
     assert holdoff.outcome_of(ValueError()) is None
 
@@ -208,6 +224,24 @@ def test_the_hook_hears_of_every_sleep_before_it(time: VirtualTime) -> None:
     ]
 
 
+def test_the_hook_may_look_where_the_error_came_from() -> None:
+    frames: list[list[str]] = []
+    policy = holdoff.Policy(attempts=2)
+    with pytest.raises(ConnectionError):
+        policy.retrying(on_retry=lambda event: frames.append(names(event.error))).call(failing(2))
+    assert frames == [["operation"]]
+
+
+def names(error: Exception) -> list[str]:
+    """The functions in the traceback of an error."""
+    return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def test_the_time_that_the_hook_takes_is_not_waited_again(time: VirtualTime) -> None:
+    holdoff.retry(policy=CONSTANT, on_retry=lambda _: time.advance(0.5))(failing(1))()
+    assert time.sleeps == [1.5]
+
+
 def test_a_hook_that_raises_ends_the_operation() -> None:
     def hook(event: holdoff.RetryEvent) -> None:
         raise LookupError("hook")
@@ -283,6 +317,58 @@ def test_decorated_closures_are_collected() -> None:
     assert reference() is None
 
 
+def test_errors_are_freed_without_the_garbage_collector() -> None:
+    class Tracked(OSError):
+        pass
+
+    alive: list[weakref.ref[Tracked]] = []
+
+    def fail() -> None:
+        error = Tracked()
+        alive.append(weakref.ref(error))
+        try:
+            raise error
+        finally:
+            del error
+
+    async def fail_later() -> None:
+        fail()
+
+    async def awaited(operation: Callable[[], Awaitable[None]]) -> None:
+        with contextlib.suppress(Tracked):
+            await operation()
+
+    def block(cancel: holdoff.Cancel | None) -> None:
+        for attempt in holdoff.attempts(cancel=cancel):
+            with attempt:
+                fail()
+
+    def recovering(cancel: holdoff.Cancel | None) -> None:
+        for attempt in holdoff.attempts(cancel=cancel):
+            with attempt:
+                if attempt.number == 1:
+                    fail()
+
+    gc.disable()
+    try:
+        for cancel in (None, holdoff.Cancel()):
+            retry = holdoff.retry(cancel=cancel)
+            runs: list[Callable[[], object]] = [
+                retry(fail),
+                lambda retry=retry: asyncio.run(awaited(retry(fail_later))),  # type: ignore[misc]
+                lambda cancel=cancel: block(cancel),  # type: ignore[misc]
+                lambda cancel=cancel: recovering(cancel),  # type: ignore[misc]
+            ]
+            for run in runs:
+                alive.clear()
+                with contextlib.suppress(Tracked):
+                    run()
+                assert alive
+                assert [error for error in alive if error() is not None] == []
+    finally:
+        gc.enable()
+
+
 def test_decorating_survives_the_garbage_collector() -> None:
     before = gc.get_threshold()
     gc.set_threshold(1)
@@ -312,6 +398,13 @@ def test_decorating_survives_the_garbage_collector() -> None:
 def test_wrong_arguments_are_refused_at_once(arguments: Any) -> None:
     with pytest.raises(TypeError):
         holdoff.retry(**arguments)
+
+
+def test_an_option_without_its_name_is_explained() -> None:
+    wrong: Any
+    for wrong, hint in ((OSError, "give it as on="), (CONSTANT, "give it as policy=")):
+        with pytest.raises(TypeError, match=hint):
+            holdoff.retry(wrong)
 
 
 def test_what_is_no_function_is_refused() -> None:

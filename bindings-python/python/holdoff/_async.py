@@ -35,13 +35,17 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            return await function(*args, **kwargs)
-        except Exception as error:
-            operation = Operation(retrying)
-            if not operation.fail(error):
-                raise
-        return await drive(operation, function, args, kwargs, failed=True)
+        operation: Operation | None = None
+        while True:
+            try:
+                return await function(*args, **kwargs)
+            except Exception as error:
+                if operation is None:
+                    operation = Operation(retrying)
+                if not operation.fail(error):
+                    raise
+            if (seconds := operation.resume()) is not None:
+                await rest(operation, seconds)
 
     return retried
 
@@ -66,15 +70,10 @@ async def drive(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     attempt: Awaitable[_R] | None = None,
-    *,
-    failed: bool = False,
 ) -> _R:
-    """The loop, from the first attempt on or from its failure on."""
+    """The loop where there may be a limit or a token to look at."""
     try:
-        if failed:
-            await rest(operation)
-        else:
-            operation.begin()
+        operation.begin()
         while True:
             guard = Guard(operation)
             try:
@@ -84,21 +83,27 @@ async def drive(
                 if guard.cancelled or not operation.fail(error, guard.timed_out):
                     raise
             attempt = None
-            await rest(operation)
+            if (seconds := operation.resume()) is not None:
+                await rest(operation, seconds)
     finally:
         operation.cancel()
 
 
-async def rest(operation: Operation) -> None:
-    """Sleep until the next attempt is to run."""
-    while (seconds := operation.resume()) is not None:
-        time = overridden_time()
-        if time is not None:
-            time.sleep(seconds)
-            await asyncio_sleep(0)
-            continue
-        with Guard(operation, limited=False):
-            await asyncio_sleep(seconds)
+async def rest(operation: Operation, seconds: float | None) -> None:
+    """Sleep that long, and on until the next attempt is to run."""
+    try:
+        while seconds is not None:
+            time = overridden_time()
+            if time is not None:
+                time.sleep(seconds)
+                await asyncio_sleep(0)
+            else:
+                with Guard(operation, limited=False):
+                    await asyncio_sleep(seconds)
+            seconds = operation.resume()
+    except BaseException:
+        operation.cancel()
+        raise
 
 
 class Guard:

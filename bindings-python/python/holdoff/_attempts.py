@@ -35,6 +35,8 @@ def attempts(
         policy = Policy(**fields)
     elif fields:
         raise TypeError("give a policy or its fields, not both")
+    elif not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"policy must be a holdoff.Policy, not {type(policy).__name__}")
     return Attempts(policy.retrying(on=on, cancel=cancel, seed=seed, on_retry=on_retry, classify=classify))
 
 
@@ -67,7 +69,7 @@ class Attempts:
 
         if not self._goes_on():
             raise StopAsyncIteration
-        await rest(self._operation)
+        await rest(self._operation, self._operation.resume())
         return self._next()
 
     def _goes_on(self) -> bool:
@@ -138,8 +140,6 @@ class Attempt:
                 self._guard.__exit__(kind, error, traceback)
             except TimeoutError as timeout:
                 ended = timeout
-        if ended is None:
-            return False
         if not isinstance(ended, Exception):
             self._operation.cancel()
             return False
