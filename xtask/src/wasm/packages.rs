@@ -20,6 +20,9 @@ pub(super) fn test(tarball: &Path) -> Result<()> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let dirs = std::iter::once(tools.join(".bin")).chain(std::env::split_paths(&path));
         run.env("PATH", std::env::join_paths(dirs)?).env("TOOLS", &tools);
+        if let Some(browser) = shell::browser() {
+            run.env("CHROMIUM", browser);
+        }
         shell::step(&format!("checking {name}"), &mut run)?;
     }
     Ok(())
