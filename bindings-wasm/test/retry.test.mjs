@@ -262,6 +262,19 @@ test("a policy refuses what is no operation and no host option", async () => {
   }
 });
 
+test("the fake timers of node:test work by a clock", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const clock = {
+    now: () => Date.now(),
+    setTimeout: (callback, ms) => setTimeout(callback, ms),
+    clearTimeout: (timer) => clearTimeout(timer),
+  };
+  const result = retry(fails(1), { backoff: { kind: "constant", delay: "1h" }, jitter: "none", clock });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(3_600_000);
+  assert.equal(await result, "done");
+});
+
 test("real timers work as well", async () => {
   const begun = performance.now();
   assert.equal(await retry(fails(1), { backoff: { kind: "constant", delay: 20 }, jitter: "none" }), "done");
