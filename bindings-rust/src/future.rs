@@ -148,8 +148,8 @@ where
 {
     /// Begins the first attempt: no clock unless it has a limit, no seed, no machine.
     #[inline(always)]
-    fn start(self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
-        let mut this = self.project();
+    fn start(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
+        let this = self.as_mut().project();
         if this.retrying.is_cancelled() {
             return Err(Stopped::cancelled(0, this.retrying.sleeper.now()));
         }
@@ -157,13 +157,22 @@ where
         if let Some(limit) = this.retrying.policy.borrow().first_limit() {
             let now = this.retrying.sleeper.now();
             *this.started = Some(now);
-            *this.until = first_abort(now, limit);
-            attempt = Attempt::new(1, *this.until, now);
-            this.timer.set(Some(this.retrying.sleeper.sleep(limit.as_duration())));
+            attempt = Attempt::new(1, first_abort(now, limit), now);
+        }
+        self.run(attempt);
+        Ok(())
+    }
+
+    /// Runs the operation, beside a timer if it has a limit.
+    #[inline(always)]
+    fn run(self: Pin<&mut Self>, attempt: Attempt) {
+        let mut this = self.project();
+        if let (Some(abort_at), Some(left)) = (attempt.abort_at(), attempt.time_left()) {
+            *this.until = abort_at;
+            this.timer.set(Some(this.retrying.sleeper.sleep(left)));
         }
         this.attempt.set(Some(this.retrying.operation.run(attempt)));
         *this.phase = Phase::Running;
-        Ok(())
     }
 
     #[inline(always)]
@@ -233,8 +242,8 @@ where
     }
 
     /// Does what the machine said.
-    fn follow(self: Pin<&mut Self>, step: Step, now: Timestamp) -> Result<(), Stopped<E>> {
-        let mut this = self.project();
+    fn follow(mut self: Pin<&mut Self>, step: Step, now: Timestamp) -> Result<(), Stopped<E>> {
+        let mut this = self.as_mut().project();
         *this.latest = now;
         match (step, this.failing) {
             (Step::Sleep { until, .. }, _) => {
@@ -245,11 +254,7 @@ where
             }
             (Step::Attempt { ticket, abort_at, .. }, Some(failing)) => {
                 failing.ticket = ticket;
-                *this.until = abort_at;
-                let attempt = Attempt::new(ticket.attempt(), abort_at, now);
-                this.timer.set(attempt.time_left().map(|left| this.retrying.sleeper.sleep(left)));
-                this.attempt.set(Some(this.retrying.operation.run(attempt)));
-                *this.phase = Phase::Running;
+                self.run(Attempt::new(ticket.attempt(), abort_at, now));
                 Ok(())
             }
             (_, Some(failing)) => Err(Stopped::at(&failing.call, step, this.error.take(), *this.timed_out, now)),

@@ -185,9 +185,9 @@ pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
     if now < passed { passed } else { now }
 }
 
-/// When the first attempt is to be over.
-pub(crate) fn first_abort(now: Timestamp, limit: Span) -> Timestamp {
-    now.after(limit)
+/// When the first attempt is to be over: at no time, if that lies behind the last instant (spec 1.4).
+pub(crate) const fn first_abort(now: Timestamp, limit: Span) -> Timestamp {
+    Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()))
 }
 
 impl<E> Stopped<E> {

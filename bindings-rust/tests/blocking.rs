@@ -291,6 +291,21 @@ fn the_error_is_the_source_of_the_outcome() {
 }
 
 #[test]
+fn a_limit_that_ends_after_the_last_instant_is_none() {
+    let time = VirtualTime::new();
+    time.advance(Duration::MAX);
+    time.advance(Duration::MAX);
+    let policy = steady().attempts(2).attempt_timeout(SECOND * 60).build().unwrap();
+    let seen = RefCell::new(Vec::new());
+    let stopped = retry_with(&policy, |attempt| {
+        seen.borrow_mut().push((attempt.time_left(), attempt.abort_at()));
+        Err::<(), _>("late")
+    });
+    assert!(stopped.sleeper(time).call().is_err());
+    assert_eq!(*seen.borrow(), [(None, None), (None, None)]);
+}
+
+#[test]
 fn the_loop_survives_times_at_the_end_of_the_clock() {
     let time = VirtualTime::new();
     time.advance(Duration::MAX);
