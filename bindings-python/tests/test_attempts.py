@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,6 +79,18 @@ def test_waking_after_the_deadline_raises_the_last_error() -> None:
             with attempt:
                 raise OSError("first")
     assert holdoff.outcome_of(raised.value) is not None
+
+
+def test_an_attempt_may_end_in_another_context() -> None:
+    def numbers() -> Iterator[int]:
+        for attempt in holdoff.attempts(attempt_timeout=2):
+            with attempt:
+                yield attempt.number
+
+    generator = numbers()
+    assert contextvars.copy_context().run(next, generator) == 1
+    assert list(generator) == []
+    assert holdoff.remaining() is None
 
 
 def test_an_attempt_that_is_not_made_is_a_mistake() -> None:

@@ -7,7 +7,7 @@ from asyncio import sleep as asyncio_sleep
 from functools import wraps
 
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import LIMIT
+from ._limit import enter, leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ class Guard:
         self._task = current_task()
         self._requests = _requests(self._task)
         if self._limit is not None:
-            outer = LIMIT.get()
-            self._scope = LIMIT.set(self._limit if outer is None else min(outer, self._limit))
+            self._scope = enter(self._limit)
             seconds = max(self._limit - monotonic_ns(), 0) / 1e9
             self._timer = self._loop.call_later(seconds, self._end, "limit")
         if self._token is not None:
@@ -156,7 +155,7 @@ class Guard:
         if self._token is not None:
             self._token._unsubscribe(self)
         if self._scope is not None:
-            LIMIT.reset(self._scope)
+            leave(self._scope)
         why, self._why = self._why, ""
         task, self._task = self._task, None
         if not why or task is None:

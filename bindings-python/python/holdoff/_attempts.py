@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._holdoff import Operation, Policy, Retrying, monotonic_ns
-from ._limit import LIMIT
+from ._limit import enter, leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class Attempt:
         if self._guard is not None:
             self._guard.__enter__()
         elif self._abort_at is not None:
-            outer = LIMIT.get()
-            self._scope = LIMIT.set(self._abort_at if outer is None else min(outer, self._abort_at))
+            self._scope = enter(self._abort_at)
         return self
 
     def __exit__(
@@ -133,7 +132,7 @@ class Attempt:
     ) -> bool:
         self._state = _OVER
         if self._scope is not None:
-            LIMIT.reset(self._scope)
+            leave(self._scope)
         ended: Any = error
         if self._guard is not None:
             try:
