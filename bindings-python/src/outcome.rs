@@ -73,7 +73,7 @@ impl Outcome {
     }
 
     fn __repr__(&self) -> String {
-        let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| at.to_string());
+        let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
         format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
     }
 }

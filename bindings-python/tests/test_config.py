@@ -105,7 +105,7 @@ def test_names_may_be_nested_or_dotted() -> None:
 
 
 def test_an_outcome_shows_itself_in_python() -> None:
-    assert repr(holdoff.Outcome("hint", 2, 1_500_000_000)) == "Outcome(reason='hint', attempts=2, retry_at=1.5)"
+    assert repr(holdoff.Outcome("hint", 2, 1_000_000_000)) == "Outcome(reason='hint', attempts=2, retry_at=1.0)"
     assert repr(holdoff.Outcome("attempts", 3)) == "Outcome(reason='attempts', attempts=3, retry_at=None)"
 
 

@@ -304,6 +304,15 @@ def test_a_long_sleep_is_slept_in_pieces(time: VirtualTime) -> None:
     assert time.sleeps == [86400, 86400, 43200]
 
 
+def test_virtual_time_entered_twice_ends_all_the_same(time: VirtualTime) -> None:
+    inner = virtual_time()
+    with inner, inner:
+        holdoff.retry(policy=CONSTANT)(failing(1))()
+    holdoff.retry(policy=CONSTANT)(failing(2))()
+    assert inner.sleeps == [2]
+    assert time.sleeps == [2, 2]
+
+
 def test_decorated_closures_are_collected() -> None:
     def make() -> weakref.ref[Any]:
         @holdoff.retry

@@ -22,7 +22,7 @@ class VirtualTime:
         """The seconds of every sleep so far."""
         self._on_sleep = on_sleep
         self._nanos = 0
-        self._outer: object | None = None
+        self._outer: list[object] = []
 
     @property
     def now(self) -> float:
@@ -45,13 +45,13 @@ class VirtualTime:
             self._on_sleep(seconds)
 
     def __enter__(self) -> VirtualTime:
-        self._outer = override_time(self)
+        self._outer.append(override_time(self))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        override_time(self._outer)
+        override_time(self._outer.pop())
 
 
 def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTime:
