@@ -284,7 +284,10 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
       host->on_retry(context, &retrying);
     }
     while (step.kind == HOLDOFF_SLEEP) {
-      holdoff_host_sleep(host, step.at);
+      /* The hook may have cancelled, and not every clock looks. */
+      if (!holdoff_cancelled(cancel)) {
+        holdoff_host_sleep(host, step.at);
+      }
       now = holdoff_host_now(host);
       step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now) : holdoff_call_tick(&call, policy, now);
     }

@@ -9,7 +9,7 @@ typedef struct world {
   uint64_t attempt_takes, abort_at;
   holdoff_cancel *cancel;
   int cancel_in_attempt;
-  bool cancel_in_sleep;
+  bool cancel_in_retry, cancel_in_sleep;
   holdoff_retrying retrying;
 } world;
 
@@ -52,6 +52,9 @@ static void see(void *context, const holdoff_retrying *retrying) {
   world *here = (world *)context;
   here->retries++;
   here->retrying = *retrying;
+  if (here->cancel_in_retry) {
+    holdoff_cancel_fire(here->cancel);
+  }
 }
 
 static world a_world(int fail_first) {
@@ -193,6 +196,20 @@ static void cancelling_during_a_sleep_ends_the_call(void) {
   holdoff_cancel_close(&cancel);
 }
 
+static void a_hook_that_cancels_prevents_the_sleep(void) {
+  holdoff_policy policy = constant("1s", 9);
+  world here = a_world(9);
+  holdoff_cancel cancel;
+  holdoff_result result;
+  holdoff_cancel_init(&cancel);
+  here.cancel = &cancel;
+  here.cancel_in_retry = true;
+  CHECK(!run(&policy, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(here.slept, 0);
+  holdoff_cancel_close(&cancel);
+}
+
 static void a_success_under_cancellation_is_a_success(void) {
   holdoff_policy policy = constant("1s", 9);
   world here = a_world(0);
@@ -283,6 +300,7 @@ void loop_tests(void) {
   RUN(a_deadline_counts_from_before_the_first_attempt);
   RUN(cancelling_during_an_attempt_ends_the_call);
   RUN(cancelling_during_a_sleep_ends_the_call);
+  RUN(a_hook_that_cancels_prevents_the_sleep);
   RUN(a_success_under_cancellation_is_a_success);
   RUN(wrong_use_of_the_loop_runs_nothing);
   RUN(an_attempt_knows_how_long_it_may_take);
