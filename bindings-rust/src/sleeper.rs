@@ -18,7 +18,8 @@ fn since_epoch(instant: Instant) -> Timestamp {
     Timestamp::from_nanos(since.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(since.subsec_nanos())))
 }
 
-/// Waits for blocking operations. Any `Fn(Duration)` is one, on the system's clock.
+/// Waits for blocking operations. Any `Fn(Duration)` is one, on the system's clock; it sees no token, so that a sleep which
+/// has begun lasts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wait for a blocking operation",
     note = "`.call()` waits with `holdoff::System`, `holdoff::VirtualTime` or any `Fn(Duration)`"
