@@ -26,8 +26,12 @@ pub(crate) struct Desk {
     pub(crate) retry: Retry,
     pub(crate) schedule: Schedule,
     pub(crate) builder: PolicyBuilder,
-    text: [u8; TEXT],
+    pub(crate) text: Text,
 }
+
+/// Names, words and headers on their way in, and errors on their way out.
+#[repr(transparent)]
+pub(crate) struct Text([u8; TEXT]);
 
 /// The parts of an error that are not text.
 #[repr(C)]
@@ -86,19 +90,6 @@ impl Desk {
         self.remaining = left.as_nanos();
     }
 
-    /// The bytes of the text from `from`, `len` of them.
-    pub(crate) fn bytes(&self, from: u32, len: u32) -> &[u8] {
-        let from = from as usize;
-        self.text.get(from..from.saturating_add(len as usize)).unwrap_or_default()
-    }
-
-    /// The same as text. JavaScript sends nothing but ASCII, which is all that any name, word or time is made of.
-    pub(crate) fn text(&self, from: u32, len: u32) -> &str {
-        let bytes = self.bytes(from, len);
-        // SAFETY: ASCII is UTF-8. The standard check of all of UTF-8 would be a tenth of the module.
-        if bytes.is_ascii() { unsafe { core::str::from_utf8_unchecked(bytes) } } else { "" }
-    }
-
     /// Lays an error down: its numbers, and as text its word, path, rule and nearest name, one a line. The length of the
     /// text.
     pub(crate) fn explain(&mut self, error: &ConfigError) -> u32 {
@@ -111,15 +102,31 @@ impl Desk {
         let path = error.field.map_or("", holdoff_core::Field::path);
         let mut at = 0;
         for line in [error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()] {
-            self.write(&mut at, line);
-            self.write(&mut at, "\n");
+            self.text.write(&mut at, line);
+            self.text.write(&mut at, "\n");
         }
         at as u32
+    }
+}
+
+impl Text {
+    /// The bytes from `from`, `len` of them.
+    pub(crate) fn bytes(&self, from: u32, len: u32) -> &[u8] {
+        let from = from as usize;
+        self.0.get(from..from.saturating_add(len as usize)).unwrap_or_default()
+    }
+
+    /// The same as text. JavaScript sends nothing but ASCII, which is all that any name, word or time is made of.
+    pub(crate) fn get(&self, from: u32, len: u32) -> &str {
+        let bytes = self.bytes(from, len);
+        // SAFETY: ASCII is UTF-8. The standard check of all of UTF-8 would be a tenth of the module, and that of ASCII,
+        // which takes words at once, a hundredth.
+        if bytes.iter().all(u8::is_ascii) { unsafe { core::str::from_utf8_unchecked(bytes) } } else { "" }
     }
 
     #[inline(never)]
     fn write(&mut self, at: &mut usize, part: &str) {
-        if let Some(room) = self.text.get_mut(*at..*at + part.len()) {
+        if let Some(room) = self.0.get_mut(*at..*at + part.len()) {
             room.copy_from_slice(part.as_bytes());
             *at += part.len();
         }

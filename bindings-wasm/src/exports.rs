@@ -3,8 +3,8 @@
 
 use crate::desk::{self, Desk};
 use holdoff_core::{
-    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Field, Given, Hint, Outcome, Policy, Retry, Schedule, Span,
-    Step, Ticket, Value, seed_at,
+    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Field, Given, Hint, Outcome, Policy, Retry, Schedule,
+    Span, Step, Ticket, Value, seed_at,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -27,19 +27,18 @@ extern "C" fn policy_start() {
 #[unsafe(no_mangle)]
 extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
     desk::with(|desk| {
-        let mut builder = desk.builder;
+        let Desk { builder, text, number, .. } = desk;
         let value = match kind {
-            1 => Value::Text(desk.text(name, value)),
-            2 => Value::Number { value: desk.number, unit: MILLISECOND },
+            1 => Value::Text(text.get(name, value)),
+            2 => Value::Number { value: *number, unit: MILLISECOND },
             _ => Value::Other,
         };
-        let name = desk.text(0, name);
+        let name = text.get(0, name);
         let set = match builder.set(name, value) {
             Err(error) if kind == 3 && error.code != ErrorCode::UnknownField => Ok(()),
             Err(_) if kind == 4 && is_group(name) => Ok(()),
             set => set,
         };
-        desk.builder = builder;
         explained(desk, set)
     })
 }
@@ -174,7 +173,7 @@ extern "C" fn seed() {
 #[unsafe(no_mangle)]
 extern "C" fn http(status: u32, retry_after: u32) -> u32 {
     desk::with(|desk| {
-        let header = (retry_after != u32::MAX).then(|| desk.bytes(0, retry_after));
+        let header = (retry_after != u32::MAX).then(|| desk.text.bytes(0, retry_after));
         let failure = Failure::from_http(status, header);
         desk.span = failure.map_or(Hint::NONE, |failure| failure.hint).as_raw();
         failure.map_or(0, |failure| failure.kind.code().into())
@@ -184,7 +183,7 @@ extern "C" fn http(status: u32, retry_after: u32) -> u32 {
 /// Reads the text as a time into `span`; 0 when it is none.
 #[unsafe(no_mangle)]
 extern "C" fn duration(len: u32) -> u32 {
-    desk::with(|desk| spanned(desk, |desk| Span::parse(desk.text(0, len))))
+    desk::with(|desk| spanned(desk, |desk| Span::parse(desk.text.get(0, len))))
 }
 
 fn failure(desk: &Desk, kind: u32) -> Failure {
