@@ -48,13 +48,13 @@ export const AT = 6;
 export const WAKE_AT = 7;
 export const REMAINING = 8;
 const PROBLEM = 18;
-export const PROBLEM_SPAN = 10;
+const PROBLEM_SPAN = 10;
 const TEXT = 488;
 const TEXT_SIZE = 4096;
 
 /** Where a state lies on the desk and how long it is, in words. */
 export type Place = readonly [at: number, length: number];
-export const POLICY: Place = [24, 22];
+const POLICY: Place = [24, 22];
 export const CALL: Place = [46, 14];
 export const RETRY: Place = [60, 10];
 export const SCHEDULE: Place = [70, 28];

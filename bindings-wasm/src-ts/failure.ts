@@ -22,10 +22,10 @@ const NEVER = (1n << 64n) - 2n;
 const TRANSIENT = 1;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
-const LONGEST = 2 ** 63;
+export const LONGEST = 2 ** 63;
 
 /** Writes a hint for the core. NaN is none, a time in the past is now, and what is too long is the longest there is. */
-export function writeHint(hint: Hint): void {
+function writeHint(hint: Hint): void {
   wasm();
   if (hint === "never") {
     writeBigint(SPAN, NEVER);

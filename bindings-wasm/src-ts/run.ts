@@ -17,7 +17,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { attach, ConfigError, type Outcome } from "./errors.js";
-import { readHint, writeVerdict } from "./failure.js";
+import { LONGEST, readHint, writeVerdict } from "./failure.js";
 import type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
 import type { Policy } from "./policy.js";
 import { writeSeed } from "./seed.js";
@@ -32,8 +32,6 @@ const system: Clock = {
 
 /** A longer `setTimeout` fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
-/** 292 years in nanoseconds, which a double counts in steps of a microsecond. */
-const LONGEST = 2 ** 63;
 
 /** An attempt's side of an abort: a controller is only made for those who ask for its signal. */
 class Attempt implements AttemptContext {
