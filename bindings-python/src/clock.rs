@@ -2,6 +2,7 @@
 
 use crate::convert::seconds;
 use holdoff_core::{Span, Timestamp};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +44,7 @@ pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
 pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let read = match overridden_time(py) {
-        Some(time) => time.bind(py).call_method0("monotonic_ns")?,
+        Some(time) => time.bind(py).call_method0(intern!(py, "monotonic_ns"))?,
         None => CLOCK.import(py, "time", "monotonic_ns")?.call0()?,
     };
     read.extract().map(Timestamp::from_nanos)
@@ -54,9 +55,9 @@ pub(crate) fn wait(py: Python<'_>, length: Span, cancel: Option<&Bound<'_, PyAny
     static SLEEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
-        time.bind(py).call_method1("sleep", (seconds,))?;
+        time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
     } else if let Some(cancel) = cancel {
-        cancel.call_method1("wait", (seconds,))?;
+        cancel.call_method1(intern!(py, "wait"), (seconds,))?;
     } else {
         SLEEP.import(py, "time", "sleep")?.call1((seconds,))?;
     }
@@ -79,7 +80,7 @@ fn limit(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 /// For operations that cannot be aborted from outside: hand it on as their timeout.
 #[pyfunction]
 pub(crate) fn remaining(py: Python<'_>) -> PyResult<Option<f64>> {
-    let limit: Option<u64> = limit(py)?.call_method0("get")?.extract()?;
+    let limit: Option<u64> = limit(py)?.call_method0(intern!(py, "get"))?.extract()?;
     match limit {
         Some(at) => Ok(Some(seconds(Timestamp::from_nanos(at).since(now(py)?).as_nanos()))),
         None => Ok(None),
@@ -92,14 +93,14 @@ pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Boun
         return Ok(None);
     }
     let limit = limit(py)?;
-    let outer: Option<u64> = limit.call_method0("get")?.extract()?;
+    let outer: Option<u64> = limit.call_method0(intern!(py, "get"))?.extract()?;
     let at = outer.map_or(at.as_nanos(), |outer| outer.min(at.as_nanos()));
-    limit.call_method1("set", (at,)).map(Some)
+    limit.call_method1(intern!(py, "set"), (at,)).map(Some)
 }
 
 pub(crate) fn leave_limit(py: Python<'_>, token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
     if let Some(token) = token {
-        limit(py)?.call_method1("reset", (token,))?;
+        limit(py)?.call_method1(intern!(py, "reset"), (token,))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::outcome::{self, Outcome};
 use crate::{classify, clock, convert, seeds};
 use holdoff_core::{Call, Cause, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -131,7 +132,7 @@ impl Operation {
 
     fn stop_if_cancelled(&mut self, py: Python<'_>) -> PyResult<()> {
         let cancelled = match &self.settings.get().cancel {
-            Some(token) => token.bind(py).getattr("cancelled")?.is_truthy()?,
+            Some(token) => token.bind(py).getattr(intern!(py, "cancelled"))?.is_truthy()?,
             None => false,
         };
         if cancelled { Err(PyErr::from_value(self.cancelled(py)?)) } else { Ok(()) }
