@@ -232,9 +232,9 @@ impl Retry {
         if deadline.is_never() || (until < deadline && until <= last_start) {
             return Decision::Sleep { until, cause };
         }
-        // spec 6.3: never below the hint
+        // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint
         let earliest = hint.map_or(now, |asked| now.after(asked));
-        if policy.on_deadline == CLIP && earliest <= last_start && last_start < deadline {
+        if policy.on_deadline == CLIP && now < last_start && earliest <= last_start && last_start < deadline {
             return Decision::Sleep { until: last_start, cause: Cause::Clip };
         }
         Decision::GiveUp { reason: StopReason::Deadline, retry_at: until }
@@ -360,9 +360,21 @@ mod tests {
         assert_eq!(first(policy, Failure::TRANSIENT), sleep(8, Cause::Clip));
         assert_eq!(first(policy, hinted(8)), sleep(8, Cause::Clip));
         assert_eq!(first(policy, hinted(9)), gave_up(StopReason::Deadline, 20));
-        let mut late = Retry::new(0, START);
-        let policy = policy.build().unwrap();
-        assert_eq!(late.on_failure(&policy, at(9), Failure::TRANSIENT), gave_up(StopReason::Deadline, 29));
+    }
+
+    #[test]
+    fn the_last_attempt_is_clipped_to_once() {
+        let policy = plain()
+            .backoff(Backoff::constant(SECOND * 20))
+            .deadline(SECOND * 10)
+            .min_attempt(SECOND * 2)
+            .on_deadline(OnDeadline::Clip)
+            .forever()
+            .build()
+            .unwrap();
+        let mut retry = Retry::new(0, START);
+        assert_eq!(retry.on_failure(&policy, at(0), Failure::TRANSIENT), sleep(8, Cause::Clip));
+        assert_eq!(retry.on_failure(&policy, at(8), Failure::TRANSIENT), gave_up(StopReason::Deadline, 28));
     }
 
     #[test]
