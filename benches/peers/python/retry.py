@@ -18,7 +18,6 @@ import tenacity
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-ERROR = OSError("not yet")
 NO_WAIT = {"kind": "exponential", "initial": "0s"}
 ATTEMPTS = 4
 
@@ -32,7 +31,8 @@ class Operation:
     def run(self) -> int:
         if self.left:
             self.left -= 1
-            raise ERROR
+            # A new one each time, as programs do: one that is raised again drags its traceback along.
+            raise OSError
         return 1
 
     async def run_async(self) -> int:
