@@ -37,6 +37,7 @@ async function operation() {
   return 1;
 }
 
+/** A loop around the operation; where nothing fails none is needed, and the operation is its own measure. */
 async function bare() {
   for (;;) {
     try {
@@ -74,7 +75,8 @@ const works = {
 const best = new Map();
 for (let round = 0; round < rounds; round += 1) {
   for (const failures of [0, 1, 3]) {
-    for (const [who, call] of Object.entries(works)) {
+    for (const [who, work] of Object.entries(works)) {
+      const call = who === "bare" && failures === 0 ? operation : work;
       const begun = process.hrtime.bigint();
       for (let n = 0; n < CALLS; n += 1) {
         left = failures;
