@@ -47,7 +47,7 @@ impl holdoff_problem {
             Value::Number { value, .. } => write!(out, "{value}"),
             Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => write!(out, "{}", Span::from_nanos(nanos)),
             Value::Nanos(nanos) => write!(out, "{nanos}ns"),
-            Value::Other => Ok(()),
+            Value::Other | Value::Nothing | Value::Empty => Ok(()),
         };
         problem
     }

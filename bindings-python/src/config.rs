@@ -88,16 +88,12 @@ struct Reading<'py> {
 
 impl<'py> Reading<'py> {
     fn read(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        let known = field(name);
-        if value.is_none() && (known.is_some() || is_group(name)) {
-            return Ok(());
-        }
         // Names have one dot at most, so deeper nesting is a wrong value and not worth walking.
         let nested = if name.contains('.') { None } else { value.cast::<PyMapping>().ok() };
         let Some(nested) = nested else {
             return self.set(name, value);
         };
-        if nested.is_empty()? && !is_group(name) {
+        if nested.is_empty()? {
             return self.set(name, value);
         }
         for item in nested.items()? {
@@ -112,7 +108,9 @@ impl<'py> Reading<'py> {
 
     fn set(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let text;
-        let converted = if let Ok(string) = value.cast::<PyString>() {
+        let converted = if value.is_none() {
+            Value::Nothing
+        } else if let Ok(string) = value.cast::<PyString>() {
             match string.to_cow() {
                 Ok(valid) => {
                     text = valid;
@@ -120,12 +118,16 @@ impl<'py> Reading<'py> {
                 }
                 Err(_) => Value::Other,
             }
+        } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
+            Value::Empty
         } else {
             plain(value)
         };
         match self.builder.set(name, converted) {
             Ok(()) => {
-                self.given.extend(field(name).map(|field| (field, value.clone())));
+                if converted != Value::Nothing {
+                    self.given.extend(field(name).map(|field| (field, value.clone())));
+                }
                 Ok(())
             }
             Err(error) => {
@@ -159,11 +161,6 @@ fn delta_nanos(delta: &Bound<'_, PyDelta>) -> u64 {
 
 fn field(name: &str) -> Option<Field> {
     Field::names().iter().find(|known| known.0 == name).map(|known| known.1)
-}
-
-/// Whether there are names "`name`.something".
-fn is_group(name: &str) -> bool {
-    Field::names().iter().any(|known| known.0.split_once('.').is_some_and(|(group, _)| group == name))
 }
 
 fn explained(py: Python<'_>, error: &ConfigError, path: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {

@@ -3,8 +3,8 @@
 
 use crate::desk::{self, Desk};
 use holdoff_core::{
-    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Field, Given, Hint, Outcome, Policy, Retry, Schedule,
-    Span, Step, Ticket, Value, seed_at,
+    Call, ConfigError, Decision, ErrorCode, Failure, FailureKind, Given, Hint, Outcome, Policy, Retry, Schedule, Span,
+    Step, Ticket, Value, seed_at,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -31,21 +31,13 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
         let value = match kind {
             1 => Value::Text(text.get(name, value)),
             2 => Value::Number { value: *number, unit: MILLISECOND },
+            3 => Value::Nothing,
+            4 => Value::Empty,
             _ => Value::Other,
         };
-        let name = text.get(0, name);
-        let set = match builder.set(name, value) {
-            Err(error) if kind == 3 && error.code != ErrorCode::UnknownField => Ok(()),
-            Err(_) if kind == 4 && is_group(name) => Ok(()),
-            set => set,
-        };
+        let set = builder.set(text.get(0, name), value);
         explained(desk, set)
     })
-}
-
-/// Whether there are fields "`name`.something".
-fn is_group(name: &str) -> bool {
-    Field::names().iter().any(|(known, _)| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// Turns the builder into `policy`, and its first limit into `span`. 0, or the length of what is wrong.

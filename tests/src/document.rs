@@ -15,7 +15,8 @@ pub fn policy(document: &Document) -> Result<Policy, ErrorWord> {
 
 fn set(builder: &mut PolicyBuilder, path: &str, value: &Value) -> Result<(), ErrorWord> {
     let setting = match value {
-        Value::Null => return Ok(()),
+        Value::Null => Setting::Nothing,
+        Value::Object(fields) if fields.is_empty() => Setting::Empty,
         Value::Object(fields) => {
             return fields.iter().try_for_each(|(name, value)| set(builder, &format!("{path}.{name}"), value));
         }

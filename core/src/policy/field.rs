@@ -60,6 +60,10 @@ pub enum Value<'a> {
     Nanos(u64),
     /// Something that no field takes: a list, a truth value.
     Other,
+    /// Null and the like: as good as not given, as long as the name is one.
+    Nothing,
+    /// An object without fields: as good as not given where fields may stand under the name, else like [`Value::Other`].
+    Empty,
 }
 
 /// A word of a document and its number in a policy's flat form.
@@ -167,6 +171,9 @@ impl PolicyBuilder {
             let nearest = nearest(name, NAMES.iter().map(|known| known.0));
             return Err(ConfigError { code: ErrorCode::UnknownField, field: None, given: Given::Unshown, nearest });
         };
+        if value == Value::Nothing || (value == Value::Empty && is_group(name)) {
+            return Ok(());
+        }
         let policy = &mut self.policy;
         match field {
             Field::BackoffKind => policy.backoff = word(field, value, BACKOFFS)?,
@@ -188,6 +195,11 @@ impl PolicyBuilder {
         self.given |= field.bit();
         Ok(())
     }
+}
+
+/// Whether there are fields "`name`.something".
+fn is_group(name: &str) -> bool {
+    NAMES.iter().any(|known| known.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
 fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, ConfigError> {
@@ -216,7 +228,9 @@ fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
         Value::Number { value, unit } => Span::from_float(value, unit),
         Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
         Value::Nanos(_) => None,
-        Value::Other => return Err(ConfigError::new(ErrorCode::WrongType, field, Given::Unshown)),
+        Value::Other | Value::Nothing | Value::Empty => {
+            return Err(ConfigError::new(ErrorCode::WrongType, field, Given::Unshown));
+        }
     };
     match span {
         Some(span) => Ok(span.as_nanos()),
@@ -370,6 +384,23 @@ mod tests {
             builder.set("backoff", Value::Text(kind)).unwrap();
             builder.set(name, value).unwrap();
             assert_eq!(builder.build().unwrap_err().code, ErrorCode::NotForKind);
+        }
+    }
+
+    #[test]
+    fn nothing_is_as_good_as_not_given_under_a_name_that_is_one() {
+        let mut builder = Policy::builder();
+        for (name, value) in [("attempts", Value::Nothing), ("hint", Value::Nothing), ("hint", Value::Empty)] {
+            builder.set(name, value).unwrap();
+        }
+        assert_eq!(builder, Policy::builder());
+        for (name, value, code) in [
+            ("atempts", Value::Nothing, ErrorCode::UnknownField),
+            ("colour", Value::Empty, ErrorCode::UnknownField),
+            ("deadline", Value::Empty, ErrorCode::WrongType),
+            ("hint.mode", Value::Empty, ErrorCode::WrongType),
+        ] {
+            assert_eq!(builder.set(name, value).unwrap_err().code, code, "{name}");
         }
     }
 
