@@ -490,6 +490,14 @@ int holdoff_options_set_other(struct holdoff_options *options,
                               const char *path);
 
 /**
+ * For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
+ *
+ * Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
+ */
+int holdoff_options_set_nothing(struct holdoff_options *options,
+                                const char *path);
+
+/**
  * A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
  */
 struct holdoff_failure holdoff_failure_of(uint32_t kind);

@@ -77,6 +77,15 @@ pub unsafe extern "C" fn holdoff_options_set_other(options: *mut holdoff_options
     unsafe { set(options, path, Some(Value::Other)) }
 }
 
+/// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
+///
+/// Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int {
+    // SAFETY: the header's promise.
+    unsafe { set(options, path, Some(Value::Nothing)) }
+}
+
 unsafe fn set(options: *mut holdoff_options, path: *const c_char, value: Option<Value<'_>>) -> c_int {
     // SAFETY: the header's promise.
     let builder = match unsafe { drive(options) } {

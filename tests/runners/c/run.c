@@ -80,7 +80,9 @@ static void set_all(holdoff_options *options, const cJSON *object, const char *p
       holdoff_options_set_number(options, path, item->valuedouble);
     } else if (cJSON_IsObject(item)) {
       set_all(options, item, path);
-    } else if (!cJSON_IsNull(item)) {
+    } else if (cJSON_IsNull(item)) {
+      holdoff_options_set_nothing(options, path);
+    } else {
       holdoff_options_set_other(options, path);
     }
   }
