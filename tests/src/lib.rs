@@ -5,5 +5,6 @@
 pub mod document;
 pub mod format;
 pub mod generate;
+pub mod references;
 pub mod run;
 pub mod sessions;

@@ -5,6 +5,7 @@ use crate::format::{
     CallCase, Case, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase, RetryCase,
     ScheduleCase, SeedCase, StepWord,
 };
+use crate::references::{self, Recorded};
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
 use std::fmt::Debug;
@@ -20,6 +21,8 @@ pub struct Tally {
     pub passed: usize,
     /// Cases that did not, each with its reason.
     pub failed: Vec<String>,
+    /// Inputs and cases of which the original's result is no example; docs/compat.md says which and why.
+    pub deviations: usize,
 }
 
 /// Runs every file under `path` in the order of their names; whether all cases passed.
@@ -30,9 +33,10 @@ pub fn run(path: &Path) -> Result<bool> {
         let name = if path == file { Path::new(file.file_name().unwrap_or_default()) } else { name };
         match read(&file) {
             Ok(content) => {
-                let tally = cases(&content);
+                let tally = content.run();
                 tally.failed.iter().take(SHOWN).for_each(|failure| println!("  {failure}"));
-                println!("{}: {} passed, {} failed, 0 deviations", name.display(), tally.passed, tally.failed.len());
+                let Tally { passed, failed, deviations } = &tally;
+                println!("{}: {passed} passed, {} failed, {deviations} deviations", name.display(), failed.len());
                 all &= tally.failed.is_empty();
             }
             Err(error) => {
@@ -65,9 +69,37 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// A vector file of either sort.
+pub enum Content {
+    /// In a format of ours.
+    Ours(File),
+    /// In the format of a reference system.
+    Recorded(Recorded, references::Runner),
+}
+
+impl Content {
+    /// Runs its cases.
+    pub fn run(&self) -> Tally {
+        match self {
+            Self::Ours(file) => cases(file),
+            Self::Recorded(file, runner) => references::run(file, *runner),
+        }
+    }
+}
+
 /// Reads a vector file.
-pub fn read(path: &Path) -> Result<File> {
-    Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
+pub fn read(path: &Path) -> Result<Content> {
+    let text = std::fs::read_to_string(path)?;
+    let kind = serde_json::from_str::<Kind>(&text)?.kind;
+    Ok(match references::runner(&kind) {
+        Some(runner) => Content::Recorded(serde_json::from_str(&text)?, runner),
+        None => Content::Ours(serde_json::from_str(&text)?),
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct Kind {
+    kind: String,
 }
 
 /// Runs the cases of a file.

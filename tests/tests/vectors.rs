@@ -13,6 +13,9 @@ fn every_file_follows_the_schema() {
     let mut compiler = boon::Compiler::new();
     let schema = compiler.compile(vectors().join("schema.json").to_str().unwrap(), &mut schemas).unwrap();
     for file in run::files(&vectors()).unwrap() {
+        if file.parent().is_some_and(|folder| folder.ends_with("references")) {
+            continue; // recorded in formats of their own
+        }
         let content = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         if let Err(error) = schemas.validate(&content, schema) {
             panic!("{}: {error:#}", file.display());
@@ -31,7 +34,7 @@ fn generated_files_are_up_to_date() {
 #[test]
 fn every_case_passes() {
     for file in run::files(&vectors()).unwrap() {
-        let tally = run::cases(&run::read(&file).unwrap());
+        let tally = run::read(&file).unwrap().run();
         assert!(tally.failed.is_empty() && tally.passed > 0, "{}: {:?}", file.display(), tally.failed);
     }
 }

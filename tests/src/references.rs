@@ -1,0 +1,75 @@
+//! Files recorded from the reference systems, in their own formats: which core machine runs which kind.
+//!
+//! `{ kind, source, schema, cases: [{ name, config, inputs, expected, note? }] }`. A runner reads a case's configuration
+//! into a core machine, hands it the inputs, and compares; it decides nothing itself.
+
+use crate::run::Tally;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A recorded file.
+#[derive(Deserialize)]
+pub struct Recorded {
+    /// Which system and machine it was recorded from.
+    pub kind: String,
+    /// The recordings.
+    pub cases: Vec<Recording>,
+}
+
+/// What one run of the original was given and what it did.
+#[derive(Deserialize)]
+pub struct Recording {
+    /// What the case shows.
+    pub name: String,
+    /// The original's configuration.
+    #[serde(default)]
+    pub config: Value,
+    /// What happened to it, in order.
+    #[serde(default)]
+    pub inputs: Vec<Value>,
+    /// What it did.
+    #[serde(default)]
+    pub expected: Vec<Value>,
+}
+
+/// What became of a recording.
+pub enum Verdict {
+    /// All inputs match, but for this many of which the original's result is no example (docs/compat.md).
+    Same {
+        /// Inputs whose original result wraps, is out of range or depends on the processor.
+        deviations: usize,
+    },
+    /// The configuration is outside the declared domain (docs/compat.md), and what is promised there holds.
+    OutOfDomain,
+}
+
+impl Verdict {
+    /// Every input matches.
+    pub const SAME: Self = Self::Same { deviations: 0 };
+}
+
+/// Runs one recording.
+pub type Runner = fn(&Recording) -> Result<Verdict, String>;
+
+/// The runner of a kind.
+pub fn runner(kind: &str) -> Option<Runner> {
+    RUNNERS.iter().find(|known| known.0 == kind).map(|known| known.1)
+}
+
+const RUNNERS: &[(&str, Runner)] = &[];
+
+/// Runs the recordings of a file.
+pub fn run(file: &Recorded, runner: Runner) -> Tally {
+    let mut tally = Tally::default();
+    for case in &file.cases {
+        match runner(case) {
+            Ok(Verdict::Same { deviations }) => {
+                tally.passed += 1;
+                tally.deviations += deviations;
+            }
+            Ok(Verdict::OutOfDomain) => tally.deviations += 1,
+            Err(why) => tally.failed.push(format!("{}: {why}", case.name)),
+        }
+    }
+    tally
+}
