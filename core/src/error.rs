@@ -96,6 +96,16 @@ pub enum ErrorCode {
     JitterFactorMissing = 112,
     /// A seed that is not a whole number from 0 to 2^64-1.
     SeedRange = 113,
+    /// An entry of `retry_on.http` that is no status and no class of them.
+    HttpStatus = 120,
+    /// An entry of `retry_on.grpc` that is no code and no name of one.
+    GrpcCode = 121,
+    /// An entry of `retry_on.kinds` that is no kind of failure that can be retried.
+    RetryKind = 122,
+    /// An entry of `retry_on.patterns` that is no text.
+    PatternText = 123,
+    /// Something else where a list is needed.
+    NotAList = 124,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -110,7 +120,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 24] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -125,6 +135,11 @@ impl ErrorCode {
         Self::NotForKind,
         Self::JitterFactorMissing,
         Self::SeedRange,
+        Self::HttpStatus,
+        Self::GrpcCode,
+        Self::RetryKind,
+        Self::PatternText,
+        Self::NotAList,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -156,6 +171,11 @@ impl ErrorCode {
             Self::NotForKind => "not_for_kind",
             Self::JitterFactorMissing => "jitter_factor_missing",
             Self::SeedRange => "seed_range",
+            Self::HttpStatus => "http_status",
+            Self::GrpcCode => "grpc_code",
+            Self::RetryKind => "retry_kind",
+            Self::PatternText => "pattern_text",
+            Self::NotAList => "not_a_list",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -190,6 +210,11 @@ impl ErrorCode {
             Self::NotForKind => "has no meaning for the chosen kind",
             Self::JitterFactorMissing => "is needed by additive and proportional jitter",
             Self::SeedRange => "must be a whole number from 0 to 18446744073709551615",
+            Self::HttpStatus => "must be a status from 100 to 599, or a class of them from \"1xx\" to \"5xx\"",
+            Self::GrpcCode => "must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"",
+            Self::RetryKind => "must be one of transient, throttled, timeout",
+            Self::PatternText => "must be text",
+            Self::NotAList => "must be a list",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

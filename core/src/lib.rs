@@ -49,12 +49,14 @@ extern crate std;
 
 mod backoff;
 mod call;
+mod classify;
 mod error;
 mod failure;
 mod flat;
 mod grpc;
 mod hint;
 mod jitter;
+mod nearest;
 mod policy;
 mod retry;
 mod rng;
@@ -63,6 +65,7 @@ mod time;
 
 pub use backoff::Backoff;
 pub use call::{Call, Outcome, Step, Ticket};
+pub use classify::{Facts, Kept, Operations, Rules};
 pub use error::{ConfigError, ErrorCode, Given, StopReason};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;
