@@ -2,6 +2,7 @@
 //!
 //! A host turns its own errors and responses into a [`Failure`]; nothing else of them enters a machine.
 
+use crate::grpc::GrpcCode;
 use crate::hint::Hint;
 
 /// The kinds of failure a decision depends on.
@@ -100,12 +101,31 @@ impl Failure {
         self
     }
 
-    /// An HTTP answer: its status and the value of its `Retry-After` header, if it has one. `None` when the status is no
-    /// failure.
+    /// An HTTP answer: its status and what it said about when to come back, see [`HintReader`](crate::HintReader). `None`
+    /// when the status is no failure.
+    #[must_use]
+    pub const fn of_answer(status: u32, hint: Hint) -> Option<Self> {
+        match FailureKind::from_http_status(status) {
+            Some(kind) => Some(Self::new(kind).with_hint(hint)),
+            None => None,
+        }
+    }
+
+    /// An HTTP answer of which only the status and the value of its `Retry-After` header are known, if it has one, and no
+    /// wall clock: an HTTP date is no hint. `None` when the status is no failure.
     #[must_use]
     pub fn from_http(status: u32, retry_after: Option<&[u8]>) -> Option<Self> {
-        let kind = FailureKind::from_http_status(status)?;
-        Some(Self::new(kind).with_hint(retry_after.map_or(Hint::NONE, Hint::retry_after)))
+        Self::of_answer(status, retry_after.map_or(Hint::NONE, Hint::retry_after))
+    }
+
+    /// How a gRPC call ended: its status code and the value of its `grpc-retry-pushback-ms`, if it has one. `None` for
+    /// `OK`; a code that is none of the table reads as `UNKNOWN` (spec 8.3).
+    ///
+    /// A call that may not be retried stays so, whatever the pushback.
+    #[must_use]
+    pub fn from_grpc(code: u32, pushback: Option<&[u8]>) -> Option<Self> {
+        let kind = GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).kind()?;
+        Some(Self::new(kind).with_hint(pushback.map_or(Hint::NONE, Hint::pushback)))
     }
 }
 
@@ -136,6 +156,25 @@ mod tests {
         ] {
             assert_eq!(FailureKind::from_http_status(status), kind, "{status}");
         }
+    }
+
+    #[test]
+    fn a_grpc_status_and_its_pushback_are_a_failure() {
+        use crate::time::Span;
+        assert_eq!(Failure::from_grpc(0, Some(b"5")), None);
+        let hint = Hint::after(Span::from_millis(5));
+        assert_eq!(Failure::from_grpc(14, Some(b"5")), Some(Failure::TRANSIENT.with_hint(hint)));
+        assert_eq!(Failure::from_grpc(8, Some(b"-1")), Some(Failure::THROTTLED.with_hint(Hint::NEVER)));
+        assert_eq!(Failure::from_grpc(4, None), Some(Failure::TIMEOUT));
+        assert_eq!(Failure::from_grpc(3, Some(b"5")), Some(Failure::PERMANENT.with_hint(hint)));
+        assert_eq!(Failure::from_grpc(17, None), Some(Failure::PERMANENT));
+        assert_eq!(Failure::from_grpc(u32::MAX, None), Some(Failure::PERMANENT));
+    }
+
+    #[test]
+    fn an_answer_is_its_status_and_its_hint() {
+        assert_eq!(Failure::of_answer(200, Hint::NEVER), None);
+        assert_eq!(Failure::of_answer(503, Hint::NEVER), Some(Failure::TRANSIENT.with_hint(Hint::NEVER)));
     }
 
     #[test]

@@ -1,9 +1,18 @@
 //! What a server said about when to come back.
 //!
 //! A hint is one flat word so that a failure stays two words and travels in registers: a span from now, "never", or
-//! nothing at all.
+//! nothing at all. It is read here, from the bytes of header lines, so that every language reads alike: libraries differ
+//! in what they make of a date, a list or a sign, and such a difference shows first when a service is down.
+
+mod date;
+mod number;
+mod quota;
+mod reader;
+
+pub use reader::HintReader;
 
 use crate::time::Span;
+use number::Reset;
 
 /// A server's word on the next attempt: nothing, "not before this long from now", or "never".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,21 +63,91 @@ impl Hint {
         self.0 == Self::NEVER.0
     }
 
-    /// Reads the value of a `Retry-After` header in seconds (RFC 9110 section 10.2.3, `delay-seconds = 1*DIGIT`), with
-    /// optional white space around it. More seconds than a [`Span`] holds are [`Span::MAX`]. Anything else, an HTTP
-    /// date included, is [`Hint::NONE`] (spec 7.6).
+    /// "Not before `millis` milliseconds from now."
+    pub(crate) const fn after_millis(millis: u64) -> Self {
+        Self::after(Span::from_millis(millis))
+    }
+
+    /// Reads the value of a `Retry-After` header without a clock: what it says in seconds. An HTTP date is no hint, see
+    /// [`Hint::retry_after_at`].
     #[must_use]
     pub fn retry_after(value: &[u8]) -> Self {
-        let digits = value.trim_ascii();
-        let mut seconds: u64 = 0;
-        for byte in digits {
-            if !byte.is_ascii_digit() {
-                return Self::NONE;
-            }
-            seconds = seconds.saturating_mul(10).saturating_add(u64::from(byte & 0x0f));
-        }
-        if digits.is_empty() { Self::NONE } else { Self::after(Span::from_secs(seconds)) }
+        Self::retry_after_at(value, u64::MAX)
     }
+
+    /// Reads the value of a `Retry-After` header (RFC 9110 section 10.2.3): a number of seconds, or a date in one of the
+    /// three forms of HTTP or in ISO 8601, which smithy's clients read as well. `wall` is now, in nanoseconds since the
+    /// Unix epoch; without it (`u64::MAX`) a date is no hint.
+    ///
+    /// Seconds that a [`Span`] does not hold are [`Span::MAX`]; a date that is past is no time at all. Of a list with
+    /// commas, which is what a proxy makes of the header sent twice, the last readable value counts. Everything else, a
+    /// sign or a fraction included, is [`Hint::NONE`] (spec 7.6).
+    #[must_use]
+    pub fn retry_after_at(value: &[u8], wall: u64) -> Self {
+        last(value, |one| retry_after_value(one, wall))
+    }
+
+    /// Reads the value of gRPC's `grpc-retry-pushback-ms` (gRFC A6): whole milliseconds; [`Hint::NEVER`] for a negative
+    /// number and for anything that is no number of 64 bits.
+    #[must_use]
+    pub fn pushback(value: &[u8]) -> Self {
+        let value = value.trim_ascii();
+        match number::whole(value.strip_prefix(b"+").unwrap_or(value)) {
+            Some(millis) if millis <= i64::MAX as u64 => Self::after_millis(millis),
+            _ => Self::NEVER,
+        }
+    }
+
+    /// What one header line says for itself, for any header that [`HintReader`] knows; `wall` as there.
+    #[must_use]
+    pub fn from_header(name: &[u8], value: &[u8], wall: u64) -> Self {
+        let mut reader = HintReader::new(wall);
+        reader.header(name, value);
+        reader.hint()
+    }
+}
+
+/// One value of `Retry-After`.
+fn retry_after_value(value: &[u8], wall: u64) -> Hint {
+    match number::whole(value) {
+        Some(seconds) => Hint::after(Span::from_secs(seconds)),
+        None => date_value(value, wall),
+    }
+}
+
+/// One value of a quota's reset: a number, a duration or a date.
+fn reset_value(value: &[u8], wall: u64) -> Hint {
+    match number::reset(value) {
+        Some(Reset::In(span)) => Hint::after(span),
+        Some(Reset::At(_)) if wall == u64::MAX => Hint::NONE,
+        Some(Reset::At(moment)) => Hint::after(moment.since(wall)),
+        None => number::duration(value).map_or_else(|| date_value(value, wall), Hint::after),
+    }
+}
+
+fn date_value(value: &[u8], wall: u64) -> Hint {
+    if wall == u64::MAX {
+        return Hint::NONE;
+    }
+    date::date(value, wall).map_or(Hint::NONE, |moment| Hint::after(moment.since(wall)))
+}
+
+/// The last readable one of the values between commas. A date may have a comma of its own.
+fn last(list: &[u8], read: impl Fn(&[u8]) -> Hint) -> Hint {
+    let mut found = Hint::NONE;
+    let (mut from, mut before): (usize, usize) = (0, 0);
+    for value in list.split(|byte| *byte == b',') {
+        let to = from.saturating_add(value.len());
+        for start in [from, before] {
+            let hint = read(list.get(start..to).unwrap_or_default().trim_ascii());
+            if !hint.is_none() {
+                found = hint;
+                break;
+            }
+        }
+        (before, from) = (from, to.saturating_add(1));
+    }
+    found
 }
 
 impl Default for Hint {
@@ -111,19 +190,86 @@ pub enum HintOver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// 1994-11-06T08:49:37Z.
+    const WALL: u64 = 784_111_777_000_000_000;
+
+    fn after_secs(seconds: u64) -> Hint {
+        Hint::after(Span::from_secs(seconds))
+    }
 
     #[test]
     fn seconds_are_read_and_saturate() {
-        for (text, seconds) in [("120", 120), (" 5\t", 5), ("0", 0), ("007", 7)] {
-            assert_eq!(Hint::retry_after(text.as_bytes()), Hint::after(Span::from_secs(seconds)), "{text}");
+        for (text, seconds) in
+            [("120", 120), (" 5\t", 5), ("0", 0), ("007", 7), ("1, 2", 2), ("30,", 30), ("soon, 4", 4)]
+        {
+            assert_eq!(Hint::retry_after(text.as_bytes()), after_secs(seconds), "{text}");
         }
         assert_eq!(Hint::retry_after(b"99999999999999999999999999"), Hint::after(Span::MAX));
     }
 
     #[test]
     fn what_is_not_seconds_is_no_hint() {
-        for text in ["", " ", "-1", "+1", "1.5", "soon", "1 2", "Sun, 06 Nov 1994 08:49:37 GMT"] {
+        for text in ["", " ", ",", "-1", "+1", "1.5", "soon", "1 2", "Sun, 06 Nov 1994 08:49:37 GMT", "\u{b2}", "5s"] {
             assert!(Hint::retry_after(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_as_far_as_it_is_ahead_of_the_wall_clock() {
+        for (text, seconds) in [
+            ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
+            ("Sunday, 06-Nov-94 08:50:37 GMT", 60),
+            ("Sun Nov  6 08:50:37 1994", 60),
+            ("1994-11-06T08:50:37Z", 60),
+            ("Sun, 06 Nov 1994 08:49:36 GMT", 0),
+            ("Sun, 06 Nov 1994 08:50:37 GMT, 45", 45),
+            ("45, Sun, 06 Nov 1994 08:50:37 GMT", 60),
+            ("Sun, 06 Nov 1994 08:50:37 GMT, Sunday, 06-Nov-94 08:51:37 GMT", 120),
+        ] {
+            assert_eq!(Hint::retry_after_at(text.as_bytes(), WALL), after_secs(seconds), "{text}");
+        }
+        assert_eq!(Hint::retry_after_at(b"Fri, 31 Dec 9999 23:59:59 GMT", WALL), Hint::after(Span::MAX));
+    }
+
+    #[test]
+    fn a_reset_is_told_from_a_moment_by_its_size() {
+        for (text, hint) in [
+            ("30", after_secs(30)),
+            ("0.25", Hint::after_millis(250)),
+            ("999999999", after_secs(999_999_999)),
+            ("1000000000", after_secs(215_888_223)),
+            ("1000000000.5", Hint::after_millis(215_888_223_500)),
+            ("784111777", after_secs(784_111_777)),
+            ("1784111777000", after_secs(1_000_000_000)),
+            ("1784111777000.5", Hint::after(Span::from_nanos(1_000_000_000_000_500_000))),
+            ("6m0s", after_secs(360)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", after_secs(60)),
+            ("-1", Hint::NONE),
+            ("99999999999999999999", Hint::after(Span::MAX)),
+        ] {
+            assert_eq!(reset_value(text.as_bytes(), WALL), hint, "{text}");
+        }
+        assert_eq!(reset_value(b"1000000000", u64::MAX), Hint::NONE);
+        assert_eq!(reset_value(b"1000000000", 2_000_000_000_000_000_000), after_secs(0));
+    }
+
+    #[test]
+    fn a_pushback_is_a_span_or_never() {
+        for (text, millis) in [("0", 0), ("1500", 1500), (" 7 ", 7), ("+7", 7)] {
+            assert_eq!(Hint::pushback(text.as_bytes()), Hint::after_millis(millis), "{text}");
+        }
+        assert_eq!(Hint::pushback(b"9223372036854775807"), Hint::after(Span::MAX));
+        for text in ["-1", "-0", "", "soon", "1.5", "++1", "5, 5", "9223372036854775808"] {
+            assert!(Hint::pushback(text.as_bytes()).is_never(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_panics(value: std::vec::Vec<u8>, wall: u64) {
+            let _ = (Hint::retry_after_at(&value, wall), Hint::pushback(&value), reset_value(&value, wall));
         }
     }
 }

@@ -1,0 +1,417 @@
+//! Dates in header values: the three forms of HTTP (RFC 9110 section 5.6.7) and ISO 8601 as RFC 3339 has it.
+//!
+//! Only the way from a date to a span is needed, and only ahead: what is before 1970 is as past as 1970 is.
+
+use crate::time::Span;
+
+/// Nanoseconds in a second.
+pub(super) const SECOND: u64 = 1_000_000_000;
+const DAY: u64 = 86_400;
+
+/// The moment that is `seconds` and `nanos` after the Unix epoch.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) seconds: u64,
+    pub(super) nanos: u64,
+}
+
+impl Moment {
+    /// How long after `wall` (nanoseconds since the Unix epoch) this is; zero when it is not later.
+    pub(super) const fn since(self, wall: u64) -> Span {
+        let Some(seconds) = self.seconds.checked_sub(wall / SECOND) else { return Span::ZERO };
+        let nanos = seconds.saturating_mul(SECOND).saturating_add(self.nanos);
+        Span::from_nanos(nanos.saturating_sub(wall % SECOND))
+    }
+}
+
+/// Reads a date in any of the four forms, all of it. `wall` decides the century of a year of two digits.
+pub(super) fn date(text: &[u8], wall: u64) -> Option<Moment> {
+    let moment = imf(text).or_else(|| rfc850(text, wall)).or_else(|| asctime(text));
+    moment.or_else(|| iso(text))
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn imf(text: &[u8]) -> Option<Moment> {
+    let mut rest = Cursor(text);
+    rest.word(DAYS.iter().filter_map(|day| day.get(..3)))?;
+    rest.literal(b", ")?;
+    let day = rest.number(2)?;
+    rest.literal(b" ")?;
+    let month = rest.word(MONTHS)?;
+    rest.literal(b" ")?;
+    let year = rest.number(4)?;
+    rest.literal(b" ")?;
+    let second = rest.time()?;
+    rest.literal(b" GMT")?;
+    rest.end()?;
+    moment(year, month, day, second)
+}
+
+/// `Sunday, 06-Nov-94 08:49:37 GMT`.
+fn rfc850(text: &[u8], wall: u64) -> Option<Moment> {
+    let mut rest = Cursor(text);
+    rest.word(DAYS)?;
+    rest.literal(b", ")?;
+    let day = rest.number(2)?;
+    rest.literal(b"-")?;
+    let month = rest.word(MONTHS)?;
+    rest.literal(b"-")?;
+    let year = rest.number(2)?;
+    rest.literal(b" ")?;
+    let second = rest.time()?;
+    rest.literal(b" GMT")?;
+    rest.end()?;
+    // The latest year with these digits that is not more than fifty years ahead.
+    let now = civil(wall / SECOND / DAY);
+    let latest = now.year.saturating_add(50);
+    let mut full = latest.saturating_sub(latest.saturating_sub(year) % 100);
+    if full == latest && (month, day, second) > (now.month, now.day, wall / SECOND % DAY) {
+        full = full.saturating_sub(100);
+    }
+    // A 29 February has to look further back for its year.
+    moment(full, month, day, second).or_else(|| moment(full.saturating_sub(100), month, day, second))
+}
+
+/// `Sun Nov  6 08:49:37 1994`.
+fn asctime(text: &[u8]) -> Option<Moment> {
+    let mut rest = Cursor(text);
+    rest.word(DAYS.iter().filter_map(|day| day.get(..3)))?;
+    rest.literal(b" ")?;
+    let month = rest.word(MONTHS)?;
+    rest.literal(b" ")?;
+    let day = match rest.literal(b" ") {
+        Some(()) => rest.number(1)?,
+        None => rest.number(2)?,
+    };
+    rest.literal(b" ")?;
+    let second = rest.time()?;
+    rest.literal(b" ")?;
+    let year = rest.number(4)?;
+    rest.end()?;
+    moment(year, month, day, second)
+}
+
+/// `1994-11-06T08:49:37Z`, perhaps with a fraction, perhaps with `+01:00` in place of `Z`; a space may stand for the `T`.
+fn iso(text: &[u8]) -> Option<Moment> {
+    let mut rest = Cursor(text);
+    let year = rest.number(4)?;
+    rest.literal(b"-")?;
+    let month = rest.number(2)?;
+    rest.literal(b"-")?;
+    let day = rest.number(2)?;
+    rest.literal(b"T").or_else(|| rest.literal(b" "))?;
+    let second = rest.time()?;
+    let nanos = match rest.literal(b".") {
+        Some(()) => super::number::fraction(rest.digits()?, SECOND),
+        None => 0,
+    };
+    let (ahead, offset) = rest.zone()?;
+    rest.end()?;
+    let local = moment(year, month, day, second)?.seconds;
+    let seconds = if ahead { local.saturating_sub(offset) } else { local.saturating_add(offset) };
+    Some(Moment { seconds, nanos })
+}
+
+/// The moment that begins a second of a day of the calendar; `None` for a day that is none.
+fn moment(year: u64, month: u64, day: u64, second: u64) -> Option<Moment> {
+    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
+        return None;
+    }
+    let seconds = match year.checked_sub(1970) {
+        Some(_) => {
+            let before: u64 = (1..month).map(|month| days_in(year, month)).sum();
+            let days = days_before(year).saturating_add(before).saturating_add(day).saturating_sub(1);
+            days.saturating_mul(DAY).saturating_add(second)
+        }
+        None => 0,
+    };
+    Some(Moment { seconds, nanos: 0 })
+}
+
+/// A day of the calendar.
+struct Civil {
+    year: u64,
+    month: u64,
+    day: u64,
+}
+
+/// The day that many days after 1970-01-01.
+fn civil(days: u64) -> Civil {
+    // A year is at most 366 days long, so the guess is never late; at 2554, the last year of u64, it is one early.
+    let mut year = 1970_u64.saturating_add(days / 366);
+    while days_before(year.saturating_add(1)) <= days {
+        year = year.saturating_add(1);
+    }
+    let (mut month, mut rest) = (1, days.saturating_sub(days_before(year)));
+    while month < 12 && rest >= days_in(year, month) {
+        rest = rest.saturating_sub(days_in(year, month));
+        month = month.saturating_add(1);
+    }
+    Civil { year, month, day: rest.saturating_add(1) }
+}
+
+/// Days from 1970-01-01 to the first of January of a year from 1970 on.
+const fn days_before(year: u64) -> u64 {
+    const fn leap_days(years: u64) -> u64 {
+        (years / 4).saturating_sub(years / 100).saturating_add(years / 400)
+    }
+    let years = year.saturating_sub(1970).saturating_mul(365);
+    years.saturating_add(leap_days(year.saturating_sub(1)).saturating_sub(leap_days(1969)))
+}
+
+/// The length of a month from 1 to 12 in the proleptic Gregorian calendar.
+const fn days_in(year: u64, month: u64) -> u64 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+const DAYS: [&[u8]; 7] = [b"Sunday", b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday"];
+const MONTHS: [&[u8]; 12] =
+    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+
+/// What is left to read. A reader that answers `None` to a literal has read nothing.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn literal(&mut self, text: &[u8]) -> Option<()> {
+        let (head, rest) = self.0.split_at_checked(text.len())?;
+        if !head.eq_ignore_ascii_case(text) {
+            return None;
+        }
+        self.0 = rest;
+        Some(())
+    }
+
+    /// One of some words; its number, from 1.
+    fn word<'w>(&mut self, words: impl IntoIterator<Item = &'w [u8]>) -> Option<u64> {
+        (1..).zip(words).find_map(|(number, word)| self.literal(word).map(|()| number))
+    }
+
+    /// Exactly so many digits, at most four.
+    fn number(&mut self, digits: usize) -> Option<u64> {
+        let (head, rest) = self.0.split_at_checked(digits)?;
+        let number = super::number::whole(head)?;
+        self.0 = rest;
+        Some(number)
+    }
+
+    /// All the digits that come, at least one.
+    fn digits(&mut self) -> Option<&'a [u8]> {
+        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (head, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        (count > 0).then_some(head)
+    }
+
+    /// `08:49:37` as a second of the day. The second 60 of a leap second is the first of the next minute.
+    fn time(&mut self) -> Option<u64> {
+        let hour = self.number(2)?;
+        self.literal(b":")?;
+        let minute = self.number(2)?;
+        self.literal(b":")?;
+        let second = self.number(2)?;
+        if hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        Some(hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60)).saturating_add(second))
+    }
+
+    /// `Z`, `+01:00` or `-01:00`: whether it is ahead of Greenwich, and by how many seconds it differs.
+    fn zone(&mut self) -> Option<(bool, u64)> {
+        if self.literal(b"Z").is_some() {
+            return Some((true, 0));
+        }
+        let ahead = self.literal(b"+").is_some();
+        if !ahead {
+            self.literal(b"-")?;
+        }
+        let hour = self.number(2)?;
+        self.literal(b":")?;
+        let minute = self.number(2)?;
+        if hour > 23 || minute > 59 {
+            return None;
+        }
+        Some((ahead, hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60))))
+    }
+
+    fn end(&self) -> Option<()> {
+        self.0.is_empty().then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::format;
+    use std::string::String;
+    use std::time::{Duration, SystemTime};
+
+    /// 2026-11-21T00:00:00Z.
+    const NOW: u64 = 1_795_219_200 * SECOND;
+    const LAST_HTTP_SECOND: u64 = 253_402_300_799; // 9999-12-31T23:59:59Z
+
+    fn seconds(text: &str) -> Option<u64> {
+        date(text.as_bytes(), NOW).map(|moment| moment.seconds)
+    }
+
+    #[test]
+    fn the_forms_of_rfc_9110_are_one_moment() {
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37Z"] {
+            assert_eq!(seconds(text), Some(784_111_777), "{text}");
+        }
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), Some(784_111_777));
+    }
+
+    #[test]
+    fn a_year_of_two_digits_is_at_most_fifty_years_ahead() {
+        let year = |text: &str| seconds(text).map(|seconds| civil(seconds / DAY).year);
+        for (text, expected) in [
+            ("Saturday, 21-Nov-26 00:00:00 GMT", 2026),
+            ("Saturday, 21-Nov-76 00:00:00 GMT", 2076),
+            ("Saturday, 21-Nov-76 00:00:01 GMT", 1976),
+            ("Saturday, 22-Nov-76 00:00:00 GMT", 1976),
+            ("Saturday, 01-Dec-76 00:00:00 GMT", 1976),
+            ("Saturday, 20-Nov-76 23:59:59 GMT", 2076),
+            ("Saturday, 21-Nov-77 00:00:00 GMT", 1977),
+            ("Saturday, 21-Nov-99 00:00:00 GMT", 1999),
+            ("Saturday, 29-Feb-00 00:00:00 GMT", 2000),
+        ] {
+            assert_eq!(year(text), Some(expected), "{text}");
+        }
+        let before_2100 = date(b"Tuesday, 29-Feb-00 00:00:00 GMT", 2_840_140_800 * SECOND).unwrap(); // 2060
+        assert_eq!(civil(before_2100.seconds / DAY).year, 2000);
+        let late = 4_070_908_800 * SECOND; // 2099-01-01: 05 is 2105, not 94 years ago
+        let moment = date(b"Friday, 01-Jan-05 00:00:00 GMT", late).unwrap();
+        assert_eq!(civil(moment.seconds / DAY).year, 2105);
+    }
+
+    #[test]
+    fn leap_years_are_those_of_the_calendar() {
+        for (year, leap) in [(2000, true), (2024, true), (2026, false), (2100, false), (2400, true)] {
+            let text = format!("Tue, 29 Feb {year} 00:00:00 GMT");
+            assert_eq!(seconds(&text).is_some(), leap, "{text}");
+        }
+        assert_eq!(seconds("Thu, 29 Feb 1900 00:00:00 GMT"), None);
+        assert_eq!(seconds("Thu, 28 Feb 1900 00:00:00 GMT"), Some(0));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "GMT",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Sun, 06 Nov 1994 08:49:37 UTC",
+            "Sun, 06 Nov 1994 08:49:37 GMT ",
+            "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Sun, 31 Nov 1994 08:49:37 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:60:00 GMT",
+            "Sun, 06 Nov 1994 08:49:61 GMT",
+            "Sun, 06 Nov 94 08:49:37 GMT",
+            "Sun, 06 Nov 19940 08:49:37 GMT",
+            "Sunday, 06 Nov 1994 08:49:37 GMT",
+            "Son, 06 Nov 1994 08:49:37 GMT",
+            "Sun Nov 6 08:49:37 1994",
+            "Sun Nov 006 08:49:37 1994",
+            "1994-11-06",
+            "1994-11-06T08:49:37",
+            "1994-13-06T08:49:37Z",
+            "1994-00-06T08:49:37Z",
+            "1994-11-06T08:49:37.Z",
+            "1994-11-06T08:49:37+24:00",
+            "1994-11-06T08:49:37+0100",
+            "+994-11-06T08:49:37Z",
+        ] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_leap_second_is_the_first_of_the_next_minute() {
+        assert_eq!(seconds("Sat, 31 Dec 2016 23:59:60 GMT"), seconds("Sun, 01 Jan 2017 00:00:00 GMT"));
+    }
+
+    #[test]
+    fn offsets_and_fractions_of_iso_count() {
+        assert_eq!(seconds("1994-11-06T09:49:37+01:00"), Some(784_111_777));
+        assert_eq!(seconds("1994-11-06 07:19:37-01:30"), Some(784_111_777));
+        let nanos = |text: &str| date(text.as_bytes(), NOW).unwrap().nanos;
+        assert_eq!(nanos("1994-11-06t08:49:37.25z"), 250_000_000);
+        assert_eq!(nanos("1994-11-06T08:49:37.0000000001Z"), 1);
+        assert_eq!(seconds("1970-01-01T00:30:00+01:00"), Some(0));
+    }
+
+    #[test]
+    fn a_span_to_a_moment_saturates_at_both_ends() {
+        let moment = Moment { seconds: LAST_HTTP_SECOND, nanos: SECOND };
+        assert_eq!(moment.since(0), Span::MAX);
+        assert_eq!(moment.since(u64::MAX - 1), Span::MAX);
+        assert_eq!(Moment { seconds: u64::MAX, nanos: u64::MAX }.since(0), Span::MAX);
+        assert_eq!(Moment { seconds: 5, nanos: 0 }.since(5 * SECOND + 1), Span::ZERO);
+        assert_eq!(Moment { seconds: 4, nanos: 999_999_999 }.since(5 * SECOND), Span::ZERO);
+        assert_eq!(Moment { seconds: 5, nanos: 7 }.since(5 * SECOND + 3), Span::from_nanos(4));
+        assert_eq!(Moment { seconds: 6, nanos: 0 }.since(6 * SECOND - 1), Span::from_nanos(1));
+    }
+
+    /// The other two forms of a date that the `httpdate` crate wrote.
+    fn other_forms(imf: &str) -> (String, String) {
+        let [day, month, year, time] = [&imf[5..7], &imf[8..11], &imf[12..16], &imf[17..25]];
+        let name = core::str::from_utf8(DAYS.iter().find(|name| name.starts_with(&imf.as_bytes()[..3])).unwrap());
+        let rfc850 = format!("{}, {day}-{month}-{} {time} GMT", name.unwrap(), &year[2..]);
+        let day = day.strip_prefix('0').map_or(String::from(day), |digit| format!(" {digit}"));
+        (rfc850, format!("{} {month} {day} {time} {year}", &imf[..3]))
+    }
+
+    proptest! {
+        #[test]
+        fn dates_are_what_httpdate_writes(second in 0..=LAST_HTTP_SECOND) {
+            let imf = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
+            let (_, asctime) = other_forms(&imf);
+            for text in [imf, asctime] {
+                prop_assert_eq!(seconds(&text), Some(second), "{}", text);
+                prop_assert_eq!(seconds(&text.to_lowercase()), Some(second), "{}", text);
+            }
+        }
+
+        #[test]
+        fn the_century_is_right_for_fifty_years_ahead_and_forty_nine_back(
+            wall in 49 * 366 * DAY..18_000_000_000,
+            offset in 0..99 * 365 * DAY,
+        ) {
+            let second = wall - 49 * 365 * DAY + offset;
+            let imf = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
+            let (rfc850, _) = other_forms(&imf);
+            let read = date(rfc850.as_bytes(), wall * SECOND).map(|moment| moment.seconds);
+            prop_assert_eq!(read, Some(second), "{}", rfc850);
+        }
+
+        #[test]
+        fn what_httpdate_reads_is_read_alike(
+            text in "(Sun|Mon|Tue|Wed), [0-3][0-9] (Jan|Feb|Apr|Nov|Dec) (19[789]|2[0-9]{2})[0-9] [0-2][0-9]:[0-6][0-9]:[0-5][0-9] GMT",
+        ) {
+            // It holds the name of the day against the date; we do not, so that it reads fewer.
+            if let Ok(theirs) = httpdate::parse_http_date(&text) {
+                let theirs = theirs.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+                prop_assert_eq!(seconds(&text), Some(theirs), "{}", text);
+            }
+        }
+
+        #[test]
+        fn a_day_of_the_calendar_is_its_own_number(days in 0u64..3_000_000) {
+            let Civil { year, month, day } = civil(days);
+            prop_assert_eq!(moment(year, month, day, 0).map(|moment| moment.seconds), Some(days * DAY));
+        }
+
+        #[test]
+        fn no_bytes_panic(text: std::vec::Vec<u8>, wall: u64) {
+            let _ = date(&text, wall);
+        }
+    }
+}
