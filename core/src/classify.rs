@@ -17,7 +17,7 @@ use crate::policy::Value;
 pub struct Facts {
     /// Its HTTP status; 0 when it has none.
     pub http: u16,
-    /// Its gRPC code; 255 when it has none.
+    /// Its gRPC code, one that is none of the table being `UNKNOWN`; 255 when it has none.
     pub grpc: u8,
     /// Whether its message contains a pattern of the list that [`Rules::patterns`] says.
     pub matched: bool,
@@ -123,13 +123,10 @@ const NON_IDEMPOTENT: (&str, &str) = ("non_idempotent", "retry_on.non_idempotent
 impl Lists {
     /// Whether a list names the error; `None` when no list speaks about it (spec 8.5).
     fn name(&self, facts: Facts, kind: FailureKind) -> Option<bool> {
-        let code = u32::from(facts.grpc);
+        let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
         let says = [
             (self.given & HTTP != 0 && facts.http != 0, self.has_status(u32::from(facts.http))),
-            (
-                self.given & GRPC != 0 && facts.grpc != u8::MAX,
-                code < u32::BITS && self.grpc >> (code % u32::BITS) & 1 == 1,
-            ),
+            (self.given & GRPC != 0 && facts.grpc != u8::MAX, self.grpc >> code.code() & 1 == 1),
             (self.given & KINDS != 0, self.kinds >> kind.code() & 1 == 1),
             (self.given & PATTERNS != 0, facts.matched),
         ];

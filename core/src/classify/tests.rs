@@ -73,6 +73,14 @@ fn a_list_says_nothing_about_errors_of_another_sort() {
 }
 
 #[test]
+fn a_code_that_is_none_reads_as_unknown() {
+    let rules = rules(&[("grpc[0]", text("UNKNOWN"))]);
+    for code in [2, 17, 254] {
+        assert_eq!(rules.judge(Facts { grpc: code, ..Facts::NONE }, Failure::PERMANENT), Failure::TRANSIENT);
+    }
+}
+
+#[test]
 fn an_empty_list_of_patterns_retries_nothing() {
     let rules = rules(&[("patterns", Value::Nothing)]);
     assert_eq!(rules.patterns(true), Some(Operations::All));
