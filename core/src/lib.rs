@@ -71,7 +71,7 @@ pub use error::{ConfigError, ErrorCode, Given, StopReason};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;
 pub use grpc::GrpcCode;
-pub use hint::{Hint, HintMode, HintOver};
+pub use hint::{Hint, HintMode, HintOver, HintReader};
 pub use jitter::Jitter;
 pub use layered::{Layered, Layers, Level};
 pub use policy::{Field, OnDeadline, Policy, PolicyBuilder, Value};
