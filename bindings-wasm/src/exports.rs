@@ -58,7 +58,7 @@ extern "C" fn problem(code: u32) -> u32 {
     desk::with(|desk| {
         let code = ErrorCode::ALL.into_iter().find(|known| u32::from(known.code()) == code);
         let code = code.unwrap_or(ErrorCode::WrongType);
-        desk.explain(&ConfigError { code, field: None, given: Given::Unshown, nearest: None })
+        desk.explain(&ConfigError::of_use(code))
     })
 }
 

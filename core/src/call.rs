@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_sizes_are_small() {
-        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (56, 24, 88));
+        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (56, 24, 256));
     }
 
     #[test]

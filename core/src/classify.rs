@@ -353,7 +353,7 @@ fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> 
         Value::Number { value, .. } => Given::Number(value),
         _ => Given::Unshown,
     };
-    ConfigError { code, field: None, given, nearest }
+    ConfigError { given, nearest, ..ConfigError::of_use(code) }
 }
 
 #[cfg(test)]

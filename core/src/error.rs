@@ -96,6 +96,18 @@ pub enum ErrorCode {
     JitterFactorMissing = 112,
     /// A seed that is not a whole number from 0 to 2^64-1.
     SeedRange = 113,
+    /// An exponent that is negative or not finite.
+    ExponentRange = 114,
+    /// A list of delays without any.
+    DelaysMissing = 115,
+    /// A jitter that needs a bound has none.
+    JitterBoundMissing = 116,
+    /// A stage that another follows does not say for how many delays it is.
+    TimesMissing = 117,
+    /// More stages or delays than a policy has room for.
+    TooManyStages = 118,
+    /// Every stage is for one kind of failure, none for the others.
+    NoStageForAll = 119,
     /// An entry of `retry_on.http` that is no status and no class of them.
     HttpStatus = 120,
     /// An entry of `retry_on.grpc` that is no code and no name of one.
@@ -106,6 +118,10 @@ pub enum ErrorCode {
     PatternText = 123,
     /// Something else where a list is needed.
     NotAList = 124,
+    /// A field of the backoff was given beside a preset whose backoff has several stages.
+    PresetStages = 128,
+    /// A number of delays outside 1 to 536870911.
+    TimesRange = 129,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -120,7 +136,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 32] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -135,11 +151,19 @@ impl ErrorCode {
         Self::NotForKind,
         Self::JitterFactorMissing,
         Self::SeedRange,
+        Self::ExponentRange,
+        Self::DelaysMissing,
+        Self::JitterBoundMissing,
+        Self::TimesMissing,
+        Self::TooManyStages,
+        Self::NoStageForAll,
         Self::HttpStatus,
         Self::GrpcCode,
         Self::RetryKind,
         Self::PatternText,
         Self::NotAList,
+        Self::PresetStages,
+        Self::TimesRange,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -171,6 +195,14 @@ impl ErrorCode {
             Self::NotForKind => "not_for_kind",
             Self::JitterFactorMissing => "jitter_factor_missing",
             Self::SeedRange => "seed_range",
+            Self::ExponentRange => "exponent_range",
+            Self::DelaysMissing => "delays_missing",
+            Self::JitterBoundMissing => "jitter_bound_missing",
+            Self::TimesMissing => "times_missing",
+            Self::TooManyStages => "too_many_stages",
+            Self::NoStageForAll => "no_stage_for_all",
+            Self::PresetStages => "preset_stages",
+            Self::TimesRange => "times_range",
             Self::HttpStatus => "http_status",
             Self::GrpcCode => "grpc_code",
             Self::RetryKind => "retry_kind",
@@ -201,15 +233,27 @@ impl ErrorCode {
                 "must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\""
             }
             Self::AttemptsRange => "must be a whole number from 1 to 4294967294, or \"forever\"",
-            Self::FactorRange => "must be a finite number from 0 on",
-            Self::MaxBelowInitial => "must not be below backoff.initial (it is 5s unless given)",
+            Self::FactorRange => "must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            Self::MaxBelowInitial => "must not be below the stage's initial delay (it is 5s unless given)",
             Self::ZeroLimit => "must be more than 0, or \"none\"",
             Self::MinAttemptRange => "must be below the deadline",
             Self::ClipNeedsMinAttempt => "\"clip\" needs a min_attempt above 0",
-            Self::JitterFactorRange => "must be a finite number from 0 on, at most 1 for proportional jitter",
+            Self::JitterFactorRange => "must be a finite number from 0 on, at most 1 unless the jitter is additive",
             Self::NotForKind => "has no meaning for the chosen kind",
-            Self::JitterFactorMissing => "is needed by additive and proportional jitter",
+            Self::JitterFactorMissing => "is needed by additive, proportional and subtractive jitter",
             Self::SeedRange => "must be a whole number from 0 to 18446744073709551615",
+            Self::ExponentRange => "must be a finite number from 0 on",
+            Self::DelaysMissing => "must list at least one delay",
+            Self::JitterBoundMissing => "is needed by bounded jitter",
+            Self::TimesMissing => "is needed by a stage that another one follows",
+            Self::TooManyStages => "must have at most 6 stages, three listed delays counting as one",
+            Self::NoStageForAll => {
+                "must be left out of at least one stage, for the failures that have none of their own"
+            }
+            Self::PresetStages => {
+                "has several stages in this preset: give a whole backoff, with its kind, or none of its fields"
+            }
+            Self::TimesRange => "must be a whole number from 1 to 536870911",
             Self::HttpStatus => "must be a status from 100 to 599, or a class of them from \"1xx\" to \"5xx\"",
             Self::GrpcCode => "must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"",
             Self::RetryKind => "must be one of transient, throttled, timeout",
@@ -242,6 +286,10 @@ pub struct ConfigError {
     pub code: ErrorCode,
     /// The field; `None` when no field has the name that was given.
     pub field: Option<Field>,
+    /// The index of the stage, where the backoff is a list of them.
+    pub stage: Option<u8>,
+    /// The index in the field's own list, where it has one.
+    pub item: Option<u8>,
     /// The value that broke the rule.
     pub given: Given,
     /// The valid name or word nearest to the one that was given, when one is near.
@@ -250,7 +298,22 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub(crate) const fn new(code: ErrorCode, field: Field, given: Given) -> Self {
-        Self { code, field: Some(field), given, nearest: None }
+        Self { code, field: Some(field), stage: None, item: None, given, nearest: None }
+    }
+
+    /// An error that concerns no field.
+    pub const fn of_use(code: ErrorCode) -> Self {
+        Self { code, field: None, stage: None, item: None, given: Given::Unshown, nearest: None }
+    }
+
+    pub(crate) const fn of_stage(self, stage: u8) -> Self {
+        Self { stage: Some(stage), ..self }
+    }
+
+    /// Where the error is in a document, `backoff[1].max`; empty when no field has the name that was given.
+    #[must_use]
+    pub const fn path(&self) -> Place {
+        Place { field: self.field, stage: self.stage, item: self.item }
     }
 
     /// The rule in words: what the field must be.
@@ -260,10 +323,35 @@ impl ConfigError {
     }
 }
 
+/// The path of a value in a document, with the indexes of the lists it is in. Shown by `Display`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    field: Option<Field>,
+    stage: Option<u8>,
+    item: Option<u8>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.field.map_or("", Field::path);
+        match (self.stage, path.strip_prefix("backoff")) {
+            (Some(stage), Some(rest)) => write!(f, "backoff[{stage}]{rest}")?,
+            _ => f.write_str(path)?,
+        }
+        match self.item {
+            Some(item) => write!(f, "[{item}]"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// `deadline = 0s: must be more than 0, or "none"`, and `; did you mean "..."?` where a name is near.
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.field.map_or("this name", Field::path))?;
+        match self.field {
+            Some(_) => self.path().fmt(f)?,
+            None => f.write_str("this name")?,
+        }
         match self.given {
             Given::Unshown => f.write_str(": ")?,
             Given::Span(span) => write!(f, " = {span}: ")?,

@@ -175,6 +175,10 @@ pub enum HintMode {
     Replace,
     /// As if the server had said nothing.
     Ignore,
+    /// The hint and nothing else: no spread, however many clients were told the same.
+    Exact,
+    /// The longer of the hint and the policy's own delay.
+    AtLeast,
 }
 
 /// What a policy does with a hint above its maximum (spec 7).

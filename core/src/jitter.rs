@@ -2,7 +2,7 @@
 //!
 //! Clients that fail together must not come back together. The cap holds after jitter, and the spread stays: where the
 //! top of the range would pass the longest delay the whole range moves down, so that clients at the cap still differ
-//! (spec 5).
+//! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
 
 use crate::backoff::{real, truncated};
 use crate::rng::unit;
@@ -27,7 +27,35 @@ pub enum Jitter {
         /// The part of the delay that may be added or taken: 0 to 1.
         factor: f64,
     },
+    /// `d + trunc(u*bound)`: the delay and less than `bound` more, however long the delay is (Aster).
+    Bounded {
+        /// What may be added.
+        bound: Span,
+    },
+    /// `d - trunc((u*factor)*d)`: the delay and up to `factor` of it less (Chromium's `net::BackoffEntry`).
+    Subtractive {
+        /// The part of the delay that may be taken: 0 to 1.
+        factor: f64,
+    },
 }
+
+/// What the longest delay bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cap {
+    /// The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
+    #[default]
+    KeepSpread,
+    /// The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC).
+    BeforeJitter,
+    /// The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that clients
+    /// at the cap come back together (resilience4j, Polly).
+    Clip,
+}
+
+/// The numbers of the caps in a policy's flat form.
+pub(crate) const CAP_KEEP_SPREAD: u8 = 0;
+pub(crate) const CAP_BEFORE_JITTER: u8 = 1;
+pub(crate) const CAP_CLIP: u8 = 2;
 
 /// The numbers of the kinds in a policy's flat form.
 pub(crate) const NONE: u8 = 0;
@@ -35,40 +63,70 @@ pub(crate) const FULL: u8 = 1;
 pub(crate) const EQUAL: u8 = 2;
 pub(crate) const ADDITIVE: u8 = 3;
 pub(crate) const PROPORTIONAL: u8 = 4;
+pub(crate) const BOUNDED: u8 = 5;
+pub(crate) const SUBTRACTIVE: u8 = 6;
 
 impl Jitter {
     /// The delay for the draw `u` from [0, 1), at most `max` (spec 5.2 and 5.3).
     #[must_use]
     pub fn apply(self, delay: Span, max: Span, u: f64) -> Span {
-        let (kind, factor) = self.flat();
-        let spread = spread(kind, factor, delay.as_nanos(), max.as_nanos(), u);
-        // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
-        Span::from_nanos(spread.value.min(max.as_nanos()))
+        self.apply_capped(delay, max, Cap::KeepSpread, u)
     }
 
-    pub(crate) const fn flat(self) -> (u8, f64) {
+    /// The delay for the draw `u` from [0, 1), with `max` bounding what `cap` says (spec 5.2 to 5.5).
+    #[must_use]
+    pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
+        let (kind, by) = self.flat();
+        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
+        // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
+        let top = if cap.flat() == CAP_BEFORE_JITTER { Span::MAX } else { max };
+        Span::from_nanos(spread.value.min(top.as_nanos()))
+    }
+
+    /// Kind, and factor (as bits) or bound.
+    pub(crate) const fn flat(self) -> (u8, u64) {
         match self {
-            Self::None => (NONE, 0.0),
-            Self::Full => (FULL, 0.0),
-            Self::Equal => (EQUAL, 0.0),
-            Self::Additive { factor } => (ADDITIVE, factor),
-            Self::Proportional { factor } => (PROPORTIONAL, factor),
+            Self::None => (NONE, 0),
+            Self::Full => (FULL, 0),
+            Self::Equal => (EQUAL, 0),
+            Self::Additive { factor } => (ADDITIVE, factor.to_bits()),
+            Self::Proportional { factor } => (PROPORTIONAL, factor.to_bits()),
+            Self::Bounded { bound } => (BOUNDED, bound.as_nanos()),
+            Self::Subtractive { factor } => (SUBTRACTIVE, factor.to_bits()),
         }
     }
 
-    pub(crate) const fn from_flat(kind: u8, factor: f64) -> Self {
+    pub(crate) const fn from_flat(kind: u8, by: u64) -> Self {
+        let factor = f64::from_bits(by);
         match kind {
             FULL => Self::Full,
             EQUAL => Self::Equal,
             ADDITIVE => Self::Additive { factor },
             PROPORTIONAL => Self::Proportional { factor },
+            BOUNDED => Self::Bounded { bound: Span::from_nanos(by) },
+            SUBTRACTIVE => Self::Subtractive { factor },
             _ => Self::None,
         }
     }
 }
 
-/// A jittered delay and the range it was drawn from: `low` for u = 0, `low + width` for u -> 1.
-#[derive(Clone, Copy)]
+/// Whether a kind has a factor.
+pub(crate) const fn has_factor(kind: u8) -> bool {
+    matches!(kind, ADDITIVE | PROPORTIONAL | SUBTRACTIVE)
+}
+
+impl Cap {
+    pub(crate) const fn flat(self) -> u8 {
+        match self {
+            Self::KeepSpread => CAP_KEEP_SPREAD,
+            Self::BeforeJitter => CAP_BEFORE_JITTER,
+            Self::Clip => CAP_CLIP,
+        }
+    }
+}
+
+/// A jittered delay and the range it was drawn from, `low` to `low + width`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spread {
     pub(crate) value: u64,
     pub(crate) low: u64,
@@ -95,20 +153,21 @@ fn full(delay: u64, draw: u32) -> u64 {
     truncated(unit(draw) * real(delay))
 }
 
-/// The jittered delay alone: what most failures need.
+/// The jittered delay alone, its spread kept below `max`: what most failures need.
 #[inline(always)]
-pub(crate) fn jittered(kind: u8, factor: f64, delay: u64, max: u64, u: f64) -> u64 {
+pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
     match kind {
         FULL => truncated(u * real(delay.min(max))),
         NONE => delay.min(max),
-        _ => spread(kind, factor, delay, max, u).value,
+        _ => spread(kind, by, delay, max, CAP_KEEP_SPREAD, u).value,
     }
 }
 
-/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3).
-pub(crate) fn spread(kind: u8, factor: f64, delay: u64, max: u64, u: f64) -> Spread {
-    let d = delay.min(max);
+/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5).
+pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
+    let d = if cap == CAP_CLIP { delay } else { delay.min(max) };
     let real = d as f64;
+    let factor = f64::from_bits(by);
     let (value, low, high) = match kind {
         FULL => (truncated(u * real), 0, d),
         EQUAL => {
@@ -121,14 +180,29 @@ pub(crate) fn spread(kind: u8, factor: f64, delay: u64, max: u64, u: f64) -> Spr
             let reach = real * factor;
             (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
         }
+        BOUNDED => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
+        SUBTRACTIVE => {
+            (d.saturating_sub(truncated((u * factor) * real)), d.saturating_sub(truncated(factor * real)), d)
+        }
         _ => (d, d, d),
     };
     let width = high.saturating_sub(low);
-    if width > max {
-        return Spread { value: truncated(u * max as f64), low: 0, width: max };
+    match cap {
+        CAP_BEFORE_JITTER => {
+            let longest = Span::MAX.as_nanos();
+            let low = low.min(longest);
+            Spread { value: value.min(longest), low, width: high.min(longest).saturating_sub(low) }
+        }
+        CAP_CLIP => {
+            let low = low.min(max);
+            Spread { value: value.min(max), low, width: high.min(max).saturating_sub(low) }
+        }
+        _ if width > max => Spread { value: truncated(u * max as f64), low: 0, width: max },
+        _ => {
+            let excess = high.saturating_sub(max);
+            Spread { value: value.saturating_sub(excess), low: low.saturating_sub(excess), width }
+        }
     }
-    let excess = high.saturating_sub(max);
-    Spread { value: value.saturating_sub(excess), low: low.saturating_sub(excess), width }
 }
 
 /// `d + trunc(by)`, where `by` may be negative.
@@ -171,6 +245,24 @@ mod tests {
         assert_eq!(Jitter::Additive { factor: 3.0 }.apply(S, S, 0.5), Span::from_millis(500));
     }
 
+    #[test]
+    fn bounded_and_subtractive_jitter_stay_on_their_side() {
+        let bounded = Jitter::Bounded { bound: Span::from_millis(500) };
+        assert_eq!(bounded.apply(S, Span::MAX, 0.5), Span::from_millis(1250));
+        let subtractive = Jitter::Subtractive { factor: 0.4 };
+        assert_eq!(subtractive.apply(S, S, 0.5), Span::from_millis(800));
+        assert_eq!(subtractive.apply(S, S, 0.0), S);
+    }
+
+    #[test]
+    fn a_cap_bounds_what_it_is_said_to_bound() {
+        let jitter = Jitter::Additive { factor: 0.5 };
+        let two = Span::from_secs(2);
+        for (cap, millis) in [(Cap::KeepSpread, 750), (Cap::BeforeJitter, 1250), (Cap::Clip, 1000)] {
+            assert_eq!(jitter.apply_capped(two, S, cap, 0.5), Span::from_millis(millis), "{cap:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
@@ -181,17 +273,28 @@ mod tests {
 
         #[test]
         fn the_cap_holds_for_every_draw(
-            kind in 0u8..5,
+            kind in 0u8..7,
             factor in 0.0..=1.0f64,
-            delay: u64,
+            bound in 0..=i64::MAX as u64,
+            delay in 0..=i64::MAX as u64,
             max in 0..=i64::MAX as u64,
+            cap in 0u8..3,
             draw: u32,
         ) {
             let u = f64::from(draw) / 4_294_967_296.0;
-            let got = spread(kind, factor, delay, max, u);
-            prop_assert!(got.value <= max);
+            let by = if kind == BOUNDED { bound } else { factor.to_bits() };
+            let got = spread(kind, by, delay, max, cap, u);
+            prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
             prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
-            prop_assert_eq!(jittered(kind, factor, delay, max, u), got.value);
+            if cap == CAP_KEEP_SPREAD {
+                prop_assert_eq!(jittered(kind, by, delay, max, u), got.value);
+            }
+        }
+
+        #[test]
+        fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
+            spread(kind, by, delay, max, cap, u);
+            jittered(kind, by, delay, max, u);
         }
     }
 }

@@ -7,7 +7,7 @@
 use crate::call::{Call, Outcome, Step, Ticket};
 use crate::error::{ConfigError, ErrorCode, Given, StopReason};
 use crate::failure::{Failure, FailureKind};
-use crate::policy::{Field, NOT_PLAIN, Policy};
+use crate::policy::{Field, Policy};
 use crate::retry::Cause;
 use crate::rng::seed_at;
 use crate::time::{Span, Timestamp};
@@ -345,7 +345,7 @@ impl Layered {
         let room = self.limit.as_nanos().saturating_sub(self.inner.started().as_nanos());
         let mut policy = layers.inner;
         if !self.limit.is_never() && room < policy.deadline {
-            (policy.deadline, policy.plain) = (room, NOT_PLAIN);
+            (policy.deadline, policy.limited, policy.in_line) = (room, 1, 0);
         }
         policy
     }

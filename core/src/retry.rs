@@ -1,10 +1,11 @@
 //! One decision a failure: the state of one operation, without its policy and without its loop.
 
-use crate::backoff::UNSTARTED;
+use crate::backoff::truncated;
+use crate::chain::Position;
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
-use crate::jitter::{self, full_of_small, jittered, spread};
-use crate::policy::{CLAMP, CLIP, IGNORE, NOT_PLAIN, PLAIN, Policy, REPLACE};
+use crate::jitter::full_of_small;
+use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, Policy, REPLACE};
 use crate::rng::Rng;
 use crate::time::{Span, Timestamp};
 
@@ -73,11 +74,10 @@ pub struct Retry {
     rng: Rng,
     started: Timestamp,
     latest: Timestamp,
-    /// The base delay of the latest computed sleep, or [`UNSTARTED`].
+    /// The two parts of a [`Position`], side by side with no padding between: the state is its bytes.
     base: u64,
     failures: u32,
-    /// No padding: the state is its bytes.
-    unused: u32,
+    place: u32,
 }
 
 impl Retry {
@@ -87,7 +87,8 @@ impl Retry {
     #[inline(always)]
     pub const fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
-        Self { rng: Rng::new(seed), started, latest: started, base: UNSTARTED, failures: 0, unused: 0 }
+        let Position { base, place } = Position::START;
+        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
     }
 
     /// When the first attempt began.
@@ -122,9 +123,8 @@ impl Retry {
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
         // Most failures need a few instructions: these are made in line, and say what `decide` says.
         let retried = failure.hint.is_none() && failure.kind as u8 != FailureKind::Permanent as u8;
-        let more = self.failures < policy.attempts.wrapping_sub(1);
-        if policy.plain != NOT_PLAIN && retried && more && now >= self.latest && now.is_early() {
-            if policy.plain == PLAIN {
+        if self.failures < policy.in_line && retried && now >= self.latest && now.is_early() {
+            if policy.limited == 0 {
                 return Decision::Sleep { until: self.plain(policy, now), cause: Cause::Backoff };
             }
             let mut next = *self;
@@ -139,12 +139,13 @@ impl Retry {
         decision
     }
 
-    /// The sleep after one more failure of a plain policy.
+    /// The sleep after one more failure of a policy that is decided in line.
     #[inline(always)]
     fn plain(&mut self, policy: &Policy, now: Timestamp) -> Timestamp {
         self.latest = now;
         self.failures = self.failures.wrapping_add(1);
-        self.base = policy.stage.doubled(self.base);
+        self.place = self.place.wrapping_add(1);
+        self.base = policy.first.doubled(self.base);
         now.after_early(full_of_small(self.base, self.rng.next_u32()))
     }
 
@@ -153,18 +154,6 @@ impl Retry {
     const fn fits(&self, policy: &Policy, until: Timestamp) -> bool {
         let elapsed = until.since(self.started).as_nanos();
         elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
-    }
-
-    /// The next base delay (spec 4.1).
-    fn advance(&mut self, policy: &Policy) -> u64 {
-        self.base = policy.stage.next(policy.backoff, self.base);
-        self.base
-    }
-
-    /// One uniform, when the jitter uses one (spec 2.4).
-    #[inline(always)]
-    fn draw(&mut self, policy: &Policy) -> f64 {
-        if policy.jitter == jitter::NONE { 0.0 } else { self.rng.uniform() }
     }
 }
 
@@ -203,26 +192,29 @@ impl Retry {
             }
             hint = Some(Span::from_nanos(policy.hint_max));
         }
-        let base = self.advance(policy);
-        let u = self.draw(policy);
-        let (kind, factor, max) = (policy.jitter, policy.jitter_factor, policy.stage.max);
+        let mut at = Position { base: self.base, place: self.place };
+        let mut u = 0.0;
+        let own = policy.delay(&mut at, failure.kind.code(), hint.is_some(), || {
+            u = self.rng.uniform();
+            u
+        });
+        (self.base, self.place) = (at.base, at.place);
         let Some(asked) = hint.map(Span::as_nanos) else {
-            let delay = jittered(kind, factor, base, max, u);
-            return self.fit(policy, now, now.after(Span::from_nanos(delay)), Cause::Backoff, None);
+            return self.fit(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };
-        let own = spread(kind, factor, base, max, u);
-        let (delay, cause) = match asked {
-            _ if policy.hint_mode == REPLACE => {
-                // spec 7.3: the hint, and the spread on top of it
-                (asked.saturating_add(crate::backoff::truncated(u * own.width as f64)), Cause::Hint)
-            }
-            _ if asked > own.low => {
-                // spec 7.2: the whole range moves up until its bottom is the hint
-                (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint)
-            }
+        let (delay, cause) = match policy.hint_mode {
+            // spec 7.3: the hint, and the spread on top of it
+            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
+            EXACT => (asked, Cause::Hint),
+            AT_LEAST if asked > own.value => (asked, Cause::Hint),
+            AT_LEAST => (own.value, Cause::Backoff),
+            // spec 7.2: the whole range moves up until its bottom is the hint
+            _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
             _ => (own.value, Cause::Backoff),
         };
-        self.fit(policy, now, now.after(Span::from_nanos(delay)), cause, hint)
+        let furthest = own.value.saturating_add(policy.hint_reach);
+        let obeyed = Span::from_nanos(asked.min(furthest));
+        self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }
 
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
@@ -244,7 +236,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Backoff;
+    use crate::backoff::{Backoff, UNSTARTED};
     use crate::hint::{Hint, HintMode, HintOver};
     use crate::jitter::Jitter;
     use crate::policy::{OnDeadline, PolicyBuilder};
@@ -418,6 +410,7 @@ mod tests {
             let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
             retry.latest = Timestamp::from_nanos(latest);
             (retry.base, retry.failures) = (base, failures);
+            retry.place = if base == UNSTARTED { 0 } else { 1 };
             let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
             let expected = decided(retry, &policy, now, failure);
             let decision = retry.on_failure(&policy, now, failure);
@@ -432,7 +425,7 @@ mod tests {
                 latest: Timestamp::from_nanos(words[2]),
                 base: words[3],
                 failures: words[4] as u32,
-                unused: 0,
+                place: (words[4] >> 32) as u32,
             };
             let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
             let kind = FailureKind::from_code(kind).unwrap();

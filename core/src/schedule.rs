@@ -1,20 +1,25 @@
 //! A policy's delays without outcomes: for previews, documentation and other people's loops.
 
-use crate::backoff::{LINEAR, UNSTARTED};
-use crate::jitter::{self, jittered};
+use crate::chain::Position;
+use crate::failure::FailureKind;
 use crate::policy::Policy;
-use crate::rng::Rng;
+use crate::rng::{Rng, unit};
 use crate::time::Span;
 
 /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts, without
 /// end for a policy that retries for ever. Deadlines are not looked at, since they depend on how long attempts take.
 ///
-/// An iterator: delay after delay, equal bit for bit to what [`crate::Retry`] decides for the same seed.
+/// An iterator: delay after delay, equal bit for bit to what [`crate::Retry`] decides for the same seed and failures that
+/// are transient.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Schedule {
     policy: Policy,
     rng: Rng,
+    /// What every draw is, above 2^32 when the generator says it.
+    pinned: u64,
     base: u64,
+    place: u32,
     failures: u32,
 }
 
@@ -22,27 +27,40 @@ impl Schedule {
     /// The delays of `policy` for the operation with this seed.
     #[must_use]
     pub const fn new(policy: &Policy, seed: u64) -> Self {
-        Self { policy: *policy, rng: Rng::new(seed), base: UNSTARTED, failures: 0 }
+        let Position { base, place } = Position::START;
+        Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, place, failures: 0 }
     }
 
-    /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it (spec 4.5).
+    /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
+    /// middle, 2^32-1 its top.
+    #[must_use]
+    pub const fn pinned(policy: &Policy, draw: u32) -> Self {
+        Self { pinned: draw as u64, ..Self::new(policy, 0) }
+    }
+
+    /// The next delay if the generator drew `u` from [0, 1) for it, as recordings of other systems have it.
+    pub fn next_at(&mut self, u: f64) -> Option<Span> {
+        self.step(FailureKind::Transient, |_| u)
+    }
+
+    fn step(&mut self, kind: FailureKind, draw: impl FnOnce(&mut Rng) -> f64) -> Option<Span> {
+        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
+        if self.failures >= self.policy.attempts {
+            return None;
+        }
+        let mut at = Position { base: self.base, place: self.place };
+        let delay = self.policy.delay(&mut at, kind.code(), false, || draw(&mut self.rng));
+        (self.base, self.place) = (at.base, at.place);
+        Some(Span::from_nanos(delay.value))
+    }
+
+    /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it (spec 4.11).
+    /// Of a backoff that is its own jitter it is the shortest.
     ///
-    /// Constant and linear take one step; exponential takes one a failure until the delay stops changing.
+    /// One step, but for an exponential one a failure until the delay stops changing.
     #[must_use]
     pub fn base_at(policy: &Policy, n: u32) -> Span {
-        if policy.backoff == LINEAR {
-            let grown = u64::from(n).saturating_mul(policy.stage.increment);
-            return Span::from_nanos(policy.stage.initial.saturating_add(grown).min(policy.stage.max));
-        }
-        let mut base = policy.stage.initial;
-        for _ in 0..n {
-            let next = policy.stage.next(policy.backoff, base);
-            if next == base {
-                break;
-            }
-            base = next;
-        }
-        Span::from_nanos(base)
+        Span::from_nanos(policy.base_at(n))
     }
 }
 
@@ -50,14 +68,8 @@ impl Iterator for Schedule {
     type Item = Span;
 
     fn next(&mut self) -> Option<Span> {
-        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
-        if self.failures >= self.policy.attempts {
-            return None;
-        }
-        let policy = &self.policy;
-        self.base = policy.stage.next(policy.backoff, self.base);
-        let u = if policy.jitter == jitter::NONE { 0.0 } else { self.rng.uniform() };
-        Some(Span::from_nanos(jittered(policy.jitter, policy.jitter_factor, self.base, policy.stage.max, u)))
+        let pinned = u32::try_from(self.pinned).ok();
+        self.step(FailureKind::Transient, |rng| pinned.map_or_else(|| rng.uniform(), unit))
     }
 }
 

@@ -23,7 +23,12 @@ fn set(builder: &mut PolicyBuilder, path: &str, value: &Value) -> Result<(), Err
         Value::String(text) => Setting::Text(text),
         // A document's times are text: a number has no unit, and reads as a time of one nanosecond each.
         Value::Number(number) => Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1.0 },
-        Value::Bool(_) | Value::Array(_) => Setting::Other,
+        Value::Array(items) if items.is_empty() => Setting::NoItems,
+        Value::Array(items) => {
+            let mut indexed = items.iter().enumerate();
+            return indexed.try_for_each(|(index, value)| set(builder, &format!("{path}[{index}]"), value));
+        }
+        Value::Bool(_) => Setting::Other,
     };
     builder.set(path, setting).map_err(|error| word(&error, path))
 }
@@ -32,7 +37,7 @@ fn word(error: &ConfigError, given: &str) -> ErrorWord {
     ErrorWord {
         code: error.code.code(),
         name: error.code.name().to_owned(),
-        path: error.field.map_or(given, |field| field.path()).to_owned(),
+        path: if error.field.is_some() { error.path().to_string() } else { given.to_owned() },
         nearest: error.nearest.map(str::to_owned),
     }
 }

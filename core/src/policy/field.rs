@@ -3,8 +3,12 @@
 //! Every language and every document configures a policy with (name, value) pairs. Looking the name up, reading the value
 //! and saying what is wrong with it happens here once, so that the same mistake gets the same answer everywhere.
 
-use super::{CLAMP, CLIP, FLOOR, FOREVER, IGNORE, PolicyBuilder, REPLACE, STOP, UNLIMITED};
+use super::builder::{PolicyBuilder, nth};
+use super::{AT_LEAST, CLAMP, CLIP, EXACT, FLOOR, FOREVER, IGNORE, REPLACE, STOP, UNLIMITED};
+use crate::chain::COUNTED;
 use crate::error::{ConfigError, ErrorCode, Given};
+use crate::failure::FailureKind;
+use crate::preset::Preset;
 use crate::time::Span;
 use crate::{backoff, jitter};
 
@@ -12,7 +16,7 @@ use crate::{backoff, jitter};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Field {
-    /// `backoff.kind`, or `backoff` alone: constant, linear, exponential.
+    /// `backoff.kind`, or `backoff` alone: constant, linear, exponential and others.
     BackoffKind = 1,
     /// `backoff.initial`, for a constant delay also `backoff.delay`: the first delay.
     BackoffInitial = 2,
@@ -22,7 +26,7 @@ pub enum Field {
     BackoffIncrement = 4,
     /// `backoff.max`: the longest delay.
     BackoffMax = 5,
-    /// `jitter.kind`, or `jitter` alone: none, full, equal, additive, proportional.
+    /// `jitter.kind`, or `jitter` alone: none, full, equal and others.
     JitterKind = 6,
     /// `jitter.factor`: the part of the delay that is spread.
     JitterFactor = 7,
@@ -36,12 +40,28 @@ pub enum Field {
     OnDeadline = 11,
     /// `attempt_timeout`: how long one attempt may take.
     AttemptTimeout = 12,
-    /// `hint.mode`, or `hint` alone: floor, replace, ignore.
+    /// `hint.mode`, or `hint` alone: floor, replace, ignore, exact, at_least.
     HintMode = 13,
     /// `hint.max`: the longest hint that is obeyed.
     HintMax = 14,
     /// `hint.over`: stop, clamp.
     HintOver = 15,
+    /// `backoff.exponent`: the power that the delay grows with.
+    BackoffExponent = 16,
+    /// `backoff.times`: for how many delays, before the next stage takes over.
+    BackoffTimes = 17,
+    /// `backoff.on`: the one kind of failure that the stage is for.
+    BackoffOn = 18,
+    /// `backoff.delays`: the delays, one by one.
+    BackoffDelays = 19,
+    /// `jitter.bound`: what may be added to a delay.
+    JitterBound = 20,
+    /// `cap`: what the longest delay bounds: keep_spread, before_jitter, clip.
+    Cap = 21,
+    /// `hint.reach`: how far a hint may move a delay beyond the policy's own.
+    HintReach = 22,
+    /// `preset`: the named policy whose fields those are that are not given.
+    Preset = 23,
 }
 
 /// A value as a host's language has it.
@@ -64,22 +84,45 @@ pub enum Value<'a> {
     Nothing,
     /// An object without fields: as good as not given where fields may stand under the name, else like [`Value::Other`].
     Empty,
+    /// A list without items. The items of others are set one by one, as `name[0]`, `name[1]` and so on.
+    NoItems,
 }
 
 /// A word of a document and its number in a policy's flat form.
 type Word = (&'static str, u8);
 
-const BACKOFFS: &[Word] =
-    &[("constant", backoff::CONSTANT), ("linear", backoff::LINEAR), ("exponential", backoff::EXPONENTIAL)];
+const BACKOFFS: &[Word] = &[
+    ("constant", backoff::CONSTANT),
+    ("linear", backoff::LINEAR),
+    ("exponential", backoff::EXPONENTIAL),
+    ("polynomial", backoff::POLYNOMIAL),
+    ("fibonacci", backoff::FIBONACCI),
+    ("list", backoff::LIST),
+    ("decorrelated", backoff::DECORRELATED),
+    ("decorrelated_v2", backoff::DECORRELATED_V2),
+];
+const KINDS: &[Word] = &[
+    (FailureKind::Transient.name(), FailureKind::Transient.code()),
+    (FailureKind::Throttled.name(), FailureKind::Throttled.code()),
+    (FailureKind::Timeout.name(), FailureKind::Timeout.code()),
+];
 const JITTERS: &[Word] = &[
     ("none", jitter::NONE),
     ("full", jitter::FULL),
     ("equal", jitter::EQUAL),
     ("additive", jitter::ADDITIVE),
     ("proportional", jitter::PROPORTIONAL),
+    ("bounded", jitter::BOUNDED),
+    ("subtractive", jitter::SUBTRACTIVE),
+];
+const CAPS: &[Word] = &[
+    ("keep_spread", jitter::CAP_KEEP_SPREAD),
+    ("before_jitter", jitter::CAP_BEFORE_JITTER),
+    ("clip", jitter::CAP_CLIP),
 ];
 const ON_DEADLINE: &[Word] = &[("stop", STOP), ("clip", CLIP)];
-const HINT_MODES: &[Word] = &[("floor", FLOOR), ("replace", REPLACE), ("ignore", IGNORE)];
+const HINT_MODES: &[Word] =
+    &[("floor", FLOOR), ("replace", REPLACE), ("ignore", IGNORE), ("exact", EXACT), ("at_least", AT_LEAST)];
 const HINT_OVERS: &[Word] = &[("stop", STOP), ("clamp", CLAMP)];
 
 /// Every name a field goes by. The first of a field is its path.
@@ -91,9 +134,15 @@ const NAMES: &[(&str, Field)] = &[
     ("backoff.factor", Field::BackoffFactor),
     ("backoff.increment", Field::BackoffIncrement),
     ("backoff.max", Field::BackoffMax),
+    ("backoff.exponent", Field::BackoffExponent),
+    ("backoff.times", Field::BackoffTimes),
+    ("backoff.on", Field::BackoffOn),
+    ("backoff.delays", Field::BackoffDelays),
     ("jitter.kind", Field::JitterKind),
     ("jitter", Field::JitterKind),
     ("jitter.factor", Field::JitterFactor),
+    ("jitter.bound", Field::JitterBound),
+    ("cap", Field::Cap),
     ("attempts", Field::Attempts),
     ("deadline", Field::Deadline),
     ("min_attempt", Field::MinAttempt),
@@ -103,6 +152,8 @@ const NAMES: &[(&str, Field)] = &[
     ("hint", Field::HintMode),
     ("hint.max", Field::HintMax),
     ("hint.over", Field::HintOver),
+    ("hint.reach", Field::HintReach),
+    ("preset", Field::Preset),
 ];
 
 impl Field {
@@ -125,6 +176,14 @@ impl Field {
             Self::HintMode => "hint.mode",
             Self::HintMax => "hint.max",
             Self::HintOver => "hint.over",
+            Self::BackoffExponent => "backoff.exponent",
+            Self::BackoffTimes => "backoff.times",
+            Self::BackoffOn => "backoff.on",
+            Self::BackoffDelays => "backoff.delays",
+            Self::JitterBound => "jitter.bound",
+            Self::Cap => "cap",
+            Self::HintReach => "hint.reach",
+            Self::Preset => "preset",
         }
     }
 
@@ -144,14 +203,38 @@ impl Field {
         1 << self as u8
     }
 
+    /// Whether each stage of the backoff has its own.
+    const fn is_of_stage(self) -> bool {
+        matches!(
+            self,
+            Self::BackoffKind
+                | Self::BackoffInitial
+                | Self::BackoffFactor
+                | Self::BackoffIncrement
+                | Self::BackoffMax
+                | Self::BackoffExponent
+                | Self::BackoffTimes
+                | Self::BackoffOn
+                | Self::BackoffDelays
+        )
+    }
+
     /// What the field takes, in words.
     pub(crate) const fn takes(self) -> &'static str {
         match self {
-            Self::BackoffKind => "must be one of constant, linear, exponential",
-            Self::JitterKind => "must be one of none, full, equal, additive, proportional",
+            Self::BackoffKind => {
+                "must be one of constant, linear, exponential, polynomial, fibonacci, list, decorrelated, decorrelated_v2"
+            }
+            Self::BackoffOn => "must be one of transient, throttled, timeout",
+            Self::JitterKind => "must be one of none, full, equal, additive, proportional, bounded, subtractive",
+            Self::Cap => "must be one of keep_spread, before_jitter, clip",
             Self::OnDeadline => "must be one of stop, clip",
-            Self::HintMode => "must be one of floor, replace, ignore",
+            Self::HintMode => "must be one of floor, replace, ignore, exact, at_least",
             Self::HintOver => "must be one of stop, clamp",
+            Self::Preset => Preset::NAMES,
+            Self::BackoffExponent => ErrorCode::ExponentRange.rule(None),
+            Self::BackoffTimes => ErrorCode::TimesRange.rule(None),
+            Self::BackoffDelays => ErrorCode::DelaysMissing.rule(None),
             Self::Attempts => ErrorCode::AttemptsRange.rule(None),
             Self::BackoffFactor => ErrorCode::FactorRange.rule(None),
             Self::JitterFactor => ErrorCode::JitterFactorRange.rule(None),
@@ -164,25 +247,94 @@ impl PolicyBuilder {
     /// Sets the field called `name` to `value` (spec 3.3). Whether the fields fit together is the question of
     /// [`PolicyBuilder::build`].
     ///
+    /// A name is a path, `backoff.initial`; the items of a list have their index behind it, `backoff.delays[0]`, and so
+    /// have the stages of a chain, `backoff[1].initial`. Items come in the order of their indexes.
+    ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
     pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
-        let Some(&(_, field)) = NAMES.iter().find(|known| known.0 == name) else {
-            let nearest = nearest(name, NAMES.iter().map(|known| known.0));
-            return Err(ConfigError { code: ErrorCode::UnknownField, field: None, given: Given::Unshown, nearest });
+        let path = Path::read(name);
+        let Some(field) = path.field() else {
+            return Err(ConfigError { nearest: path.nearest(name), ..ConfigError::of_use(ErrorCode::UnknownField) });
         };
-        if value == Value::Nothing || (value == Value::Empty && is_group(name)) {
+        let place = |error: ConfigError| ConfigError { stage: path.stage, item: path.item, ..error };
+        let group = path.item.is_none() && is_group(path.base());
+        if path.item.is_some() && field != Field::BackoffDelays {
+            return Err(ConfigError {
+                stage: path.stage,
+                ..ConfigError::new(ErrorCode::WrongType, field, shown(value))
+            });
+        }
+        if let Some(stage) = path.stage {
+            self.begin(stage).map_err(place)?;
+        }
+        if value == Value::Nothing || (value == Value::Empty && group) {
             return Ok(());
         }
+        if field.is_of_stage() {
+            self.set_of_stage(path, field, value).map_err(place)
+        } else {
+            self.set_of_policy(field, value)
+        }
+    }
+
+    /// Makes sure that there is a stage with that index.
+    fn begin(&mut self, stage: u8) -> Result<(), ConfigError> {
+        if nth(&mut self.drafts, stage).is_none() {
+            return Err(ConfigError::new(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown));
+        }
+        self.chained = 1;
+        self.more = self.more.max(stage);
+        Ok(())
+    }
+
+    fn set_of_stage(&mut self, path: Path<'_>, field: Field, value: Value<'_>) -> Result<(), ConfigError> {
+        let index = path.stage.unwrap_or(0);
+        if field == Field::BackoffDelays {
+            return self.set_delay(index, path.item, value);
+        }
+        let wrong = ConfigError::new(ErrorCode::WrongType, field, shown(value));
+        let draft = nth(&mut self.drafts, index).ok_or(wrong)?;
+        match field {
+            Field::BackoffInitial => draft.initial = span(field, value)?,
+            Field::BackoffFactor | Field::BackoffExponent => draft.factor = number(field, value)?,
+            Field::BackoffIncrement => draft.increment = span(field, value)?,
+            Field::BackoffMax => draft.max = span_or_none(field, value, Span::MAX.as_nanos())?,
+            Field::BackoffTimes => draft.times = times(value)?,
+            Field::BackoffOn => draft.on = word(field, value, KINDS)?,
+            _ => draft.kind = word(field, value, BACKOFFS)?,
+        }
+        draft.give(field);
+        Ok(())
+    }
+
+    /// Adds a delay to a list, or says that there are none.
+    fn set_delay(&mut self, stage: u8, item: Option<u8>, value: Value<'_>) -> Result<(), ConfigError> {
+        let field = Field::BackoffDelays;
+        if value == Value::NoItems {
+            return Err(ConfigError::new(ErrorCode::DelaysMissing, field, Given::Unshown));
+        }
+        let known = self.delay_of.iter().take(usize::from(self.listed)).filter(|of| **of == stage).count();
+        if item.map(usize::from) != Some(known) {
+            return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
+        }
+        let nanos = span(field, value)?;
+        if !self.list(stage, nanos) {
+            return Err(ConfigError::new(ErrorCode::TooManyStages, field, Given::Unshown));
+        }
+        if let Some(draft) = nth(&mut self.drafts, stage) {
+            draft.give(field);
+        }
+        Ok(())
+    }
+
+    fn set_of_policy(&mut self, field: Field, value: Value<'_>) -> Result<(), ConfigError> {
         let policy = &mut self.policy;
         match field {
-            Field::BackoffKind => policy.backoff = word(field, value, BACKOFFS)?,
-            Field::BackoffInitial => policy.stage.initial = span(field, value)?,
-            Field::BackoffFactor => policy.stage.factor = number(field, value)?,
-            Field::BackoffIncrement => policy.stage.increment = span(field, value)?,
-            Field::BackoffMax => policy.stage.max = span_or_none(field, value, Span::MAX.as_nanos())?,
             Field::JitterKind => policy.jitter = word(field, value, JITTERS)?,
-            Field::JitterFactor => policy.jitter_factor = number(field, value)?,
+            Field::JitterFactor => policy.jitter_by = number(field, value)?.to_bits(),
+            Field::JitterBound => policy.jitter_by = span(field, value)?,
+            Field::Cap => policy.cap = word(field, value, CAPS)?,
             Field::Attempts => policy.attempts = attempts(value)?,
             Field::Deadline => policy.deadline = span_or_none(field, value, UNLIMITED)?,
             Field::MinAttempt => policy.min_attempt = span(field, value)?,
@@ -191,9 +343,90 @@ impl PolicyBuilder {
             Field::HintMode => policy.hint_mode = word(field, value, HINT_MODES)?,
             Field::HintMax => policy.hint_max = span_or_none(field, value, Span::MAX.as_nanos())?,
             Field::HintOver => policy.hint_over = word(field, value, HINT_OVERS)?,
+            Field::HintReach => policy.hint_reach = span_or_none(field, value, UNLIMITED)?,
+            _ => self.preset = preset(field, value)?,
         }
         self.given |= field.bit();
         Ok(())
+    }
+}
+
+/// A field's name with the indexes in it.
+#[derive(Clone, Copy)]
+struct Path<'n> {
+    /// What is before the index of the stage, and what is behind it: `backoff` and `.max`, or the whole and nothing.
+    parts: (&'n str, &'n str),
+    stage: Option<u8>,
+    item: Option<u8>,
+}
+
+impl<'n> Path<'n> {
+    fn read(name: &'n str) -> Self {
+        let (name, item) = indexed(name);
+        if item.is_some() && name == "backoff" {
+            return Self { parts: (name, ""), stage: item, item: None };
+        }
+        if let Some((before, rest)) = name.split_once('.')
+            && let ("backoff", Some(stage)) = indexed(before)
+        {
+            let behind = name.get(name.len().saturating_sub(rest.len()).saturating_sub(1)..).unwrap_or_default();
+            return Self { parts: ("backoff", behind), stage: Some(stage), item };
+        }
+        Self { parts: (name, ""), stage: None, item }
+    }
+
+    /// What the name is without a field behind the stage.
+    fn base(&self) -> &'n str {
+        if self.parts.1.is_empty() { self.parts.0 } else { "" }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name.strip_prefix(self.parts.0) == Some(self.parts.1)
+    }
+
+    fn field(&self) -> Option<Field> {
+        NAMES.iter().find(|known| self.is(known.0)).map(|known| known.1)
+    }
+
+    fn nearest(&self, name: &str) -> Option<&'static str> {
+        if self.stage.is_none() {
+            return nearest(name, NAMES.iter().map(|known| known.0));
+        }
+        let behind = |known: &'static str| known.strip_prefix("backoff.");
+        let near = nearest(self.parts.1.trim_start_matches('.'), NAMES.iter().filter_map(|known| behind(known.0)))?;
+        NAMES.iter().map(|known| known.0).find(|known| behind(known) == Some(near))
+    }
+}
+
+/// A name and the index behind it, `delays[3]`.
+fn indexed(name: &str) -> (&str, Option<u8>) {
+    let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    match inner.and_then(|(base, index)| Some((base, index.parse().ok()?))) {
+        Some((base, index)) => (base, Some(index)),
+        None => (name, None),
+    }
+}
+
+fn preset(field: Field, value: Value<'_>) -> Result<u8, ConfigError> {
+    let Value::Text(text) = value else {
+        return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
+    };
+    Preset::named(text).map(Preset::code).ok_or_else(|| {
+        let nearest = nearest(text, Preset::ALL.iter().map(|preset| preset.name()));
+        ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, field, Given::Unshown) }
+    })
+}
+
+fn times(value: Value<'_>) -> Result<u32, ConfigError> {
+    let Value::Number { value: number, .. } = value else {
+        return Err(ConfigError::new(ErrorCode::WrongType, Field::BackoffTimes, shown(value)));
+    };
+    let whole = number as u32;
+    if f64::from(whole) == number && whole != 0 && whole <= COUNTED {
+        Ok(whole)
+    } else {
+        let given = shown(Value::Number { value: number, unit: 1.0 });
+        Err(ConfigError::new(ErrorCode::TimesRange, Field::BackoffTimes, given))
     }
 }
 
@@ -228,7 +461,7 @@ fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
         Value::Number { value, unit } => Span::from_float(value, unit),
         Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
         Value::Nanos(_) => None,
-        Value::Other | Value::Nothing | Value::Empty => {
+        Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {
             return Err(ConfigError::new(ErrorCode::WrongType, field, Given::Unshown));
         }
     };
@@ -338,7 +571,7 @@ mod tests {
         }
         let policy = builder.build().unwrap();
         assert_eq!(
-            format!("{:?}", policy.backoff()),
+            format!("{:?}", policy.stages().next().unwrap().backoff),
             "Linear { initial: 250ms, increment: 250ms, max: 9223372036854775807ns }"
         );
         assert_eq!(policy.attempts(), None);
@@ -356,7 +589,7 @@ mod tests {
             (
                 "jitter",
                 Value::Text("ful"),
-                "jitter.kind: must be one of none, full, equal, additive, proportional; did you mean \"full\"?",
+                "jitter.kind: must be one of none, full, equal, additive, proportional, bounded, subtractive; did you mean \"full\"?",
             ),
             ("attempts", seconds(2.5), "attempts = 2.5: must be a whole number from 1 to 4294967294, or \"forever\""),
             ("attempts", seconds(-1.0), "attempts = -1: must be a whole number from 1 to 4294967294, or \"forever\""),
@@ -366,7 +599,11 @@ mod tests {
                 seconds(f64::INFINITY),
                 "deadline = inf: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
             ),
-            ("backoff.factor", Value::Text("2"), "backoff.factor: must be a finite number from 0 on"),
+            (
+                "backoff.factor",
+                Value::Text("2"),
+                "backoff.factor: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            ),
         ] {
             let error = Policy::builder().set(name, value).unwrap_err();
             assert_eq!(format!("{error}"), text);

@@ -1,0 +1,755 @@
+//! A policy in the making: fields are collected in any order, and held against each other when it is built.
+
+use super::draft::{Broken, Draft};
+use super::field::Field;
+use super::{
+    AT_LEAST, CLAMP, CLIP, DEFAULT, EXACT, FLOOR, FOREVER, IGNORE, OnDeadline, Policy, REPLACE, STOP, UNLIMITED,
+};
+use crate::backoff::{self, Backoff, Flat};
+use crate::chain::{COUNTED, STAGES};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::failure::FailureKind;
+use crate::hint::{HintMode, HintOver};
+use crate::jitter::{self, Cap, Jitter};
+use crate::preset::Preset;
+use crate::time::Span;
+use core::time::Duration;
+
+/// How many delays a policy's lists hold together: three a stage.
+pub(super) const DELAYS: usize = STAGES * 3;
+
+/// A policy in the making. Methods of Rust are typed; other languages and documents use [`PolicyBuilder::set`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct PolicyBuilder {
+    pub(super) policy: Policy,
+    /// One bit for each field that was set, by the field's number.
+    pub(super) given: u64,
+    pub(super) drafts: [Draft; STAGES],
+    /// The delays of lists, in the order they were given.
+    pub(super) delays: [u64; DELAYS],
+    /// The stage that each is of.
+    pub(super) delay_of: [u8; DELAYS],
+    /// How many there are.
+    pub(super) listed: u8,
+    /// How many stages were begun, the first not counted.
+    pub(super) more: u8,
+    /// Whether the stages were given as a list, so that their paths have an index.
+    pub(super) chained: u8,
+    /// More stages or delays were added than there is room for.
+    pub(super) overflow: u8,
+    /// The number of the preset, 0 for none.
+    pub(super) preset: u8,
+    unused: u8,
+}
+
+/// The stage with that index.
+pub(super) const fn nth(drafts: &mut [Draft], index: u8) -> Option<&mut Draft> {
+    let mut left = index;
+    let mut rest = drafts;
+    while let [draft, tail @ ..] = rest {
+        if left == 0 {
+            return Some(draft);
+        }
+        left = left.wrapping_sub(1);
+        rest = tail;
+    }
+    None
+}
+
+impl PolicyBuilder {
+    pub(super) const NEW: Self = Self {
+        policy: DEFAULT,
+        given: 0,
+        drafts: [Draft::NEW; STAGES],
+        delays: [0; DELAYS],
+        delay_of: [0; DELAYS],
+        listed: 0,
+        more: 0,
+        chained: 0,
+        overflow: 0,
+        preset: 0,
+        unused: 0,
+    };
+
+    pub(super) const fn has(&self, field: Field) -> bool {
+        self.given & field.bit() != 0
+    }
+
+    const fn give(&mut self, field: Field) {
+        self.given |= field.bit();
+    }
+
+    /// Starts from a named policy instead of the default one: fields that are not set are the preset's.
+    #[must_use]
+    pub const fn preset(mut self, preset: Preset) -> Self {
+        self.preset = preset.code();
+        self
+    }
+
+    /// How delays grow; exponential from 100 ms by 2 up to 5 s unless set. Replaces all stages there are.
+    #[must_use]
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.drafts = [Draft::NEW; STAGES];
+        let [first, ..] = &mut self.drafts;
+        *first = Draft::of(backoff);
+        (self.more, self.chained, self.listed, self.overflow) = (0, 0, 0, 0);
+        self
+    }
+
+    /// Delay after delay as they are listed, up to 18; the last one stays. Unless set, there is one attempt more.
+    /// Replaces all stages there are.
+    #[must_use]
+    pub const fn delays(mut self, delays: &[Duration]) -> Self {
+        self = self.backoff(Backoff::constant(Duration::ZERO));
+        let [first, ..] = &mut self.drafts;
+        *first = Draft::NEW;
+        first.give(Field::BackoffDelays);
+        let mut rest = delays;
+        while let [delay, tail @ ..] = rest {
+            self.overflow |= !self.list(0, Span::from_duration(*delay).as_nanos()) as u8;
+            rest = tail;
+        }
+        self
+    }
+
+    /// Another backoff after `times` delays (1 to 536870911) of the one set last: `backoff(a).then(2, b)` is two delays of
+    /// `a` and from then on `b`. Up to six in all.
+    #[must_use]
+    pub const fn then(mut self, times: u32, backoff: Backoff) -> Self {
+        let mut next = Draft::of(backoff);
+        if let Some(last) = nth(&mut self.drafts, self.more) {
+            last.times = times;
+            last.give(Field::BackoffTimes);
+            next.on = last.on;
+        }
+        self.append(next)
+    }
+
+    /// Another backoff for one kind of failure: a throttled client may have to wait longer than others.
+    #[must_use]
+    pub const fn on(self, kind: FailureKind, backoff: Backoff) -> Self {
+        let mut next = Draft::of(backoff);
+        next.on = kind.code();
+        next.give(Field::BackoffOn);
+        self.append(next)
+    }
+
+    const fn append(mut self, next: Draft) -> Self {
+        match nth(&mut self.drafts, self.more.saturating_add(1)) {
+            Some(place) => {
+                *place = next;
+                self.more = self.more.wrapping_add(1);
+            }
+            None => self.overflow = 1,
+        }
+        self.chained = 1;
+        self
+    }
+
+    /// Lists a delay for a stage; whether there was room.
+    pub(super) const fn list(&mut self, stage: u8, nanos: u64) -> bool {
+        let mut left = self.listed;
+        let mut delays: &mut [u64] = &mut self.delays;
+        let mut stages: &mut [u8] = &mut self.delay_of;
+        while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages) {
+            if left == 0 {
+                (*delay, *of) = (nanos, stage);
+                self.listed = self.listed.wrapping_add(1);
+                return true;
+            }
+            left = left.wrapping_sub(1);
+            (delays, stages) = (more, others);
+        }
+        false
+    }
+
+    /// How delays are spread; full jitter unless set.
+    #[must_use]
+    pub const fn jitter(mut self, jitter: Jitter) -> Self {
+        (self.policy.jitter, self.policy.jitter_by) = jitter.flat();
+        self.given &= !(Field::JitterFactor.bit() | Field::JitterBound.bit());
+        self.give(Field::JitterKind);
+        if jitter::has_factor(self.policy.jitter) {
+            self.give(Field::JitterFactor);
+        } else if self.policy.jitter == jitter::BOUNDED {
+            self.give(Field::JitterBound);
+        }
+        self
+    }
+
+    /// What the longest delay bounds; the jittered delay, its spread kept, unless set.
+    #[must_use]
+    pub const fn cap(mut self, cap: Cap) -> Self {
+        self.policy.cap = cap.flat();
+        self.give(Field::Cap);
+        self
+    }
+
+    /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless set.
+    #[must_use]
+    pub const fn attempts(mut self, attempts: u32) -> Self {
+        // The number that means "for ever" is out of range like 0: saying so needs the word.
+        self.policy.attempts = if attempts == FOREVER { 0 } else { attempts };
+        self.give(Field::Attempts);
+        self
+    }
+
+    /// No limit on attempts.
+    #[must_use]
+    pub const fn forever(mut self) -> Self {
+        self.policy.attempts = FOREVER;
+        self.give(Field::Attempts);
+        self
+    }
+
+    /// How long the whole operation may take, attempts included: above 0; without a limit unless set.
+    #[must_use]
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.policy.deadline = Span::from_duration(deadline).as_nanos();
+        self.give(Field::Deadline);
+        self
+    }
+
+    /// How much time an attempt must have left before the deadline to be worth starting; 0 unless set.
+    #[must_use]
+    pub const fn min_attempt(mut self, min_attempt: Duration) -> Self {
+        self.policy.min_attempt = Span::from_duration(min_attempt).as_nanos();
+        self.give(Field::MinAttempt);
+        self
+    }
+
+    /// What happens when the next attempt would not fit before the deadline; stop unless set.
+    #[must_use]
+    pub const fn on_deadline(mut self, on_deadline: OnDeadline) -> Self {
+        self.policy.on_deadline = match on_deadline {
+            OnDeadline::Stop => STOP,
+            OnDeadline::Clip => CLIP,
+        };
+        self.give(Field::OnDeadline);
+        self
+    }
+
+    /// How long one attempt may take: above 0; without a limit unless set.
+    #[must_use]
+    pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.policy.attempt_timeout = Span::from_duration(timeout).as_nanos();
+        self.give(Field::AttemptTimeout);
+        self
+    }
+
+    /// What is done with a server's hint; floor unless set.
+    #[must_use]
+    pub const fn hint_mode(mut self, mode: HintMode) -> Self {
+        self.policy.hint_mode = match mode {
+            HintMode::Floor => FLOOR,
+            HintMode::Replace => REPLACE,
+            HintMode::Ignore => IGNORE,
+            HintMode::Exact => EXACT,
+            HintMode::AtLeast => AT_LEAST,
+        };
+        self.give(Field::HintMode);
+        self
+    }
+
+    /// The longest hint that is obeyed; 60 s unless set.
+    #[must_use]
+    pub const fn hint_max(mut self, max: Duration) -> Self {
+        self.policy.hint_max = Span::from_duration(max).as_nanos();
+        self.give(Field::HintMax);
+        self
+    }
+
+    /// What is done with a longer one; stop unless set.
+    #[must_use]
+    pub const fn hint_over(mut self, over: HintOver) -> Self {
+        self.policy.hint_over = match over {
+            HintOver::Stop => STOP,
+            HintOver::Clamp => CLAMP,
+        };
+        self.give(Field::HintOver);
+        self
+    }
+
+    /// How far a hint may move a delay beyond the policy's own; without a limit unless set.
+    #[must_use]
+    pub const fn hint_reach(mut self, reach: Duration) -> Self {
+        self.policy.hint_reach = Span::from_duration(reach).as_nanos();
+        self.give(Field::HintReach);
+        self
+    }
+
+    /// The policy, or the first rule that is broken (spec 3).
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names field, value and rule.
+    pub const fn build(self) -> Result<Policy, ConfigError> {
+        let base = Preset::policy_of(self.preset);
+        let mut p = self.upon(&base);
+        if let Err(error) = self.stages(&base, &mut p) {
+            return Err(error);
+        }
+        if let Some(error) = self.broken_rule(&p) {
+            return Err(error);
+        }
+        p.limited = (p.deadline != UNLIMITED) as u8;
+        p.in_line = p.in_line();
+        Ok(p)
+    }
+
+    /// The fields that were given, and the preset's where none was.
+    const fn upon(&self, base: &Policy) -> Policy {
+        let mut p = *base;
+        let given = &self.policy;
+        if self.has(Field::JitterKind) {
+            (p.jitter, p.jitter_by) = (given.jitter, given.jitter_by);
+        } else if self.has(Field::JitterFactor) || self.has(Field::JitterBound) {
+            p.jitter_by = given.jitter_by;
+        }
+        if self.has(Field::Cap) {
+            p.cap = given.cap;
+        }
+        if self.has(Field::Attempts) {
+            p.attempts = given.attempts;
+        }
+        if self.has(Field::Deadline) {
+            p.deadline = given.deadline;
+        }
+        if self.has(Field::MinAttempt) {
+            p.min_attempt = given.min_attempt;
+        }
+        if self.has(Field::OnDeadline) {
+            p.on_deadline = given.on_deadline;
+        }
+        if self.has(Field::AttemptTimeout) {
+            p.attempt_timeout = given.attempt_timeout;
+        }
+        if self.has(Field::HintMode) {
+            p.hint_mode = given.hint_mode;
+        }
+        if self.has(Field::HintMax) {
+            p.hint_max = given.hint_max;
+        }
+        if self.has(Field::HintOver) {
+            p.hint_over = given.hint_over;
+        }
+        if self.has(Field::HintReach) {
+            p.hint_reach = given.hint_reach;
+        }
+        p
+    }
+
+    /// Lays the stages down in `p`, and what follows from them.
+    const fn stages(&self, base: &Policy, p: &mut Policy) -> Result<(), ConfigError> {
+        let mut drafts = self.drafts;
+        let [first, ..] = &mut drafts;
+        if self.overflow != 0 {
+            return Err(ConfigError::new(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown));
+        }
+        if self.more == 0 && first.is_new() {
+            // Whatever the preset has.
+        } else {
+            if self.more == 0 && self.preset != 0 && !first.has(Field::BackoffKind) && !first.has(Field::BackoffDelays)
+            {
+                if base.stages != 1 || base.first.kind == backoff::LIST {
+                    return Err(ConfigError::new(ErrorCode::PresetStages, Field::BackoffKind, Given::Unshown));
+                }
+                *first = first.over(&base.first);
+            }
+            if let Err(error) = self.freeze(&drafts, p) {
+                return Err(error);
+            }
+            if !self.has(Field::Attempts)
+                && let Some(delays) = ends(p)
+            {
+                p.attempts = delays.saturating_add(1);
+            }
+        }
+        if all_random(p) {
+            if self.has(Field::JitterKind) && self.policy.jitter != jitter::NONE {
+                return Err(ConfigError::new(ErrorCode::NotForKind, Field::JitterKind, Given::Unshown));
+            }
+            p.jitter = jitter::NONE;
+            p.jitter_by = 0;
+        }
+        Ok(())
+    }
+
+    const fn freeze(&self, drafts: &[Draft; STAGES], p: &mut Policy) -> Result<(), ConfigError> {
+        let mut flat = [Flat::EMPTY; STAGES];
+        let mut free: &mut [Flat] = &mut flat;
+        let mut rest: &[Draft] = drafts;
+        let (mut index, mut used, mut tables) = (0_u8, 0_u8, 0_u8);
+        while let [draft, tail @ ..] = rest {
+            if index > self.more {
+                break;
+            }
+            let stage = match draft.frozen(p.cap == jitter::CAP_CLIP) {
+                Ok(stage) => stage,
+                Err(Broken(code, field)) => return Err(self.at(code, field, draft.value(field), index)),
+            };
+            if draft.on != 0 {
+                tables |= 1_u8.wrapping_shl(draft.on as u32);
+            }
+            if draft.times == 0
+                && stage.kind != backoff::LIST
+                && followed(tail, draft.on, self.more.wrapping_sub(index))
+            {
+                return Err(self.at(ErrorCode::TimesMissing, Field::BackoffTimes, Given::Unshown, index));
+            }
+            let Some((left, slots)) = self.lay(stage, index, free) else {
+                return Err(self.at(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown, index));
+            };
+            (free, used) = (left, used.wrapping_add(slots));
+            rest = tail;
+            index = index.wrapping_add(1);
+        }
+        let [first, others @ ..] = flat;
+        (p.first, p.others, p.stages, p.tables) = (first, others, used, tables);
+        if !followed(drafts, 0, self.more.wrapping_add(1)) {
+            return Err(ConfigError::new(ErrorCode::NoStageForAll, Field::BackoffOn, Given::Unshown));
+        }
+        Ok(())
+    }
+
+    /// Lays a stage down in the free places: one, or one for each three delays of a list. What is left, and how many.
+    const fn lay<'f>(&self, stage: Flat, index: u8, free: &'f mut [Flat]) -> Option<(&'f mut [Flat], u8)> {
+        let mut free = free;
+        if stage.kind != backoff::LIST {
+            let [place, left @ ..] = free else { return None };
+            *place = stage;
+            return Some((left, 1));
+        }
+        let mut delays: &[u64] = &self.delays;
+        let mut stages: &[u8] = &self.delay_of;
+        let mut listed = self.listed;
+        let (mut part, mut slots) = (Flat { initial: 0, step: 0, max: 0, times: 0, ..stage }, 0_u8);
+        while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages) {
+            (delays, stages) = (more, others);
+            if listed == 0 {
+                break;
+            }
+            listed = listed.wrapping_sub(1);
+            if *of != index {
+                continue;
+            }
+            match part.times {
+                0 => part.initial = *delay,
+                1 => part.step = *delay,
+                _ => part.max = *delay,
+            }
+            part.times = part.times.wrapping_add(1);
+            if part.times == 3 {
+                let [place, left @ ..] = free else { return None };
+                (*place, free, slots) = (part, left, slots.wrapping_add(1));
+                part = Flat { initial: 0, step: 0, max: 0, times: 0, ..stage };
+            }
+        }
+        if part.times > 0 {
+            let [place, left @ ..] = free else { return None };
+            (*place, free, slots) = (part, left, slots.wrapping_add(1));
+        }
+        Some((free, slots))
+    }
+
+    const fn broken_rule(&self, p: &Policy) -> Option<ConfigError> {
+        let factor = f64::from_bits(p.jitter_by);
+        let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
+        let own = self.has(Field::JitterKind) || self.preset == 0;
+        let error = match () {
+            () if self.has(Field::JitterFactor) && !factored => {
+                number(ErrorCode::NotForKind, Field::JitterFactor, f64::from_bits(self.policy.jitter_by))
+            }
+            () if self.has(Field::JitterBound) && !bounded => {
+                span(ErrorCode::NotForKind, Field::JitterBound, self.policy.jitter_by)
+            }
+            () if own && factored && !self.has(Field::JitterFactor) => {
+                ConfigError::new(ErrorCode::JitterFactorMissing, Field::JitterFactor, Given::Unshown)
+            }
+            () if own && bounded && !self.has(Field::JitterBound) => {
+                ConfigError::new(ErrorCode::JitterBoundMissing, Field::JitterBound, Given::Unshown)
+            }
+            () if factored
+                && (!(factor >= 0.0 && factor < f64::INFINITY) || (p.jitter != jitter::ADDITIVE && factor > 1.0)) =>
+            {
+                number(ErrorCode::JitterFactorRange, Field::JitterFactor, factor)
+            }
+            () if p.attempts == 0 => number(ErrorCode::AttemptsRange, Field::Attempts, 0.0),
+            () if p.deadline == 0 => span(ErrorCode::ZeroLimit, Field::Deadline, 0),
+            () if p.attempt_timeout == 0 => span(ErrorCode::ZeroLimit, Field::AttemptTimeout, 0),
+            () if p.min_attempt >= p.deadline => span(ErrorCode::MinAttemptRange, Field::MinAttempt, p.min_attempt),
+            () if p.on_deadline == CLIP && p.min_attempt == 0 => {
+                ConfigError::new(ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline, Given::Unshown)
+            }
+            () => return None,
+        };
+        Some(error)
+    }
+
+    /// An error about a field of the stage with that index.
+    const fn at(&self, code: ErrorCode, field: Field, given: Given, index: u8) -> ConfigError {
+        let error = ConfigError::new(code, field, given);
+        if self.chained != 0 { error.of_stage(index) } else { error }
+    }
+}
+
+/// Whether one of the next `count` stages is for the same failures.
+const fn followed(stages: &[Draft], on: u8, count: u8) -> bool {
+    let mut rest = stages;
+    let mut left = count;
+    while let [stage, tail @ ..] = rest {
+        if left == 0 {
+            return false;
+        }
+        if stage.on == on {
+            return true;
+        }
+        left = left.wrapping_sub(1);
+        rest = tail;
+    }
+    false
+}
+
+/// How many delays the stages for every kind name, if they end.
+const fn ends(p: &Policy) -> Option<u32> {
+    let mut stage = &p.first;
+    let mut rest: &[Flat] = &p.others;
+    let (mut left, mut sum) = (p.stages, 0_u32);
+    loop {
+        if stage.on == 0 {
+            if stage.times == 0 {
+                return None;
+            }
+            sum = sum.saturating_add(stage.times);
+        }
+        left = left.saturating_sub(1);
+        match rest {
+            [next, tail @ ..] if left > 0 => (stage, rest) = (next, tail),
+            _ => break,
+        }
+    }
+    Some(if sum > COUNTED { COUNTED } else { sum })
+}
+
+/// Whether every stage is its own jitter.
+const fn all_random(p: &Policy) -> bool {
+    let mut all = p.first.is_random();
+    let mut rest: &[Flat] = &p.others;
+    let mut left = p.stages;
+    while let [stage, tail @ ..] = rest {
+        left = left.saturating_sub(1);
+        all &= left == 0 || stage.is_random();
+        rest = tail;
+    }
+    all
+}
+
+const fn number(code: ErrorCode, field: Field, value: f64) -> ConfigError {
+    ConfigError::new(code, field, Given::Number(value))
+}
+
+const fn span(code: ErrorCode, field: Field, nanos: u64) -> ConfigError {
+    ConfigError::new(code, field, Given::Span(Span::from_nanos(nanos)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Stage;
+    use std::vec::Vec;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_policy_can_be_a_constant() {
+        const POLICY: Policy = match Policy::builder().attempts(5).deadline(SECOND).build() {
+            Ok(policy) => policy,
+            Err(_) => Policy::DEFAULT,
+        };
+        assert_eq!(POLICY.attempts(), Some(5));
+        assert_eq!(POLICY.deadline(), Some(Span::from_secs(1)));
+    }
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        let policy = Policy::builder()
+            .backoff(Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9))
+            .jitter(Jitter::Proportional { factor: 0.25 })
+            .forever()
+            .min_attempt(SECOND)
+            .on_deadline(OnDeadline::Clip)
+            .attempt_timeout(SECOND * 4)
+            .hint_mode(HintMode::Replace)
+            .hint_max(SECOND * 5)
+            .hint_over(HintOver::Clamp)
+            .build()
+            .unwrap();
+        let stage = Stage { backoff: Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9), times: None, on: None };
+        assert_eq!(policy.stages().collect::<Vec<_>>(), [stage]);
+        assert_eq!(policy.jitter(), Jitter::Proportional { factor: 0.25 });
+        assert_eq!(policy.attempts(), None);
+        assert_eq!(policy.first_limit(), Some(Span::from_secs(4)));
+        assert_eq!(policy.hint_mode(), HintMode::Replace);
+        assert_eq!(policy.hint_over(), HintOver::Clamp);
+        assert_eq!(policy.on_deadline(), OnDeadline::Clip);
+    }
+
+    #[test]
+    fn each_broken_rule_is_named() {
+        let policy = Policy::builder;
+        let backoff = |backoff| policy().backoff(backoff);
+        let jitter = |jitter| policy().jitter(jitter);
+        for (builder, code, text) in [
+            (policy().attempts(0), 104, "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\""),
+            (
+                policy().attempts(u32::MAX),
+                104,
+                "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\"",
+            ),
+            (policy().deadline(Duration::ZERO), 107, "deadline = 0s: must be more than 0, or \"none\""),
+            (policy().attempt_timeout(Duration::ZERO), 107, "attempt_timeout = 0s: must be more than 0, or \"none\""),
+            (policy().deadline(SECOND).min_attempt(SECOND), 108, "min_attempt = 1s: must be below the deadline"),
+            (policy().on_deadline(OnDeadline::Clip), 109, "on_deadline: \"clip\" needs a min_attempt above 0"),
+            (
+                backoff(Backoff::exponential(SECOND * 2, 2.0).max(SECOND)),
+                106,
+                "backoff.max = 1s: must not be below the stage's initial delay (it is 5s unless given)",
+            ),
+            (
+                backoff(Backoff::exponential(SECOND, -1.0)),
+                105,
+                "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            ),
+            (
+                backoff(Backoff::exponential(SECOND, f64::NAN)),
+                105,
+                "backoff.factor = NaN: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            ),
+            (
+                jitter(Jitter::Proportional { factor: 1.5 }),
+                110,
+                "jitter.factor = 1.5: must be a finite number from 0 on, at most 1 unless the jitter is additive",
+            ),
+        ] {
+            let error = builder.build().unwrap_err();
+            assert_eq!((error.code.code(), std::format!("{error}").as_str()), (code, text));
+        }
+    }
+
+    #[test]
+    fn a_chain_is_stages_one_after_the_other() {
+        let chain = Policy::builder()
+            .backoff(Backoff::constant(Duration::ZERO))
+            .then(1, Backoff::linear(SECOND, SECOND))
+            .then(3, Backoff::exponential(SECOND * 8, 2.0).max(SECOND * 60))
+            .jitter(Jitter::None)
+            .attempts(9)
+            .build()
+            .unwrap();
+        let delays: Vec<_> = crate::Schedule::new(&chain, 0).map(|delay| delay.as_nanos() / 1_000_000_000).collect();
+        assert_eq!(delays, [0, 1, 2, 3, 8, 16, 32, 60]);
+        assert_eq!(chain.stages().map(|stage| stage.times).collect::<Vec<_>>(), [Some(1), Some(3), None]);
+    }
+
+    #[test]
+    fn a_list_says_its_delays_and_how_many_attempts_there_are() {
+        let listed = [5, 300, 1800, 7200, 18000].map(Duration::from_secs);
+        let list = Policy::builder().delays(&listed).jitter(Jitter::None).build().unwrap();
+        assert_eq!(list.attempts(), Some(6));
+        assert_eq!(crate::Schedule::new(&list, 0).map(|delay| delay.as_duration()).collect::<Vec<_>>(), listed);
+        let longer = Policy::builder().delays(&listed).jitter(Jitter::None).attempts(9).build().unwrap();
+        assert_eq!(crate::Schedule::new(&longer, 0).last().unwrap().as_duration(), listed[4]);
+        assert!(Policy::builder().delays(&[SECOND; 18]).build().is_ok());
+        let error = Policy::builder().delays(&[SECOND; 19]).build().unwrap_err();
+        assert_eq!(error.code, ErrorCode::TooManyStages);
+    }
+
+    #[test]
+    fn a_kind_of_failure_may_have_a_backoff_of_its_own() {
+        let policy = Policy::builder()
+            .backoff(Backoff::exponential(SECOND, 2.0))
+            .on(FailureKind::Throttled, Backoff::exponential(SECOND * 10, 3.0))
+            .jitter(Jitter::None)
+            .forever()
+            .build()
+            .unwrap();
+        let mut retry = crate::Retry::new(0, crate::Timestamp::ZERO);
+        use crate::Failure;
+        let mut seconds = |failure| match retry.on_failure(&policy, crate::Timestamp::ZERO, failure) {
+            crate::Decision::Sleep { until, .. } => until.as_nanos() / 1_000_000_000,
+            crate::Decision::GiveUp { .. } => 0,
+        };
+        let got = [Failure::TRANSIENT, Failure::THROTTLED, Failure::THROTTLED, Failure::TRANSIENT].map(&mut seconds);
+        assert_eq!(got, [1, 30, 90, 8]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_chain_is_said_with_its_index() {
+        use crate::policy::Value;
+        let text = |value: &'static str| Value::Text(value);
+        for (fields, error) in [
+            (
+                &[("backoff[0].kind", text("constant")), ("backoff[1].kind", text("linear"))][..],
+                "backoff[0].times: is needed by a stage that another one follows",
+            ),
+            (
+                &[("backoff[0].initial", text("9s"))],
+                "backoff[0].max = 5s: must not be below the stage's initial delay (it is 5s unless given)",
+            ),
+            (
+                &[("backoff[0].on", text("throttled"))],
+                "backoff.on: must be left out of at least one stage, for the failures that have none of their own",
+            ),
+            (
+                &[("preset", text("chromium")), ("backoff.max", text("9s"))],
+                "backoff.kind: has several stages in this preset: give a whole backoff, with its kind, or none of its fields",
+            ),
+            (&[("backoff.kind", text("list"))], "backoff.delays: must list at least one delay"),
+            (&[("jitter", text("bounded"))], "jitter.bound: is needed by bounded jitter"),
+            (
+                &[("backoff", text("decorrelated")), ("jitter", text("full"))],
+                "jitter.kind: has no meaning for the chosen kind",
+            ),
+        ] {
+            let mut builder = Policy::builder();
+            for (name, value) in fields {
+                builder.set(name, *value).unwrap();
+            }
+            assert_eq!(std::format!("{}", builder.build().unwrap_err()), error);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said_with_its_index() {
+        use crate::policy::Value;
+        for (name, value, error) in [
+            ("backoff[1].maxx", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+            (
+                "backoff[6]",
+                Value::Text("linear"),
+                "backoff[6].kind: must have at most 6 stages, three listed delays counting as one",
+            ),
+            (
+                "backoff[2].initial",
+                Value::Text("soon"),
+                "backoff[2].initial: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+            ),
+            ("backoff.delays", Value::NoItems, "backoff.delays: must list at least one delay"),
+            ("backoff.delays[1]", Value::Text("1s"), "backoff.delays[1]: must list at least one delay"),
+            (
+                "attempts[0]",
+                Value::Number { value: 3.0, unit: 1.0 },
+                "attempts = 3: must be a whole number from 1 to 4294967294, or \"forever\"",
+            ),
+            (
+                "preset",
+                Value::Text("kubernets"),
+                "preset: must be one of default, langgraphgo, langgraphgo-graph, kubernetes, aster, aws-standard-2.0, \
+                 aws-standard-2.1, grpc, temporal, google-cloud, resilience4j, polly, chromium, \
+                 tenacity-random-exponential; did you mean \"kubernetes\"?",
+            ),
+        ] {
+            assert_eq!(std::format!("{}", Policy::builder().set(name, value).unwrap_err()), error);
+        }
+    }
+}
