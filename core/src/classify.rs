@@ -61,9 +61,8 @@ pub enum Kept<'a> {
 /// A document's `retry_on` (spec 8): 160 bytes of plain numbers, without the texts of its patterns.
 ///
 /// # Contract
-/// [`Rules::default`] says nothing, so that every failure stays what it is. [`Rules::set`] and [`Rules::set_empty`] fill
-/// it, entry by entry in the order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is
-/// valid, and no input panics.
+/// [`Rules::default`] says nothing, so that every failure stays what it is. [`Rules::set`] fills it, entry by entry in the
+/// order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is valid, and no input panics.
 ///
 /// A host asks it about failures only: a caller's cancellation is none, and what it knows for a programming error is
 /// permanent whatever the rules say.
@@ -216,7 +215,8 @@ impl Rules {
         }
     }
 
-    /// Sets one entry of a list, or says nothing of it ([`Value::Nothing`], [`Value::Empty`] where fields may stand).
+    /// Sets one entry of a list, an empty list ([`Value::NoItems`]: given, and naming nothing), or nothing at all
+    /// ([`Value::Nothing`], and [`Value::Empty`] where fields may stand).
     ///
     /// `path` is what follows `retry_on.` in the document, `http[0]` or `non_idempotent.patterns[2]`; empty for `retry_on`
     /// itself. Entry 0 begins its list anew, so that a document set later replaces the list of one set earlier.
@@ -231,15 +231,19 @@ impl Rules {
             };
         }
         let (operations, list, index) = find(path)?;
+        let lists = self.lists_mut(operations);
         let Some(index) = index else {
             return match value {
                 Value::Nothing => Ok(Kept::All),
+                Value::NoItems => {
+                    lists.begin(list);
+                    Ok(if list == PATTERNS { Kept::NoPatterns(operations) } else { Kept::All })
+                }
                 _ => Err(refused(ErrorCode::NotAList, value, None)),
             };
         };
         // Read first: an entry that is refused changes nothing.
         let entry = Entry::read(list, value)?;
-        let lists = self.lists_mut(operations);
         if index == 0 {
             lists.begin(list);
         }
@@ -252,23 +256,6 @@ impl Rules {
             Entry::Pattern(text) => return Ok(Kept::Pattern { list: operations, index, text }),
         }
         Ok(Kept::All)
-    }
-
-    /// Sets a list without entries: given, and naming nothing.
-    ///
-    /// # Errors
-    /// An unknown path, or one of something that is no list.
-    pub fn set_empty(&mut self, path: &str) -> Result<Kept<'static>, ConfigError> {
-        if path.is_empty() || path == NON_IDEMPOTENT.0 {
-            return Err(refused(ErrorCode::WrongType, Value::Other, None));
-        }
-        let (operations, list, index) = find(path)?;
-        if index.is_some() {
-            // A list in place of an entry.
-            Entry::read(list, Value::Other)?;
-        }
-        self.lists_mut(operations).begin(list);
-        Ok(if list == PATTERNS { Kept::NoPatterns(operations) } else { Kept::All })
     }
 }
 

@@ -13,15 +13,11 @@ fn text(text: &str) -> Value<'_> {
     Value::Text(text)
 }
 
-/// Rules from entries; a path without a place is an empty list.
+/// Rules from entries.
 fn rules(entries: &[(&str, Value<'_>)]) -> Rules {
     let mut rules = Rules::default();
     for (path, value) in entries {
-        if path.ends_with(']') {
-            rules.set(path, *value).unwrap()
-        } else {
-            rules.set_empty(path).unwrap()
-        };
+        rules.set(path, *value).unwrap();
     }
     rules
 }
@@ -82,7 +78,7 @@ fn a_code_that_is_none_reads_as_unknown() {
 
 #[test]
 fn an_empty_list_of_patterns_retries_nothing() {
-    let rules = rules(&[("patterns", Value::Nothing)]);
+    let rules = rules(&[("patterns", Value::NoItems)]);
     assert_eq!(rules.patterns(true), Some(Operations::All));
     assert_eq!(rules.judge(Facts::NONE, Failure::TRANSIENT), Failure::PERMANENT);
 }
@@ -121,7 +117,7 @@ fn patterns_stay_with_the_host() {
     assert_eq!(set("patterns[7]", text("reset")), Ok(kept));
     let kept = Kept::Pattern { list: Operations::NonIdempotent, index: 0, text: "" };
     assert_eq!(set("non_idempotent.patterns[0]", text("")), Ok(kept));
-    assert_eq!(rules.set_empty("patterns"), Ok(Kept::NoPatterns(Operations::All)));
+    assert_eq!(rules.set("patterns", Value::NoItems), Ok(Kept::NoPatterns(Operations::All)));
     assert_eq!((rules.patterns(true), rules.patterns(false)), (Some(Operations::All), Some(Operations::NonIdempotent)));
 }
 
@@ -176,16 +172,16 @@ fn what_is_wrong_is_named() {
         ("non_idempotent.htp[0]", number(429), UnknownField, Some("retry_on.non_idempotent.http")),
         ("non_idempotent", text("none"), WrongType, None),
         ("", text("always"), WrongType, None),
+        ("", Value::NoItems, WrongType, None),
+        ("non_idempotent", Value::NoItems, WrongType, None),
+        ("http[0]", Value::NoItems, HttpStatus, None),
+        ("patterns[0]", Value::NoItems, PatternText, None),
+        ("httq", Value::NoItems, UnknownField, Some("retry_on.http")),
     ] {
         let mut rules = Rules::default();
         let error = rules.set(path, value).unwrap_err();
         assert_eq!((error.code, error.nearest), (code, near), "{path} {value:?}");
         assert_eq!(rules, Rules::default());
-    }
-    for (path, code) in
-        [("", WrongType), ("non_idempotent", WrongType), ("http[0]", HttpStatus), ("httq", UnknownField)]
-    {
-        assert_eq!(Rules::default().set_empty(path).unwrap_err().code, code, "{path}");
     }
 }
 
@@ -224,7 +220,7 @@ proptest! {
         let mut rules = Rules::default();
         let _ = rules.set(&path, Value::Number { value, unit: 1.0 });
         let _ = rules.set(&path, Value::Text(&word));
-        let _ = rules.set_empty(&path);
+        let _ = rules.set(&path, Value::NoItems);
     }
 
     #[test]
