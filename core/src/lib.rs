@@ -64,6 +64,7 @@ mod preset;
 mod retry;
 mod rng;
 mod schedule;
+mod stepped;
 mod time;
 
 pub use backoff::{Backoff, Stage};
@@ -81,4 +82,5 @@ pub use preset::Preset;
 pub use retry::{Cause, Decision, Retry};
 pub use rng::{Rng, seed_at};
 pub use schedule::Schedule;
+pub use stepped::Stepped;
 pub use time::{Span, Timestamp};

@@ -3,6 +3,8 @@
 //! `{ kind, source, schema, cases: [{ name, config, inputs, expected, note? }] }`. A runner reads a case's configuration
 //! into a core machine, hands it the inputs, and compares; it decides nothing itself.
 
+mod k8s;
+
 use crate::run::Tally;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,7 +58,7 @@ pub fn runner(kind: &str) -> Option<Runner> {
     RUNNERS.iter().find(|known| known.0 == kind).map(|known| known.1)
 }
 
-const RUNNERS: &[(&str, Runner)] = &[];
+const RUNNERS: &[(&str, Runner)] = &[("k8s_backoff", k8s::backoff)];
 
 /// Runs the recordings of a file.
 pub fn run(file: &Recorded, runner: Runner) -> Tally {

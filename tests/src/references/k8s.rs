@@ -1,0 +1,98 @@
+//! Kubernetes: `wait.Backoff` on the stepped backoff. What a case's JSON says is read here for all its kinds.
+
+use super::{Recording, Verdict};
+use holdoff_core::{ConfigError, Span, Stepped};
+use serde_json::Value;
+use std::fmt::Debug;
+
+pub(super) fn same<T: PartialEq + Debug>(at: usize, what: &str, expected: &T, got: &T) -> Result<(), String> {
+    if expected == got { Ok(()) } else { Err(format!("input {at}: {what}: expected {expected:?}, got {got:?}")) }
+}
+
+/// A whole number of 64 bits.
+pub(super) fn whole(from: &Value, name: &str) -> Result<i64, String> {
+    from[name].as_i64().ok_or_else(|| format!("{name} is no whole number: {}", from[name]))
+}
+
+/// A number, or the word for one that JSON cannot write.
+pub(super) fn real(from: &Value, name: &str) -> Result<f64, String> {
+    let value = &from[name];
+    let word = value.as_str().and_then(|text| text.parse().ok());
+    value.as_f64().or(word).ok_or_else(|| format!("{name} is no number: {value}"))
+}
+
+/// A truth value, false when it is not there.
+pub(super) fn truth(from: &Value, name: &str) -> bool {
+    from[name].as_bool().unwrap_or(false)
+}
+
+/// A Go duration; nothing when it is negative, which no span is.
+pub(super) fn span(from: &Value, name: &str) -> Result<Option<Span>, String> {
+    let nanos = whole(from, name)?;
+    Ok(u64::try_from(nanos).ok().map(Span::from_nanos))
+}
+
+/// Counts the inputs whose recorded result is no example. No negative number goes into a case that runs, so a negative one
+/// that comes out left the range of an integer.
+#[derive(Default)]
+pub(super) struct Wrapped(usize);
+
+impl Wrapped {
+    /// Whether one of the recorded numbers did.
+    pub(super) fn is(&mut self, recorded: &[i64]) -> bool {
+        let wrapped = recorded.iter().any(|nanos| *nanos < 0);
+        self.0 += usize::from(wrapped);
+        wrapped
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        Verdict::Same { deviations: self.0 }
+    }
+}
+
+/// Outside the domain, as long as the core refuses what the configuration says.
+pub(super) fn refused<T>(made: Option<Result<T, ConfigError>>) -> Result<Verdict, String> {
+    match made {
+        None | Some(Err(_)) => Ok(Verdict::OutOfDomain),
+        Some(Ok(_)) => Err("a configuration outside the domain is taken".to_owned()),
+    }
+}
+
+/// The stepped backoff of a `wait.Backoff`; nothing for a negative duration.
+pub(super) fn stepped(config: &Value) -> Result<Option<Result<Stepped, ConfigError>>, String> {
+    let (factor, jitter) = (real(config, "factor")?, real(config, "jitter")?);
+    let (steps, cap) = (whole(config, "steps")?, whole(config, "cap")?);
+    Ok(span(config, "duration")?.map(|duration| Stepped::kubernetes(duration, factor, jitter, steps, cap)))
+}
+
+/// Kind `k8s_backoff`.
+pub(super) fn backoff(case: &Recording) -> Result<Verdict, String> {
+    let config = &case.config;
+    let made = if config["op"] == "Jitter" {
+        let factor = real(config, "max_factor")?;
+        span(config, "duration")?.map(|duration| Stepped::kubernetes_jitter(duration, factor))
+    } else if truth(config, "nil") {
+        Some(Ok(Stepped::default()))
+    } else {
+        stepped(config)?
+    };
+    let Some(Ok(mut backoff)) = made else { return refused(made) };
+    let mut wrapped = Wrapped::default();
+    for (at, (input, expected)) in case.inputs.iter().zip(&case.expected).enumerate() {
+        let u = input.as_f64();
+        same(at, "whether a uniform is drawn", &u.is_some(), &backoff.draws())?;
+        let delay = backoff.step(u.unwrap_or(0.0));
+        let after = expected.get("duration_after").map(|_| whole(expected, "duration_after")).transpose()?;
+        let recorded = whole(expected, "delay")?;
+        if wrapped.is(&[recorded, after.unwrap_or(0)]) {
+            same(at, "saturated duration", &backoff.cap(), &backoff.duration())?;
+            continue;
+        }
+        same(at, "delay", &(recorded as u64), &delay.as_nanos())?;
+        if let Some(after) = after {
+            same(at, "duration after it", &(after as u64), &backoff.duration().as_nanos())?;
+            same(at, "steps after it", &whole(expected, "steps_after")?, &(backoff.steps() as i64))?;
+        }
+    }
+    Ok(wrapped.verdict())
+}
