@@ -165,7 +165,14 @@ fn place(status: u32) -> Option<(usize, u32)> {
     Some((usize::try_from(index / u64::BITS).ok()?, index % u64::BITS))
 }
 
+impl Lists {
+    const NONE: Self = Self { http: [0; 8], grpc: 0, kinds: 0, given: 0, unused: [0; 10] };
+}
+
 impl Rules {
+    /// Rules that say nothing: every failure stays what it is.
+    pub const NONE: Self = Self { all: Lists::NONE, non_idempotent: Lists::NONE };
+
     /// What the document makes of a failure of which the default classification says `default` (spec 8.4 to 8.8).
     ///
     /// The hint stays, and so does the kind of a failure that is retried, unless it was permanent: then it is transient.

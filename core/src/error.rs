@@ -122,6 +122,8 @@ pub enum ErrorCode {
     PresetStages = 128,
     /// A number of delays outside 1 to 536870911.
     TimesRange = 129,
+    /// The document is of a version that this library does not read.
+    DocumentVersion = 140,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -136,7 +138,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -164,6 +166,7 @@ impl ErrorCode {
         Self::NotAList,
         Self::PresetStages,
         Self::TimesRange,
+        Self::DocumentVersion,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -208,6 +211,7 @@ impl ErrorCode {
             Self::RetryKind => "retry_kind",
             Self::PatternText => "pattern_text",
             Self::NotAList => "not_a_list",
+            Self::DocumentVersion => "document_version",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -259,6 +263,7 @@ impl ErrorCode {
             Self::RetryKind => "must be one of transient, throttled, timeout",
             Self::PatternText => "must be text",
             Self::NotAList => "must be a list",
+            Self::DocumentVersion => "must be 1",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

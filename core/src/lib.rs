@@ -44,6 +44,8 @@
     )
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -51,6 +53,8 @@ mod backoff;
 mod call;
 mod chain;
 mod classify;
+#[cfg(feature = "serde")]
+mod document;
 mod error;
 mod failure;
 mod flat;
@@ -70,6 +74,8 @@ mod time;
 pub use backoff::{Backoff, Stage};
 pub use call::{Call, Outcome, Step, Ticket};
 pub use classify::{Facts, Kept, Operations, Rules};
+#[cfg(feature = "serde")]
+pub use document::Document;
 pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;

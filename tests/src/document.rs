@@ -30,7 +30,7 @@ fn set(builder: &mut PolicyBuilder, path: &str, value: &Value) -> Result<(), Err
         }
         Value::Bool(_) => Setting::Other,
     };
-    builder.set(path, setting).map_err(|error| word(&error, path))
+    builder.set(path, setting).map(|_| ()).map_err(|error| word(&error, path))
 }
 
 fn word(error: &ConfigError, given: &str) -> ErrorWord {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::backoff::{self, Backoff, Flat};
 use crate::chain::{COUNTED, STAGES};
+use crate::classify::Rules;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::failure::FailureKind;
 use crate::hint::{HintMode, HintOver};
@@ -41,6 +42,7 @@ pub struct PolicyBuilder {
     /// The number of the preset, 0 for none.
     pub(super) preset: u8,
     unused: u8,
+    pub(super) rules: Rules,
 }
 
 /// The stage with that index.
@@ -57,6 +59,12 @@ pub(super) const fn nth(drafts: &mut [Draft], index: u8) -> Option<&mut Draft> {
     None
 }
 
+impl Default for PolicyBuilder {
+    fn default() -> Self {
+        Self::NEW
+    }
+}
+
 impl PolicyBuilder {
     pub(super) const NEW: Self = Self {
         policy: DEFAULT,
@@ -70,6 +78,7 @@ impl PolicyBuilder {
         overflow: 0,
         preset: 0,
         unused: 0,
+        rules: Rules::NONE,
     };
 
     pub(super) const fn has(&self, field: Field) -> bool {
@@ -277,6 +286,12 @@ impl PolicyBuilder {
         self.policy.hint_reach = Span::from_duration(reach).as_nanos();
         self.give(Field::HintReach);
         self
+    }
+
+    /// What was set under `retry_on`: the rules, without the texts of their patterns.
+    #[must_use]
+    pub const fn rules(&self) -> Rules {
+        self.rules
     }
 
     /// The policy, or the first rule that is broken (spec 3).

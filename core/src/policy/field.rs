@@ -6,6 +6,7 @@
 use super::builder::{PolicyBuilder, nth};
 use super::{AT_LEAST, CLAMP, CLIP, EXACT, FLOOR, FOREVER, IGNORE, REPLACE, STOP, UNLIMITED};
 use crate::chain::COUNTED;
+use crate::classify::Kept;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::failure::FailureKind;
 use crate::preset::Preset;
@@ -62,6 +63,8 @@ pub enum Field {
     HintReach = 22,
     /// `preset`: the named policy whose fields those are that are not given.
     Preset = 23,
+    /// `version`: of the document's format, 1.
+    Version = 24,
 }
 
 /// A value as a host's language has it.
@@ -154,7 +157,11 @@ const NAMES: &[(&str, Field)] = &[
     ("hint.over", Field::HintOver),
     ("hint.reach", Field::HintReach),
     ("preset", Field::Preset),
+    ("version", Field::Version),
 ];
+
+/// What the rules of classification are under.
+const RETRY_ON: &str = "retry_on";
 
 impl Field {
     /// The field's path in a document.
@@ -184,6 +191,7 @@ impl Field {
             Self::Cap => "cap",
             Self::HintReach => "hint.reach",
             Self::Preset => "preset",
+            Self::Version => "version",
         }
     }
 
@@ -232,6 +240,7 @@ impl Field {
             Self::HintMode => "must be one of floor, replace, ignore, exact, at_least",
             Self::HintOver => "must be one of stop, clamp",
             Self::Preset => Preset::NAMES,
+            Self::Version => ErrorCode::DocumentVersion.rule(None),
             Self::BackoffExponent => ErrorCode::ExponentRange.rule(None),
             Self::BackoffTimes => ErrorCode::TimesRange.rule(None),
             Self::BackoffDelays => ErrorCode::DelaysMissing.rule(None),
@@ -252,7 +261,15 @@ impl PolicyBuilder {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
-    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, ConfigError> {
+        match name.strip_prefix(RETRY_ON) {
+            Some("") => self.rules.set("", value),
+            Some(rest) if rest.starts_with('.') => self.rules.set(rest.trim_start_matches('.'), value),
+            _ => self.set_field(name, value).map(|()| Kept::All),
+        }
+    }
+
+    fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
         let path = Path::read(name);
         let Some(field) = path.field() else {
             return Err(ConfigError { nearest: path.nearest(name), ..ConfigError::of_use(ErrorCode::UnknownField) });
@@ -344,6 +361,7 @@ impl PolicyBuilder {
             Field::HintMax => policy.hint_max = span_or_none(field, value, Span::MAX.as_nanos())?,
             Field::HintOver => policy.hint_over = word(field, value, HINT_OVERS)?,
             Field::HintReach => policy.hint_reach = span_or_none(field, value, UNLIMITED)?,
+            Field::Version => version(value)?,
             _ => self.preset = preset(field, value)?,
         }
         self.given |= field.bit();
@@ -390,7 +408,7 @@ impl<'n> Path<'n> {
 
     fn nearest(&self, name: &str) -> Option<&'static str> {
         if self.stage.is_none() {
-            return nearest(name, NAMES.iter().map(|known| known.0));
+            return nearest(name, NAMES.iter().map(|known| known.0).chain([RETRY_ON]));
         }
         let behind = |known: &'static str| known.strip_prefix("backoff.");
         let near = nearest(self.parts.1.trim_start_matches('.'), NAMES.iter().filter_map(|known| behind(known.0)))?;
@@ -415,6 +433,13 @@ fn preset(field: Field, value: Value<'_>) -> Result<u8, ConfigError> {
         let nearest = nearest(text, Preset::ALL.iter().map(|preset| preset.name()));
         ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, field, Given::Unshown) }
     })
+}
+
+fn version(value: Value<'_>) -> Result<(), ConfigError> {
+    match value {
+        Value::Number { value: 1.0, .. } => Ok(()),
+        _ => Err(ConfigError::new(ErrorCode::DocumentVersion, Field::Version, shown(value))),
+    }
 }
 
 fn times(value: Value<'_>) -> Result<u32, ConfigError> {
