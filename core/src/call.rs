@@ -233,8 +233,27 @@ impl Call {
         Step::Stop(Outcome::GaveUp { reason, retry_at })
     }
 
+    /// The state of the failures alone.
+    pub(crate) const fn retry(&self) -> &Retry {
+        &self.retry
+    }
+
+    /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
+    pub(crate) const fn holding(retry: Retry, attempt: u32, held: Step) -> Self {
+        let call = Self { retry, at: Timestamp::NEVER, attempt, phase: RUNNING, cause: 0, reason: 0, unused: 0 };
+        match held {
+            Step::Attempt { .. } | Step::Wait { .. } => call,
+            Step::Sleep { until, cause } => Self { phase: SLEEPING, at: until, cause: cause as u8, ..call },
+            Step::Stop(Outcome::Succeeded) => Self { phase: SUCCEEDED, ..call },
+            Step::Stop(Outcome::Cancelled) => Self { phase: CANCELLED, ..call },
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
+                Self { phase: GAVE_UP, at: retry_at, reason: reason as u8, ..call }
+            }
+        }
+    }
+
     /// The step that still holds.
-    const fn held(&self) -> Step {
+    pub(crate) const fn held(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: Timestamp::NEVER },
             SLEEPING => Step::Sleep { until: self.at, cause: cause(self.cause) },
@@ -252,7 +271,7 @@ impl Call {
 }
 
 /// The cause with that number; foreign memory reads as the plain one.
-const fn cause(code: u8) -> Cause {
+pub(crate) const fn cause(code: u8) -> Cause {
     match code {
         2 => Cause::Hint,
         3 => Cause::Clip,
@@ -261,7 +280,7 @@ const fn cause(code: u8) -> Cause {
 }
 
 /// The reason with that number; foreign memory reads as the one that never retries.
-const fn reason(code: u8) -> StopReason {
+pub(crate) const fn reason(code: u8) -> StopReason {
     match code {
         2 => StopReason::Attempts,
         3 => StopReason::Deadline,

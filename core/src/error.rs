@@ -122,6 +122,22 @@ pub enum ErrorCode {
     PresetStages = 128,
     /// A number of delays outside 1 to 536870911.
     TimesRange = 129,
+    /// Bytes that do not begin as a saved state does.
+    NotAState = 130,
+    /// A saved state that is too short or too long.
+    StateLength = 131,
+    /// A saved state in a layout of another version.
+    StateVersion = 132,
+    /// A saved state of another kind of machine, or of none.
+    StateKind = 133,
+    /// A saved state that was changed, or contradicts itself.
+    StateDamaged = 134,
+    /// A state that was saved under another policy.
+    StatePolicy = 135,
+    /// No field of a saved state has this name.
+    UnknownStateField = 136,
+    /// A field of a saved state that is not there.
+    MissingStateField = 137,
     /// The document is of a version that this library does not read.
     DocumentVersion = 140,
     /// A null pointer where an object is needed.
@@ -138,7 +154,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 41] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -166,6 +182,14 @@ impl ErrorCode {
         Self::NotAList,
         Self::PresetStages,
         Self::TimesRange,
+        Self::NotAState,
+        Self::StateLength,
+        Self::StateVersion,
+        Self::StateKind,
+        Self::StateDamaged,
+        Self::StatePolicy,
+        Self::UnknownStateField,
+        Self::MissingStateField,
         Self::DocumentVersion,
         Self::NullPointer,
         Self::NotAPolicy,
@@ -211,6 +235,14 @@ impl ErrorCode {
             Self::RetryKind => "retry_kind",
             Self::PatternText => "pattern_text",
             Self::NotAList => "not_a_list",
+            Self::NotAState => "not_a_state",
+            Self::StateLength => "state_length",
+            Self::StateVersion => "state_version",
+            Self::StateKind => "state_kind",
+            Self::StateDamaged => "state_damaged",
+            Self::StatePolicy => "state_policy",
+            Self::UnknownStateField => "unknown_state_field",
+            Self::MissingStateField => "missing_state_field",
             Self::DocumentVersion => "document_version",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
@@ -263,6 +295,14 @@ impl ErrorCode {
             Self::RetryKind => "must be one of transient, throttled, timeout",
             Self::PatternText => "must be text",
             Self::NotAList => "must be a list",
+            Self::NotAState => "does not begin as a saved state does",
+            Self::StateLength => "must be 56 bytes for a retry, 72 for a call",
+            Self::StateVersion => "is not the layout that this version reads, which is 1",
+            Self::StateKind => "must be the kind of machine that is resumed: a retry or a call",
+            Self::StateDamaged => "was changed, or its fields contradict each other",
+            Self::StatePolicy => "is another than the one it was saved under",
+            Self::UnknownStateField => "is no field of a saved state",
+            Self::MissingStateField => "is missing",
             Self::DocumentVersion => "must be 1",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",

@@ -5,8 +5,9 @@ use crate::chain::Position;
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
 use crate::jitter::full_of_small;
-use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, Policy, REPLACE};
+use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, Policy, REPLACE, UNLIMITED};
 use crate::rng::Rng;
+use crate::save::Kept;
 use crate::time::{Span, Timestamp};
 
 /// Why a sleep is as long as it is.
@@ -91,10 +92,10 @@ impl Retry {
         Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
     }
 
-    /// When the first attempt began.
+    /// When the first attempt began; the epoch for one that began before it, on another clock (spec 12.4).
     #[must_use]
     pub const fn started(&self) -> Timestamp {
-        self.started
+        if self.started.as_nanos() <= self.latest.as_nanos() { self.started } else { Timestamp::ZERO }
     }
 
     /// How many attempts have failed.
@@ -108,7 +109,56 @@ impl Retry {
     #[inline(always)]
     pub const fn deadline(&self, policy: &Policy) -> Timestamp {
         // "No limit" is the largest number there is, so the saturating sum is "never".
-        Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline))
+        if self.started.as_nanos() <= self.latest.as_nanos() {
+            return Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline));
+        }
+        self.deadline_of_older(policy)
+    }
+
+    /// The deadline of an operation that is older than the clock it was resumed on: it began before the epoch, so that
+    /// `started` is negative, in two's complement, and the only way for it to be after the latest time (spec 12.4).
+    #[cold]
+    const fn deadline_of_older(&self, policy: &Policy) -> Timestamp {
+        let before = self.started.as_nanos().wrapping_neg();
+        match policy.deadline {
+            UNLIMITED => Timestamp::NEVER,
+            deadline => Timestamp::from_nanos(deadline.saturating_sub(before)),
+        }
+    }
+
+    /// How long ago the operation began; what was before a [`Retry::resume`] counts.
+    #[must_use]
+    pub const fn elapsed(&self, now: Timestamp) -> Span {
+        Span::from_nanos(self.clock(now).as_nanos().wrapping_sub(self.started.as_nanos()))
+    }
+
+    /// The time that `now` reads as (spec 1.3).
+    pub(crate) const fn clock(&self, now: Timestamp) -> Timestamp {
+        self.latest.as_now().max(now.as_now())
+    }
+
+    /// What is saved of the state (spec 12.2).
+    pub(crate) const fn kept(&self, now: Timestamp) -> Kept {
+        Kept {
+            seed: self.rng.state(),
+            elapsed: self.clock(now).as_nanos().wrapping_sub(self.started.as_nanos()),
+            base: self.base,
+            place: self.place,
+            failures: self.failures,
+        }
+    }
+
+    /// The state of which that was saved, on a clock that reads `now` (spec 12.4).
+    pub(crate) const fn restored(kept: Kept, now: Timestamp) -> Self {
+        let now = now.as_now();
+        Self {
+            rng: Rng::new(kept.seed),
+            started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(kept.elapsed)),
+            latest: now,
+            base: kept.base,
+            failures: kept.failures,
+            place: kept.place,
+        }
     }
 
     /// Takes the time, and answers with the latest time seen (spec 1.3).
@@ -152,7 +202,8 @@ impl Retry {
     /// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
     #[inline(always)]
     const fn fits(&self, policy: &Policy, until: Timestamp) -> bool {
-        let elapsed = until.since(self.started).as_nanos();
+        // spec 12.4: an operation older than its clock began at a negative time
+        let elapsed = Span::from_nanos(until.as_nanos().wrapping_sub(self.started.as_nanos())).as_nanos();
         elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
     }
 }
@@ -221,7 +272,7 @@ impl Retry {
     fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
         let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if deadline.is_never() || (until < deadline && until <= last_start) {
+        if deadline.is_never() || self.fits(policy, until) {
             return Decision::Sleep { until, cause };
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint

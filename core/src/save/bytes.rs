@@ -1,0 +1,150 @@
+//! A saved state as bytes: a fixed layout, little-endian, the same from every language and processor (spec 12.5).
+//!
+//! ```text
+//!  0  4  "hold"                     24  8  elapsed
+//!  4  1  kind: 1 retry, 2 call      32  8  base
+//!  5  1  layout: 1                  40  4  failures
+//!  6  2  length in bytes            44  4  place
+//!  8  8  policy fingerprint         48  -  a call's: 8 remaining, 4 attempt, 1 phase, 1 cause, 1 reason, 1 zero
+//! 16  8  seed of what is yet drawn  48 or 64  8  checksum of all before it
+//! ```
+
+use super::{CALL, LAYOUT, RETRY, SaveError, Saved, field};
+use crate::error::{ErrorCode, Given};
+
+const MAGIC: [u8; 4] = *b"hold";
+pub(super) const RETRY_LENGTH: usize = 56;
+pub(super) const CALL_LENGTH: usize = 72;
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo). Each step is one-to-one in the sum so far and in the byte, so one changed byte
+/// always changes it.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+impl Saved {
+    /// Fills a buffer of the kind's length.
+    pub(super) fn fill(&self, out: &mut [u8]) {
+        let length = (out.len() as u16).to_le_bytes();
+        let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
+        let mut writer = Writer(&mut *body);
+        writer.put(&MAGIC);
+        writer.put(&[self.kind, self.layout as u8]);
+        writer.put(&length);
+        for word in [self.policy, self.seed, self.elapsed, self.base] {
+            writer.put(&word.to_le_bytes());
+        }
+        writer.put(&self.failures.to_le_bytes());
+        writer.put(&self.place.to_le_bytes());
+        if self.kind == CALL {
+            writer.put(&self.remaining.to_le_bytes());
+            writer.put(&self.attempt.to_le_bytes());
+            writer.put(&[self.phase, self.cause, self.reason, 0]);
+        }
+        Writer(sum).put(&checksum(body).to_le_bytes());
+    }
+
+    /// The bytes, and how many of them there are: 56 for a [`crate::Retry`], 72 for a [`crate::Call`].
+    ///
+    /// # Errors
+    /// A [`SaveError`] when a field is missing or contradicts another.
+    pub fn to_bytes(&self) -> Result<([u8; CALL_LENGTH], usize), SaveError> {
+        self.whole()?;
+        let mut bytes = [0; CALL_LENGTH];
+        let length = if self.kind == CALL { CALL_LENGTH } else { RETRY_LENGTH };
+        self.fill(bytes.split_at_mut(length).0);
+        Ok((bytes, length))
+    }
+
+    /// Reads what [`Saved::to_bytes`], [`crate::Retry::save`] or [`crate::Call::save`] made.
+    ///
+    /// # Errors
+    /// A [`SaveError`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
+    /// is none (133), a wrong length (131), a byte that was changed or contradicts another (134).
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SaveError> {
+        let mut reader = Reader(bytes);
+        if reader.take() != Some(MAGIC) {
+            return Err(SaveError::new(ErrorCode::NotAState, None));
+        }
+        let length = SaveError {
+            given: Given::Number(bytes.len() as f64),
+            ..SaveError::new(ErrorCode::StateLength, Some("length"))
+        };
+        let [kind, layout] = reader.take().ok_or(length)?;
+        if u32::from(layout) != LAYOUT {
+            let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
+            return Err(SaveError { given: Given::Number(f64::from(layout)), ..error });
+        }
+        let expected = match kind {
+            RETRY => RETRY_LENGTH,
+            CALL => CALL_LENGTH,
+            _ => {
+                let error = SaveError::new(ErrorCode::StateKind, Some("kind"));
+                return Err(SaveError { given: Given::Number(f64::from(kind)), ..error });
+            }
+        };
+        if bytes.len() != expected {
+            return Err(length);
+        }
+        let damaged = SaveError::new(ErrorCode::StateDamaged, None);
+        let (body, sum) = bytes.split_at_checked(expected.saturating_sub(8)).ok_or(length)?;
+        if Reader(sum).word() != checksum(body) || u16::from_le_bytes(reader.take().ok_or(length)?) as usize != expected
+        {
+            return Err(damaged);
+        }
+        let mut saved = Self {
+            policy: reader.word(),
+            seed: reader.word(),
+            elapsed: reader.word(),
+            base: reader.word(),
+            failures: reader.half(),
+            place: reader.half(),
+            layout: LAYOUT,
+            given: field::needed(kind),
+            kind,
+            ..Self::EMPTY
+        };
+        if kind == CALL {
+            saved.remaining = reader.word();
+            saved.attempt = reader.half();
+            let [phase, cause, reason, zero] = reader.take().ok_or(length)?;
+            (saved.phase, saved.cause, saved.reason) = (phase, cause, reason);
+            if zero != 0 {
+                return Err(damaged);
+            }
+        }
+        saved.whole()?;
+        Ok(saved)
+    }
+}
+
+struct Writer<'a>(&'a mut [u8]);
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let room = core::mem::take(&mut self.0);
+        let (now, rest) = room.split_at_mut(bytes.len().min(room.len()));
+        now.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.0 = rest;
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (now, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*now)
+    }
+
+    /// The length was checked before, so that zero for what is missing is never seen.
+    fn word(&mut self) -> u64 {
+        u64::from_le_bytes(self.take().unwrap_or_default())
+    }
+
+    fn half(&mut self) -> u32 {
+        u32::from_le_bytes(self.take().unwrap_or_default())
+    }
+}
