@@ -51,6 +51,8 @@ pub enum File {
     Duration(Cases<DurationCase>),
     /// Seeds of a seeded program's operations.
     Seed(Cases<SeedCase>),
+    /// What a document's rules make of errors.
+    Classify(Cases<ClassifyCase>),
 }
 
 /// The cases of a file and where they come from.
@@ -375,4 +377,23 @@ pub struct SeedCase {
     pub k: N,
     /// Its seed.
     pub seed: N,
+}
+
+/// A document's `retry_on`, an error, and what becomes of it.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct ClassifyCase {
+    /// The rules.
+    pub retry_on: Document,
+    /// The error's HTTP status.
+    pub http: Option<u16>,
+    /// The error's gRPC code.
+    pub grpc: Option<u8>,
+    /// The error's text.
+    pub message: String,
+    /// Whether the operation can run twice without harm.
+    pub idempotent: bool,
+    /// What the error is without rules.
+    pub failure: FailureWord,
+    /// What it is with them.
+    pub judged: FailureWord,
 }

@@ -2,6 +2,7 @@
 //!
 //! The formats are described for people in `vectors/README.md` and for programs in `vectors/schema.json`.
 
+pub mod classify;
 pub mod document;
 pub mod format;
 pub mod generate;

@@ -1,9 +1,10 @@
 //! Running vector files against the core: one line a file, and the first failures of each.
 
+use crate::classify;
 use crate::document;
 use crate::format::{
-    CallCase, Case, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase, RetryCase,
-    ScheduleCase, SeedCase, StepWord,
+    CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase,
+    RetryCase, ScheduleCase, SeedCase, StepWord,
 };
 use crate::references::{self, Recorded};
 use anyhow::{Context as _, Result};
@@ -119,6 +120,9 @@ pub fn cases(file: &File) -> Tally {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
         File::Seed(file) => tally(&file.cases, |case: &SeedCase| same(&case.seed, &N(seed_at(case.n.0, case.k.0)))),
+        File::Classify(file) => {
+            tally(&file.cases, |case: &ClassifyCase| same(&case.judged, &classify::judged(case)?.into()))
+        }
     }
 }
 
