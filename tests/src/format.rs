@@ -1,5 +1,6 @@
 //! The vector files as types: what is written is what is read.
 
+use crate::hints::HintCase;
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
@@ -47,6 +48,8 @@ pub enum File {
     Policy(Cases<PolicyCase>),
     /// What an HTTP answer means.
     Http(Cases<HttpCase>),
+    /// What header lines say about when to come back.
+    Hint(Cases<HintCase>),
     /// Text that is a duration, or is not.
     Duration(Cases<DurationCase>),
     /// Seeds of a seeded program's operations.

@@ -6,6 +6,7 @@ pub mod classify;
 pub mod document;
 pub mod format;
 pub mod generate;
+pub mod hints;
 pub mod references;
 pub mod run;
 pub mod sessions;

@@ -6,6 +6,7 @@ use crate::format::{
     CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase,
     RetryCase, ScheduleCase, SeedCase, StepWord,
 };
+use crate::hints;
 use crate::references::{self, Recorded};
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
@@ -116,6 +117,7 @@ pub fn cases(file: &File) -> Tally {
             let header = case.retry_after.as_deref().map(str::as_bytes);
             same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from))
         }),
+        File::Hint(file) => tally(&file.cases, hints::run),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
