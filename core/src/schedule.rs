@@ -38,9 +38,10 @@ impl Schedule {
         Self { pinned: draw as u64, ..Self::new(policy, 0) }
     }
 
-    /// The next delay if the generator drew `u` from [0, 1) for it, as recordings of other systems have it.
-    pub fn next_at(&mut self, u: f64) -> Option<Span> {
-        self.step(FailureKind::Transient, |_| u)
+    /// The next delay after a failure of this kind if the generator drew `u` from [0, 1) for it, as recordings of other
+    /// systems have it.
+    pub fn next_at(&mut self, kind: FailureKind, u: f64) -> Option<Span> {
+        self.step(kind, |_| u)
     }
 
     fn step(&mut self, kind: FailureKind, draw: impl FnOnce(&mut Rng) -> f64) -> Option<Span> {
