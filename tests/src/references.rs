@@ -4,6 +4,8 @@
 //! into a core machine, hands it the inputs, and compares; it decides nothing itself.
 
 mod k8s;
+mod langgraphgo;
+mod langgraphgo_graph;
 
 use crate::run::Tally;
 use serde::Deserialize;
@@ -58,7 +60,11 @@ pub fn runner(kind: &str) -> Option<Runner> {
     RUNNERS.iter().find(|known| known.0 == kind).map(|known| known.1)
 }
 
-const RUNNERS: &[(&str, Runner)] = &[("k8s_backoff", k8s::backoff)];
+const RUNNERS: &[(&str, Runner)] = &[
+    ("k8s_backoff", k8s::backoff),
+    ("langgraphgo_graph", langgraphgo_graph::graph),
+    ("langgraphgo_retrynode", langgraphgo::retry_node),
+];
 
 /// Runs the recordings of a file.
 pub fn run(file: &Recorded, runner: Runner) -> Tally {
