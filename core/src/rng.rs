@@ -14,6 +14,8 @@ const STREAM: u64 = 0x0a02_bdbf_7bb3_c0a7;
 const INCREMENT: u64 = (STREAM << 1) | 1;
 /// The multiplier of PCG's 64-bit generator.
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+/// What undoes a multiplication by it, modulo 2^64.
+const INVERSE: u64 = 0xc097_ef87_329e_28a5;
 /// The golden ratio as a 64-bit fraction, the step of splitmix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -27,6 +29,16 @@ impl Rng {
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// A generator whose next draw is `draw`, for an explanation or a test that pins a uniform: `draw = u * 2^32`.
+    #[must_use]
+    pub const fn about_to_draw(draw: u32) -> Self {
+        // The output of a state whose top five bits are zero is not rotated, and its bits 27 to 58 are `x ^ (x >> 18)`.
+        let mixed = (draw as u64) << 27;
+        let x = mixed ^ (mixed >> 18) ^ (mixed >> 36);
+        let advanced = x.wrapping_sub(INCREMENT).wrapping_mul(INVERSE);
+        Self(advanced.wrapping_sub(INCREMENT))
     }
 
     /// The seed of the remaining sequence.
@@ -78,6 +90,16 @@ mod tests {
             for _ in 0..1000 {
                 assert_eq!(ours.next_u32(), running.next_u32());
             }
+        }
+    }
+
+    #[test]
+    fn a_draw_can_be_pinned() {
+        assert_eq!(MULTIPLIER.wrapping_mul(INVERSE), 1);
+        let mut running = Rng::new(3);
+        let odd = (0..10_000).map(|_| running.next_u32());
+        for draw in [0, 1, 1 << 31, u32::MAX].into_iter().chain(odd) {
+            assert_eq!(Rng::about_to_draw(draw).next_u32(), draw);
         }
     }
 

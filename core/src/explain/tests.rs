@@ -1,0 +1,227 @@
+use super::*;
+use crate::policy::PolicyBuilder;
+use crate::preset::Preset;
+use crate::schedule::Schedule;
+use core::time::Duration;
+use proptest::prelude::*;
+use std::string::ToString;
+use std::vec::Vec;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn built(policy: PolicyBuilder) -> Policy {
+    policy.build().unwrap()
+}
+
+#[test]
+fn the_default_policy_explains_itself() {
+    let text = "\
+exponential backoff from 100ms by 2 up to 5s, full jitter
+3 attempts, no deadline
+hints: floor up to 1m, stop above
+
+retry         min     typical         max   total   min     typical         max
+    1          0s        50ms       100ms            0s        50ms       100ms
+    2          0s       100ms       200ms            0s       150ms       300ms";
+    assert_eq!(Policy::default().explain().to_string(), text);
+}
+
+#[test]
+fn a_deadline_adds_a_column_and_lints_come_last() {
+    let policy =
+        Policy::builder().backoff(Backoff::exponential(SECOND, 2.0)).jitter(Jitter::Proportional { factor: 0.5 });
+    let policy = built(policy.attempts(5).deadline(SECOND * 10).min_attempt(SECOND).attempt_timeout(SECOND * 10));
+    let text = "\
+exponential backoff from 1s by 2, proportional jitter 0.5
+5 attempts, deadline 10s, at least 1s for an attempt, attempt timeout 10s
+hints: floor up to 1m, stop above
+
+retry         min     typical         max   total   min     typical         max  in time
+    1       500ms          1s      1500ms         500ms          1s      1500ms  always
+    2          1s          2s          3s        1500ms          3s      4500ms  always
+    3          2s          4s          6s        3500ms          7s     10500ms  sometimes
+    4          4s          8s         12s        7500ms         15s     22500ms  sometimes
+
+warning 305 wait_above_deadline: the sleeps alone take longer than the deadline, without jitter (15s, limit 10s)
+warning 307 attempt_timeout_above_deadline: an attempt may take as long as the whole operation (10s, limit 10s)";
+    assert_eq!(policy.explain().to_string(), text);
+}
+
+#[test]
+fn every_kind_of_policy_has_words() {
+    let backoff = |backoff: Backoff| built(Policy::builder().backoff(backoff));
+    let jitter = |jitter: Jitter| built(Policy::builder().jitter(jitter));
+    for (policy, text) in [
+        (backoff(Backoff::constant(SECOND)), "constant backoff of 1s, full jitter\n"),
+        (
+            backoff(Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9)),
+            "linear backoff from 1s by 2s up to 9s, full jitter\n",
+        ),
+        (backoff(Backoff::polynomial(SECOND, 2.5)), "polynomial backoff from 1s with exponent 2.5, full jitter\n"),
+        (backoff(Backoff::fibonacci(SECOND)), "Fibonacci backoff from 1s, full jitter\n"),
+        (backoff(Backoff::decorrelated(SECOND)), "decorrelated backoff from 1s by 3, its own jitter\n"),
+        (backoff(Backoff::decorrelated_v2(SECOND)), "decorrelated backoff v2 of 1s, its own jitter\n"),
+        (jitter(Jitter::None), "exponential backoff from 100ms by 2 up to 5s, no jitter\n"),
+        (jitter(Jitter::Equal), ", equal jitter\n"),
+        (jitter(Jitter::Additive { factor: 0.25 }), ", additive jitter 0.25\n"),
+        (jitter(Jitter::Bounded { bound: Span::from_millis(500) }), ", bounded jitter 500ms\n"),
+        (jitter(Jitter::Subtractive { factor: 0.4 }), ", subtractive jitter 0.4\n"),
+        (built(Policy::builder().cap(Cap::BeforeJitter)), ", full jitter, capped before jitter\n"),
+        (built(Policy::builder().cap(Cap::Clip)), ", full jitter, clipped after jitter\n"),
+        (built(Policy::builder().hint_mode(HintMode::Ignore)), "\nhints: ignored"),
+        (
+            built(Policy::builder().hint_mode(HintMode::AtLeast).hint_reach(SECOND).hint_over(HintOver::Clamp)),
+            "\nhints: at_least, at most 1s beyond the delay, up to 1m, clamp above",
+        ),
+        (
+            built(Policy::builder().deadline(SECOND).min_attempt(SECOND / 2).on_deadline(OnDeadline::Clip).forever()),
+            "\nattempts for ever, deadline 1s, at least 500ms for an attempt, the last sleep clipped\n",
+        ),
+        (
+            built(
+                Policy::builder()
+                    .backoff(Backoff::constant(Duration::ZERO))
+                    .then(1, Backoff::constant(SECOND))
+                    .then(3, Backoff::fibonacci(SECOND))
+                    .on(FailureKind::Throttled, Backoff::constant(SECOND * 9)),
+            ),
+            "constant backoff of 0s once, then constant backoff of 1s 3 times, then Fibonacci backoff from 1s; \
+             after throttled: constant backoff of 9s, full jitter\n",
+        ),
+    ] {
+        assert!(policy.words().to_string().contains(text), "{} has no {text}", policy.words());
+    }
+}
+
+#[test]
+fn failures_with_delays_of_their_own_have_a_table_of_their_own() {
+    let policy = Preset::AwsStandard21.policy();
+    let text = policy.explain().to_string();
+    assert!(text.contains("\n\nafter failures of kind throttled\nretry "), "{text}");
+    let throttled: Vec<_> = policy.explain().after(FailureKind::Throttled).iter().map(|row| row.max).collect();
+    assert_eq!(throttled, [Span::from_nanos(999_999_999), Span::from_nanos(1_999_999_999)]);
+}
+
+#[test]
+fn there_are_as_many_rows_as_retries_or_as_asked_for() {
+    let attempts = |attempts| built(Policy::builder().attempts(attempts)).explain();
+    assert_eq!(attempts(1).iter().count(), 0);
+    assert!(attempts(1).to_string().ends_with("\nno retries"));
+    assert_eq!(attempts(8).iter().count(), 7);
+    assert!(attempts(150).to_string().contains("\nand 49 more\n\nwarning 304"));
+    let forever = built(Policy::builder().forever()).explain();
+    assert_eq!(forever.iter().count(), 10);
+    assert_eq!(forever.rows(3).iter().count(), 3);
+    assert!(forever.to_string().contains("\nand so on, for ever\n\nwarning 301"));
+}
+
+#[test]
+fn the_last_sleep_is_shown_clipped() {
+    let policy = Policy::builder().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).attempts(3);
+    let policy = built(policy.deadline(SECOND * 10).min_attempt(SECOND).on_deadline(OnDeadline::Clip));
+    let rows: Vec<_> = policy.explain().iter().map(|row| (row.typical, row.in_time)).collect();
+    assert_eq!(rows, [(Span::from_secs(9), InTime::Always), (Span::from_secs(20), InTime::Never)]);
+}
+
+#[test]
+fn sums_are_exact_and_saturate() {
+    let total = |policy: PolicyBuilder| built(policy).total_wait();
+    let policy = || Policy::builder().backoff(Backoff::exponential(SECOND, 2.0));
+    assert_eq!(total(policy().attempts(1)), Some(Span::ZERO));
+    assert_eq!(total(policy().attempts(11)), Some(Span::from_secs(1023)));
+    assert_eq!(total(policy().attempts(1000)), Some(Span::MAX));
+    assert_eq!(total(policy().forever()), None);
+    let constant = Policy::builder().backoff(Backoff::constant(Duration::from_millis(1)));
+    assert_eq!(total(constant.attempts(1_000_001)), Some(Span::from_secs(1000)));
+    assert_eq!(total(constant.attempts(u32::MAX - 1).deadline(SECOND)), Some(Span::from_nanos(4_294_967_293_000_000)));
+}
+
+#[test]
+fn four_digits_are_enough_for_people() {
+    for (nanos, text) in [
+        (0, "0s"),
+        (9_999, "9999ns"),
+        (10_001, "10us"),
+        (99_999_999, "100ms"),
+        (1_234_567_891, "1235ms"),
+        (i64::MAX as u64, "9223000000s"),
+    ] {
+        assert_eq!(Cell::of(Span::from_nanos(nanos)).text(), text);
+    }
+}
+
+fn any_policy() -> impl Strategy<Value = Policy> {
+    let span = || (0..5_000_000_000u64).prop_map(Duration::from_nanos);
+    let backoff = prop_oneof![
+        span().prop_map(Backoff::constant),
+        (span(), span()).prop_map(|(initial, by)| Backoff::linear(initial, by).max(SECOND * 30)),
+        (span(), 0.0..4.0f64).prop_map(|(initial, factor)| Backoff::exponential(initial, factor).max(SECOND * 60)),
+        span().prop_map(Backoff::fibonacci),
+    ];
+    let random = prop_oneof![
+        span().prop_map(|initial| Backoff::decorrelated(initial).max(SECOND * 20)),
+        span().prop_map(|initial| Backoff::decorrelated_v2(initial).max(SECOND * 200)),
+    ];
+    let jitter = prop_oneof![
+        Just(Jitter::None),
+        Just(Jitter::Full),
+        Just(Jitter::Equal),
+        (0.0..2.0f64).prop_map(|factor| Jitter::Additive { factor }),
+        (0.0..1.0f64).prop_map(|factor| Jitter::Proportional { factor }),
+        (0.0..1.0f64).prop_map(|factor| Jitter::Subtractive { factor }),
+        (0..5_000_000_000u64).prop_map(|bound| Jitter::Bounded { bound: Span::from_nanos(bound) }),
+    ];
+    let cap = prop_oneof![Just(Cap::KeepSpread), Just(Cap::BeforeJitter), Just(Cap::Clip)];
+    let spread = (backoff, jitter, cap);
+    let policy = prop_oneof![
+        4 => spread.prop_map(|(backoff, jitter, cap)| Policy::builder().backoff(backoff).jitter(jitter).cap(cap)),
+        1 => random.prop_map(|backoff| Policy::builder().backoff(backoff)),
+    ];
+    (policy, 1..12u32).prop_map(|(policy, attempts)| built(policy.attempts(attempts)))
+}
+
+proptest! {
+    #[test]
+    fn what_happens_is_within_what_is_shown(policy in any_policy(), seed: u64) {
+        let mut total = 0;
+        let mut schedule = Schedule::new(&policy, seed);
+        let mut typical = Schedule::pinned(&policy, 1 << 31);
+        for row in policy.explain().iter() {
+            let delay = schedule.next().unwrap();
+            total += delay.as_nanos();
+            prop_assert!(row.min <= delay && delay <= row.max, "{delay:?} {row:?}");
+            // The smooth form's delays make up for one another, unless the cap cuts one of them.
+            let adds_up = policy.first.kind != crate::backoff::DECORRELATED_V2;
+            let within = row.min_total.as_nanos() <= total && total <= row.max_total.as_nanos();
+            prop_assert!(within || !adds_up, "{total} {row:?}");
+            prop_assert_eq!(Some(row.typical), typical.next());
+        }
+        prop_assert_eq!(schedule.next(), None);
+    }
+
+    #[test]
+    fn a_retry_is_in_time_as_it_is_said(policy in any_policy(), seed: u64, deadline in 1..30_000_000_000u64) {
+        let policy = Policy { deadline, limited: 1, ..policy };
+        let (mut retry, mut now, mut over) = (Retry::new(seed, Timestamp::ZERO), Timestamp::ZERO, false);
+        for row in policy.explain().iter() {
+            let decision = retry.on_failure(&policy, now, Failure::TRANSIENT);
+            let (until, slept) = match decision {
+                Decision::Sleep { until, .. } => (until, true),
+                Decision::GiveUp { retry_at, .. } => (retry_at, false),
+            };
+            now = until;
+            over |= !slept;
+            let adds_up = policy.first.kind != crate::backoff::DECORRELATED_V2;
+            prop_assume!(adds_up);
+            prop_assert!(row.in_time != InTime::Always || !over, "{decision:?} {row:?}");
+            prop_assert!(row.in_time != InTime::Never || !slept, "{decision:?} {row:?}");
+        }
+    }
+
+    #[test]
+    fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
+        let first = crate::backoff::Flat { initial, max: u64::MAX, ..policy.first };
+        let policy = Policy { first, attempts, deadline, limited: 1, in_line: 0, ..policy };
+        prop_assert!(policy.explain().to_string().len() > 100);
+    }
+}

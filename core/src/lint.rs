@@ -1,0 +1,284 @@
+//! What is valid and yet hardly meant: a policy that is checked in should be read by this once.
+//!
+//! A lint is an opinion and changes nothing. Each has a number and a word that stay, so that a team can allow one.
+
+use crate::backoff::Backoff;
+use crate::error::Given;
+use crate::explain::{COUNTED, Path};
+use crate::failure::Failure;
+use crate::hint::{HintMode, HintOver};
+use crate::jitter::Jitter;
+use crate::policy::Policy;
+use crate::time::Span;
+use core::fmt;
+
+/// A kind of lint: its number, the same in every language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u16)]
+pub enum LintKind {
+    /// Retries for ever without a deadline: whoever waits for it may wait for ever.
+    Forever = 301,
+    /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
+    Shrinking = 302,
+    /// No jitter: clients that fail together come back together.
+    NoJitter = 303,
+    /// More than 10 attempts (Aster's linter has this number).
+    ManyAttempts = 304,
+    /// The sleeps alone take longer than the deadline, without jitter.
+    WaitAboveDeadline = 305,
+    /// Some attempts can never happen: not even the shortest sleeps end before the deadline.
+    UnreachableAttempts = 306,
+    /// An attempt may take as long as the whole operation, so that its own limit says nothing.
+    AttemptTimeoutAboveDeadline = 307,
+    /// Hints are clamped to more than the deadline, so that no clamped one ever fits.
+    HintAboveDeadline = 308,
+    /// The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
+    LongWait = 309,
+}
+
+impl LintKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 9] = [
+        Self::Forever,
+        Self::Shrinking,
+        Self::NoJitter,
+        Self::ManyAttempts,
+        Self::WaitAboveDeadline,
+        Self::UnreachableAttempts,
+        Self::AttemptTimeoutAboveDeadline,
+        Self::HintAboveDeadline,
+        Self::LongWait,
+    ];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self as u16
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forever => "forever",
+            Self::Shrinking => "shrinking",
+            Self::NoJitter => "no_jitter",
+            Self::ManyAttempts => "many_attempts",
+            Self::WaitAboveDeadline => "wait_above_deadline",
+            Self::UnreachableAttempts => "unreachable_attempts",
+            Self::AttemptTimeoutAboveDeadline => "attempt_timeout_above_deadline",
+            Self::HintAboveDeadline => "hint_above_deadline",
+            Self::LongWait => "long_wait",
+        }
+    }
+
+    /// What is wrong, in words. The numbers are in the [`Lint`].
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Forever => "retries for ever without a deadline",
+            Self::Shrinking => "a factor below 1 makes each delay shorter than the one before",
+            Self::NoJitter => "without jitter, clients that fail together come back together",
+            Self::ManyAttempts => "many attempts keep a caller waiting and a struggling server busy",
+            Self::WaitAboveDeadline => "the sleeps alone take longer than the deadline, without jitter",
+            Self::UnreachableAttempts => {
+                "not all attempts can happen before the deadline, even with the shortest sleeps"
+            }
+            Self::AttemptTimeoutAboveDeadline => "an attempt may take as long as the whole operation",
+            Self::HintAboveDeadline => "hints are clamped to a wait that never fits before the deadline",
+            Self::LongWait => "the sleeps take long, without jitter",
+        }
+    }
+}
+
+/// The attempts above which a policy is questioned.
+const MANY: u32 = 10;
+
+/// One thing that is questionable about a policy.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lint {
+    /// Which.
+    pub kind: LintKind,
+    /// What the policy has: a time, a number, or nothing to show.
+    pub found: Given,
+    /// What it is held against.
+    pub limit: Given,
+}
+
+/// `warning 304 many_attempts: many attempts keep a caller waiting ... (12, limit 10)`.
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "warning {} {}: {}", self.kind.code(), self.kind.name(), self.kind.text())?;
+        match (self.found, self.limit) {
+            (Given::Unshown, _) => Ok(()),
+            (can, all) if self.kind == LintKind::UnreachableAttempts => {
+                write!(f, " ({} of {})", Shown(can), Shown(all))
+            }
+            (found, limit) => write!(f, " ({}, limit {})", Shown(found), Shown(limit)),
+        }
+    }
+}
+
+struct Shown(Given);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Given::Span(span) => span.fmt(f),
+            Given::Number(number) => number.fmt(f),
+            Given::Unshown => Ok(()),
+        }
+    }
+}
+
+impl Policy {
+    /// What is questionable about the policy, in the order of the numbers. Work is bounded whatever the policy.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> {
+        LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
+    }
+
+    /// That lint, if there is reason for it.
+    #[must_use]
+    pub fn lint(&self, kind: LintKind) -> Option<Lint> {
+        let (found, limit) = match kind {
+            LintKind::Forever => {
+                let forever = self.attempts().is_none() && self.deadline().is_none();
+                forever.then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::Shrinking => self.smallest_factor().map(|factor| (Given::Number(factor), Given::Number(1.0))),
+            LintKind::NoJitter => {
+                let fixed = self.jitter() == Jitter::None && !self.is_random() && self.attempts() != Some(1);
+                fixed.then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::ManyAttempts => {
+                let attempts = self.attempts().filter(|attempts| *attempts > MANY);
+                attempts.map(|attempts| (Given::Number(attempts.into()), Given::Number(MANY.into())))
+            }
+            LintKind::WaitAboveDeadline => above(self.total_wait(), self.deadline()),
+            LintKind::UnreachableAttempts => {
+                self.reachable().map(|(can, all)| (Given::Number(can), Given::Number(all)))
+            }
+            LintKind::AttemptTimeoutAboveDeadline => match (self.attempt_timeout(), self.deadline()) {
+                (Some(timeout), Some(deadline)) if timeout >= deadline => {
+                    Some((Given::Span(timeout), Given::Span(deadline)))
+                }
+                _ => None,
+            },
+            LintKind::HintAboveDeadline => {
+                let clamped = self.hint_mode() != HintMode::Ignore && self.hint_over() == HintOver::Clamp;
+                above(clamped.then_some(self.hint_max()), self.deadline())
+            }
+            LintKind::LongWait => above(self.total_wait(), Some(self.patience())),
+        }?;
+        Some(Lint { kind, found, limit })
+    }
+
+    fn smallest_factor(&self) -> Option<f64> {
+        let factor = |backoff| if let Backoff::Exponential { factor, .. } = backoff { Some(factor) } else { None };
+        self.stages().filter_map(|stage| factor(stage.backoff)).filter(|factor| *factor < 1.0).reduce(f64::min)
+    }
+
+    /// How many attempts can happen and how many there are, when that is fewer. A deadline that leaves room for thousands
+    /// is taken to leave room for all.
+    fn reachable(&self) -> Option<(f64, f64)> {
+        let attempts = self.attempts()?;
+        self.deadline()?;
+        let all = attempts.min(COUNTED);
+        let mut paths = [0, u32::MAX].map(Path::pinned);
+        let mut can = 1_u32;
+        while can < all {
+            let in_time = paths.each_mut().map(|path| path.next(self, Failure::TRANSIENT).is_some_and(|next| next.1));
+            if in_time == [false; 2] {
+                return Some((can.into(), attempts.into()));
+            }
+            can = can.saturating_add(1);
+        }
+        None
+    }
+
+    /// How long sleeps may take before they are questioned.
+    fn patience(&self) -> Span {
+        let multiplies = |backoff| {
+            !matches!(backoff, Backoff::Constant { .. } | Backoff::Linear { .. } | Backoff::Polynomial { .. })
+        };
+        Span::from_secs(if self.stages().any(|stage| multiplies(stage.backoff)) { 900 } else { 300 })
+    }
+}
+
+/// Both, if the first is longer.
+fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Given, Given)> {
+    let (found, limit) = (found?, limit?);
+    (found > limit).then_some((Given::Span(found), Given::Span(limit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::PolicyBuilder;
+    use core::time::Duration;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn found(policy: PolicyBuilder) -> Vec<u16> {
+        policy.build().unwrap().lints().map(|lint| lint.kind.code()).collect()
+    }
+
+    #[test]
+    fn each_lint_has_its_reason() {
+        let policy = Policy::builder;
+        let exponential = |factor| policy().backoff(Backoff::exponential(SECOND, factor));
+        for (policy, lints) in [
+            (policy(), &[][..]),
+            (policy().attempts(1).jitter(Jitter::None), &[]),
+            (policy().forever(), &[301]),
+            (policy().forever().deadline(SECOND), &[]),
+            (exponential(0.5), &[302]),
+            (policy().jitter(Jitter::None), &[303]),
+            (policy().backoff(Backoff::decorrelated(SECOND)), &[]),
+            (policy().attempts(10), &[]),
+            (policy().attempts(11), &[304]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 7), &[]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 6), &[305]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
+            (policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
+            (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
+            (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
+            (exponential(2.0).attempts(10), &[]),
+            (exponential(2.2).attempts(10), &[309]),
+            (policy().backoff(Backoff::linear(SECOND, SECOND * 8)).attempts(10), &[]),
+            (policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
+        ] {
+            assert_eq!(found(policy), lints, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_lint_says_what_it_found_and_what_it_expected() {
+        let policy = Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+        let policy = policy.attempts(12).deadline(SECOND * 5).build().unwrap();
+        let texts: Vec<_> = policy.lints().map(|lint| lint.to_string()).collect();
+        let expected = [
+            "warning 303 no_jitter: without jitter, clients that fail together come back together",
+            "warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)",
+            "warning 305 wait_above_deadline: the sleeps alone take longer than the deadline, without jitter (11s, limit 5s)",
+            "warning 306 unreachable_attempts: not all attempts can happen before the deadline, even with the shortest sleeps (5 of 12)",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn looking_is_quick_whatever_the_policy() {
+        let policy = Policy::builder().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
+        let policy = policy.attempts(u32::MAX - 1).deadline(Duration::MAX).build().unwrap();
+        let kinds: Vec<_> = policy.lints().map(|lint| lint.kind).collect();
+        assert_eq!(kinds, [LintKind::ManyAttempts, LintKind::LongWait]);
+    }
+
+    #[test]
+    fn numbers_are_in_order() {
+        assert!(LintKind::ALL.is_sorted_by(|a, b| a.code() < b.code()));
+    }
+}
