@@ -2,6 +2,7 @@
 //!
 //! Only the way from a date to a span is needed, and only ahead: what is before 1970 is as past as 1970 is.
 
+use super::number;
 use crate::time::Span;
 
 /// Nanoseconds in a second.
@@ -24,108 +25,92 @@ impl Moment {
     }
 }
 
-/// Reads a date in any of the four forms, all of it. `wall` decides the century of a year of two digits.
+/// The forms, with the marks of C's `strftime`: IMF-fixdate, RFC 850 and asctime of HTTP, then ISO 8601, where `%f` is a
+/// fraction of a second that may be missing and `%z` is `Z`, `+01:00` or `-01:00`.
+const FORMS: [&str; 5] =
+    ["%a, %d %b %Y %T GMT", "%A, %d-%b-%y %T GMT", "%a %b %e %T %Y", "%Y-%m-%dT%T%f%z", "%Y-%m-%d %T%f%z"];
+
+/// Reads a date in any of the forms, all of it. `wall` decides the century of a year of two digits.
 pub(super) fn date(text: &[u8], wall: u64) -> Option<Moment> {
-    let moment = imf(text).or_else(|| rfc850(text, wall)).or_else(|| asctime(text));
-    moment.or_else(|| iso(text))
+    FORMS.iter().find_map(|form| Fields::read(text, form)?.moment(wall))
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn imf(text: &[u8]) -> Option<Moment> {
-    let mut rest = Cursor(text);
-    rest.word(DAYS.iter().filter_map(|day| day.get(..3)))?;
-    rest.literal(b", ")?;
-    let day = rest.number(2)?;
-    rest.literal(b" ")?;
-    let month = rest.word(MONTHS)?;
-    rest.literal(b" ")?;
-    let year = rest.number(4)?;
-    rest.literal(b" ")?;
-    let second = rest.time()?;
-    rest.literal(b" GMT")?;
-    rest.end()?;
-    moment(year, month, day, second)
+/// What a date says.
+#[derive(Default)]
+struct Fields {
+    year: u64,
+    /// The year has two digits.
+    short: bool,
+    month: u64,
+    day: u64,
+    /// Of the day.
+    second: u64,
+    nanos: u64,
+    /// How many seconds the clock is ahead of Greenwich, and how many behind.
+    ahead: u64,
+    behind: u64,
 }
 
-/// `Sunday, 06-Nov-94 08:49:37 GMT`.
-fn rfc850(text: &[u8], wall: u64) -> Option<Moment> {
-    let mut rest = Cursor(text);
-    rest.word(DAYS)?;
-    rest.literal(b", ")?;
-    let day = rest.number(2)?;
-    rest.literal(b"-")?;
-    let month = rest.word(MONTHS)?;
-    rest.literal(b"-")?;
-    let year = rest.number(2)?;
-    rest.literal(b" ")?;
-    let second = rest.time()?;
-    rest.literal(b" GMT")?;
-    rest.end()?;
-    // The latest year with these digits that is not more than fifty years ahead.
-    let now = civil(wall / SECOND / DAY);
-    let latest = now.year.saturating_add(50);
-    let mut full = latest.saturating_sub(latest.saturating_sub(year) % 100);
-    if full == latest && (month, day, second) > (now.month, now.day, wall / SECOND % DAY) {
-        full = full.saturating_sub(100);
+impl Fields {
+    fn read(text: &[u8], form: &str) -> Option<Self> {
+        let mut rest = Cursor(text);
+        let mut found = Self::default();
+        let mut marks = form.bytes();
+        while let Some(mark) = marks.next() {
+            if mark != b'%' {
+                rest.literal(&[mark])?;
+                continue;
+            }
+            match marks.next()? {
+                b'A' => _ = rest.word(&DAYS, usize::MAX)?,
+                b'a' => _ = rest.word(&DAYS, 3)?,
+                b'b' => found.month = rest.word(&MONTHS, 3)?,
+                b'm' => found.month = rest.number(2)?,
+                b'e' if rest.literal(b" ").is_some() => found.day = rest.number(1)?,
+                b'd' | b'e' => found.day = rest.number(2)?,
+                b'Y' => found.year = rest.number(4)?,
+                b'y' => (found.year, found.short) = (rest.number(2)?, true),
+                b'T' => found.second = rest.time()?,
+                b'f' if rest.literal(b".").is_some() => found.nanos = number::fraction(rest.digits()?, SECOND),
+                b'z' if rest.literal(b"+").is_some() => found.ahead = rest.offset()?,
+                b'z' if rest.literal(b"-").is_some() => found.behind = rest.offset()?,
+                b'z' => rest.literal(b"Z")?,
+                _ => {}
+            }
+        }
+        rest.0.is_empty().then_some(found)
     }
-    // A 29 February has to look further back for its year.
-    moment(full, month, day, second).or_else(|| moment(full.saturating_sub(100), month, day, second))
+
+    fn moment(&self, wall: u64) -> Option<Moment> {
+        let year = if self.short { self.full_year(wall)? } else { self.year };
+        let day = day_number(year, self.month, self.day)?;
+        if year < 1970 {
+            return Some(Moment { seconds: 0, nanos: 0 });
+        }
+        let local = day.saturating_mul(DAY).saturating_add(self.second);
+        Some(Moment { seconds: local.saturating_add(self.behind).saturating_sub(self.ahead), nanos: self.nanos })
+    }
+
+    /// The latest year with these two digits that has this day and is not more than fifty years ahead.
+    fn full_year(&self, wall: u64) -> Option<u64> {
+        let now = civil(wall / SECOND / DAY);
+        let latest = now.year.saturating_add(50);
+        let year = latest.saturating_sub(latest.saturating_sub(self.year) % 100);
+        let late = (self.month, self.day, self.second) > (now.month, now.day, wall / SECOND % DAY);
+        let first = u64::from(year == latest && late);
+        // One in four centuries begins with a leap year.
+        let mut years = (first..5).map(|centuries| year.saturating_sub(centuries.saturating_mul(100)));
+        years.find(|year| self.day <= days_in(*year, self.month))
+    }
 }
 
-/// `Sun Nov  6 08:49:37 1994`.
-fn asctime(text: &[u8]) -> Option<Moment> {
-    let mut rest = Cursor(text);
-    rest.word(DAYS.iter().filter_map(|day| day.get(..3)))?;
-    rest.literal(b" ")?;
-    let month = rest.word(MONTHS)?;
-    rest.literal(b" ")?;
-    let day = match rest.literal(b" ") {
-        Some(()) => rest.number(1)?,
-        None => rest.number(2)?,
-    };
-    rest.literal(b" ")?;
-    let second = rest.time()?;
-    rest.literal(b" ")?;
-    let year = rest.number(4)?;
-    rest.end()?;
-    moment(year, month, day, second)
-}
-
-/// `1994-11-06T08:49:37Z`, perhaps with a fraction, perhaps with `+01:00` in place of `Z`; a space may stand for the `T`.
-fn iso(text: &[u8]) -> Option<Moment> {
-    let mut rest = Cursor(text);
-    let year = rest.number(4)?;
-    rest.literal(b"-")?;
-    let month = rest.number(2)?;
-    rest.literal(b"-")?;
-    let day = rest.number(2)?;
-    rest.literal(b"T").or_else(|| rest.literal(b" "))?;
-    let second = rest.time()?;
-    let nanos = match rest.literal(b".") {
-        Some(()) => super::number::fraction(rest.digits()?, SECOND),
-        None => 0,
-    };
-    let (ahead, offset) = rest.zone()?;
-    rest.end()?;
-    let local = moment(year, month, day, second)?.seconds;
-    let seconds = if ahead { local.saturating_sub(offset) } else { local.saturating_add(offset) };
-    Some(Moment { seconds, nanos })
-}
-
-/// The moment that begins a second of a day of the calendar; `None` for a day that is none.
-fn moment(year: u64, month: u64, day: u64, second: u64) -> Option<Moment> {
+/// How many days after 1970-01-01 a day of the calendar is, from 1970 on; `None` for a day that is none.
+fn day_number(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
         return None;
     }
-    let seconds = match year.checked_sub(1970) {
-        Some(_) => {
-            let before: u64 = (1..month).map(|month| days_in(year, month)).sum();
-            let days = days_before(year).saturating_add(before).saturating_add(day).saturating_sub(1);
-            days.saturating_mul(DAY).saturating_add(second)
-        }
-        None => 0,
-    };
-    Some(Moment { seconds, nanos: 0 })
+    let before: u64 = (1..month).map(|month| days_in(year, month)).sum();
+    Some(days_before(year).saturating_add(before).saturating_add(day).saturating_sub(1))
 }
 
 /// A day of the calendar.
@@ -169,9 +154,8 @@ const fn days_in(year: u64, month: u64) -> u64 {
     }
 }
 
-const DAYS: [&[u8]; 7] = [b"Sunday", b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday"];
-const MONTHS: [&[u8]; 12] =
-    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// What is left to read. A reader that answers `None` to a literal has read nothing.
 struct Cursor<'a>(&'a [u8]);
@@ -186,15 +170,17 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// One of some words; its number, from 1.
-    fn word<'w>(&mut self, words: impl IntoIterator<Item = &'w [u8]>) -> Option<u64> {
-        (1..).zip(words).find_map(|(number, word)| self.literal(word).map(|()| number))
+    /// One of some words, or so many letters that begin one; its number, from 1.
+    fn word(&mut self, words: &[&str], letters: usize) -> Option<u64> {
+        let mut starts = words.iter().map(|word| word.as_bytes().get(..letters).unwrap_or(word.as_bytes()));
+        let at = starts.position(|start| self.literal(start).is_some())?;
+        u64::try_from(at).ok()?.checked_add(1)
     }
 
     /// Exactly so many digits, at most four.
     fn number(&mut self, digits: usize) -> Option<u64> {
         let (head, rest) = self.0.split_at_checked(digits)?;
-        let number = super::number::whole(head)?;
+        let number = number::whole(head)?;
         self.0 = rest;
         Some(number)
     }
@@ -209,37 +195,19 @@ impl<'a> Cursor<'a> {
 
     /// `08:49:37` as a second of the day. The second 60 of a leap second is the first of the next minute.
     fn time(&mut self) -> Option<u64> {
-        let hour = self.number(2)?;
-        self.literal(b":")?;
-        let minute = self.number(2)?;
+        let minute = self.offset()?;
         self.literal(b":")?;
         let second = self.number(2)?;
-        if hour > 23 || minute > 59 || second > 60 {
-            return None;
-        }
-        Some(hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60)).saturating_add(second))
+        (second <= 60).then_some(minute.saturating_add(second))
     }
 
-    /// `Z`, `+01:00` or `-01:00`: whether it is ahead of Greenwich, and by how many seconds it differs.
-    fn zone(&mut self) -> Option<(bool, u64)> {
-        if self.literal(b"Z").is_some() {
-            return Some((true, 0));
-        }
-        let ahead = self.literal(b"+").is_some();
-        if !ahead {
-            self.literal(b"-")?;
-        }
+    /// `08:49` in seconds.
+    fn offset(&mut self) -> Option<u64> {
         let hour = self.number(2)?;
         self.literal(b":")?;
         let minute = self.number(2)?;
-        if hour > 23 || minute > 59 {
-            return None;
-        }
-        Some((ahead, hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60))))
-    }
-
-    fn end(&self) -> Option<()> {
-        self.0.is_empty().then_some(())
+        let seconds = hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60));
+        (hour < 24 && minute < 60).then_some(seconds)
     }
 }
 
@@ -283,6 +251,8 @@ mod tests {
         ] {
             assert_eq!(year(text), Some(expected), "{text}");
         }
+        let late = date(b"Tuesday, 29-Feb-00 00:00:00 GMT", 5_680_281_600 * SECOND).unwrap(); // 2150, and 2100 has none
+        assert_eq!(civil(late.seconds / DAY).year, 2000);
         let before_2100 = date(b"Tuesday, 29-Feb-00 00:00:00 GMT", 2_840_140_800 * SECOND).unwrap(); // 2060
         assert_eq!(civil(before_2100.seconds / DAY).year, 2000);
         let late = 4_070_908_800 * SECOND; // 2099-01-01: 05 is 2105, not 94 years ago
@@ -363,8 +333,8 @@ mod tests {
     /// The other two forms of a date that the `httpdate` crate wrote.
     fn other_forms(imf: &str) -> (String, String) {
         let [day, month, year, time] = [&imf[5..7], &imf[8..11], &imf[12..16], &imf[17..25]];
-        let name = core::str::from_utf8(DAYS.iter().find(|name| name.starts_with(&imf.as_bytes()[..3])).unwrap());
-        let rfc850 = format!("{}, {day}-{month}-{} {time} GMT", name.unwrap(), &year[2..]);
+        let name = DAYS.iter().find(|name| name.starts_with(&imf[..3])).unwrap();
+        let rfc850 = format!("{name}, {day}-{month}-{} {time} GMT", &year[2..]);
         let day = day.strip_prefix('0').map_or(String::from(day), |digit| format!(" {digit}"));
         (rfc850, format!("{} {month} {day} {time} {year}", &imf[..3]))
     }
@@ -406,7 +376,7 @@ mod tests {
         #[test]
         fn a_day_of_the_calendar_is_its_own_number(days in 0u64..3_000_000) {
             let Civil { year, month, day } = civil(days);
-            prop_assert_eq!(moment(year, month, day, 0).map(|moment| moment.seconds), Some(days * DAY));
+            prop_assert_eq!(day_number(year, month, day), Some(days));
         }
 
         #[test]

@@ -20,6 +20,17 @@ use super::{Hint, last, number, retry_after_value};
 /// 5. `x-amz-retry-after`, whole milliseconds (AWS);
 /// 6. the resets of quotas: of those with nothing left the longest; if none is spent and the status is 429, 503 or not
 ///    known, of those that do not say what is left the longest. A quota with something left says nothing about a retry.
+///
+/// ```
+/// use holdoff_core::{Failure, Hint, HintReader, Span};
+///
+/// let wall = 1_795_219_200_000_000_000; // 2026-11-21T00:00:00Z
+/// let mut reader = HintReader::new(wall);
+/// reader.header(b"content-type", b"text/plain");
+/// reader.header(b"retry-after", b"Sat, 21 Nov 2026 00:00:30 GMT");
+/// let failure = Failure::of_answer(503, reader.hint_for(503)).unwrap();
+/// assert_eq!(failure.hint, Hint::after(Span::from_secs(30)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct HintReader {
