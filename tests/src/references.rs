@@ -4,6 +4,7 @@
 //! into a core machine, hands it the inputs, and compares; it decides nothing itself.
 
 mod k8s;
+mod k8s_periodic;
 mod langgraphgo;
 mod langgraphgo_graph;
 
@@ -62,6 +63,10 @@ pub fn runner(kind: &str) -> Option<Runner> {
 
 const RUNNERS: &[(&str, Runner)] = &[
     ("k8s_backoff", k8s::backoff),
+    ("k8s_backoffuntil", k8s_periodic::until),
+    ("k8s_exponential_backoff", k8s_periodic::condition),
+    ("k8s_manager", k8s_periodic::manager),
+    ("k8s_poll", k8s_periodic::poll),
     ("langgraphgo_graph", langgraphgo_graph::graph),
     ("langgraphgo_retrynode", langgraphgo::retry_node),
 ];
