@@ -263,6 +263,7 @@ impl Retry {
             _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
             _ => (own.value, Cause::Backoff),
         };
+        // spec 7.15: no further than the policy lets a hint reach
         let furthest = own.value.saturating_add(policy.hint_reach);
         let obeyed = Span::from_nanos(asked.min(furthest));
         self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))

@@ -44,6 +44,8 @@ pub enum File {
     Retry(Cases<RetryCase>),
     /// The delays of a policy.
     Schedule(Cases<ScheduleCase>),
+    /// The delays of a policy when the draws are known.
+    Backoff(Cases<BackoffCase>),
     /// Policy documents, good and bad.
     Policy(Cases<PolicyCase>),
     /// What an HTTP answer means.
@@ -326,6 +328,30 @@ pub struct ScheduleCase {
     pub delays: Vec<N>,
     /// Whether there is none after them.
     pub ends: bool,
+}
+
+/// The first delays of a policy when the draws are known.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct BackoffCase {
+    /// Where the delays are published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The policy.
+    pub policy: Document,
+    /// What each delay's draw is; 0 where there is none.
+    #[serde(default)]
+    pub uniforms: Vec<f64>,
+    /// The kind of each failure; transient where there is none.
+    #[serde(default)]
+    pub kinds: Vec<String>,
+    /// The first delays, in nanoseconds.
+    pub delays: Vec<N>,
+    /// By how many nanoseconds a delay may differ: what the source rounds to.
+    #[serde(default)]
+    pub within: Option<N>,
+    /// Whether there is none after them, if the case says so.
+    #[serde(default)]
+    pub ends: Option<bool>,
 }
 
 /// A policy document and what is wrong with it, if anything.

@@ -3,13 +3,13 @@
 use crate::classify;
 use crate::document;
 use crate::format::{
-    CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase,
-    RetryCase, ScheduleCase, SeedCase, StepWord,
+    BackoffCase, CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N,
+    PolicyCase, RetryCase, ScheduleCase, SeedCase, StepWord,
 };
 use crate::hints;
 use crate::references::{self, Recorded};
 use anyhow::{Context as _, Result};
-use holdoff_core::{Call, Failure, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
+use holdoff_core::{Call, Failure, FailureKind, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
@@ -110,6 +110,7 @@ pub fn cases(file: &File) -> Tally {
         File::Call(file) => tally(&file.cases, call),
         File::Retry(file) => tally(&file.cases, retry),
         File::Schedule(file) => tally(&file.cases, schedule),
+        File::Backoff(file) => tally(&file.cases, backoff),
         File::Policy(file) => {
             tally(&file.cases, |case: &PolicyCase| same(&case.error, &document::policy(&case.policy).err()))
         }
@@ -212,6 +213,21 @@ pub fn decisions(policy: &Policy, case: &RetryCase) -> Option<Vec<DecisionWord>>
     let decide =
         |one: &crate::format::FailureAt| Some(retry.on_failure(policy, at(one.now), one.failure.failure()?).into());
     case.failures.iter().map(decide).collect()
+}
+
+fn backoff(case: &BackoffCase) -> Result<(), String> {
+    let mut schedule = Schedule::new(&policy(&case.policy)?, 0);
+    let within = case.within.map_or(0, |within| within.0);
+    for (at, expected) in case.delays.iter().enumerate() {
+        let word = case.kinds.get(at).map_or("transient", String::as_str);
+        let kind = FailureKind::ALL.into_iter().find(|kind| kind.name() == word).ok_or("no such kind of failure")?;
+        let got = schedule.next_at(kind, case.uniforms.get(at).copied().unwrap_or_default());
+        let got = got.ok_or_else(|| format!("there is no delay (at step {at})"))?.as_nanos();
+        if got.abs_diff(expected.0) > within {
+            return Err(format!("expected {}, got {got} (at step {at})", expected.0));
+        }
+    }
+    case.ends.map_or(Ok(()), |ends| same(&ends, &schedule.next().is_none()))
 }
 
 fn schedule(case: &ScheduleCase) -> Result<(), String> {
