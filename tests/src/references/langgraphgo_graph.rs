@@ -200,6 +200,7 @@ fn invoke(case: &Recording) -> Result<Verdict, String> {
 /// A graph of scripted nodes.
 struct Graph<'a> {
     config: &'a Value,
+    context: Context,
     retrying: &'a Retrying,
     /// In the order of the recording, which is that of a chain.
     nodes: Vec<(&'a str, &'a [Value])>,
@@ -215,6 +216,7 @@ impl<'a> Graph<'a> {
         let error = expected["error"].as_str().unwrap_or_default();
         Ok(Self {
             config: &case.config,
+            context: Context::of(&case.config),
             retrying,
             nodes: nodes.iter().map(script).collect::<Option<_>>().ok_or("a node without a script")?,
             loose: error.strip_prefix("no outgoing edge found for node: "),
@@ -263,7 +265,9 @@ impl<'a> Graph<'a> {
                         following.push(name);
                     }
                     Ended::Error(text) => error = error.or(Some(format!("error in node {name}: {text}"))),
-                    Ended::Cancelled => return Err("no context ends here".to_owned()),
+                    Ended::Cancelled => {
+                        error = error.or(Some(format!("error in node {name}: {}", self.context.error())));
+                    }
                 }
                 end = end.max(run.now);
             }
@@ -297,7 +301,7 @@ impl<'a> Graph<'a> {
     fn node(&self, name: &str, run: &mut Run<'_>) -> Result<Ended, String> {
         match node_config(self.config, name) {
             Some(config) => layered(self.retrying, &NodeRetry::new(config, name)?, run),
-            None => call(self.retrying, &Context::of(&Value::Null), run),
+            None => call(self.retrying, &self.context, run),
         }
     }
 }
