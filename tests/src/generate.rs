@@ -7,7 +7,7 @@ use crate::document;
 use crate::format::{Case, Cases, Document, FailureAt, FailureWord, File, N, RetryCase, ScheduleCase, SeedCase};
 use crate::{run, sessions};
 use anyhow::{Result, anyhow};
-use holdoff_core::{Failure, Hint, Schedule, Span, seed_at};
+use holdoff_core::{Failure, Hint, Preset, Schedule, Span, seed_at};
 use serde_json::{Value, json};
 
 /// Each generated file: its name in `vectors/holdoff` and its content.
@@ -47,6 +47,10 @@ fn backoffs() -> Vec<Value> {
         json!({ "kind": "exponential", "initial": "1h", "factor": 10, "max": "none" }),
         json!({ "kind": "exponential", "initial": "9007199254740993ns", "factor": 1, "max": "none" }),
         json!({ "kind": "exponential", "initial": "3s", "factor": 0.3, "max": "3s" }),
+        json!({ "kind": "polynomial", "initial": "100ms", "exponent": 1.7, "max": "30s" }),
+        json!({ "kind": "fibonacci", "initial": "123456789ns", "max": "10s" }),
+        json!({ "delays": ["1s", "20s", "3s", "400ms", "0s"] }),
+        json!([{ "delays": ["0s"] }, { "kind": "linear", "initial": "1s", "max": "9s", "times": 4 }, { "initial": "2s" }]),
     ]
 }
 
@@ -60,6 +64,8 @@ fn jitters() -> Vec<Value> {
         json!({ "kind": "additive", "factor": 7.5 }),
         json!({ "kind": "proportional", "factor": 0.25 }),
         json!({ "kind": "proportional", "factor": 1 }),
+        json!({ "kind": "bounded", "bound": "700ms" }),
+        json!({ "kind": "subtractive", "factor": 0.4 }),
     ]
 }
 
@@ -83,6 +89,25 @@ fn schedules() -> Result<File> {
                 let ends = schedule.next().is_none();
                 found.push(Case::generated(name, ScheduleCase { policy, seed: N(seed), delays, ends }));
             }
+        }
+    }
+    for preset in Preset::ALL {
+        for seed in SEEDS {
+            let policy = fields(json!({ "preset": preset.name() }));
+            let mut schedule = Schedule::new(&preset.policy(), seed);
+            let delays: Vec<_> = schedule.by_ref().take(12).map(|delay| N(delay.as_nanos())).collect();
+            let (name, ends) = (format!("{} seed {seed}", preset.name()), schedule.next().is_none());
+            found.push(Case::generated(name, ScheduleCase { policy, seed: N(seed), delays, ends }));
+        }
+    }
+    for kind in ["decorrelated", "decorrelated_v2"] {
+        for seed in SEEDS {
+            let backoff = json!({ "kind": kind, "initial": "300ms", "max": "40s" });
+            let policy = fields(json!({ "backoff": backoff, "attempts": "forever" }));
+            let checked = document::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
+            let delays: Vec<_> = Schedule::new(&checked, seed).take(12).map(|delay| N(delay.as_nanos())).collect();
+            let given = ScheduleCase { policy, seed: N(seed), delays, ends: false };
+            found.push(Case::generated(format!("{} seed {seed}", shown(&backoff)), given));
         }
     }
     Ok(File::Schedule(cases(found)))

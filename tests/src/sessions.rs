@@ -122,7 +122,38 @@ fn backoff() -> impl Strategy<Value = Value> {
         |(initial, increment)| json!({ "kind": "linear", "initial": initial, "increment": increment, "max": "none" }),
     );
     let constant = span_text().prop_map(|delay| json!({ "kind": "constant", "delay": delay }));
-    prop_oneof![4 => exponential, 2 => linear, 1 => constant]
+    let polynomial = (span_text(), factor(4.0)).prop_map(
+        |(initial, exponent)| json!({ "kind": "polynomial", "initial": initial, "exponent": exponent, "max": "none" }),
+    );
+    let list = prop::collection::vec(span_text(), 1..6).prop_map(|delays| json!({ "delays": delays }));
+    let named = (prop::sample::select(vec!["fibonacci", "decorrelated", "decorrelated_v2"]), span_text())
+        .prop_map(|(kind, initial)| json!({ "kind": kind, "initial": initial, "max": "none" }));
+    let cautious = (prop::sample::select(vec!["decorrelated", "decorrelated_v2"]), 0..5_000u32)
+        .prop_map(|(kind, ms)| json!({ "kind": kind, "initial": format!("{ms}ms") }));
+    prop_oneof![
+        4 => exponential, 2 => linear, 1 => constant, 1 => polynomial, 1 => list, 1 => named, 1 => cautious
+    ]
+}
+
+/// One backoff, or stages one after the other, some of them for one kind of failure.
+fn backoffs() -> impl Strategy<Value = Value> {
+    let on = prop::sample::select(vec!["throttled", "timeout", "transient"]);
+    let stage = (backoff(), 1..5u32, prop::option::weighted(0.3, on));
+    let chain = (prop::collection::vec(stage, 0..3), backoff()).prop_map(|(stages, last)| {
+        let stage = |(mut stage, times, on): (Value, u32, Option<&str>)| {
+            if stage.get("delays").is_none() {
+                stage["times"] = json!(times);
+            }
+            if let Some(on) = on {
+                stage["on"] = json!(on);
+            }
+            stage
+        };
+        let mut stages: Vec<_> = stages.into_iter().map(stage).collect();
+        stages.push(last);
+        json!(stages)
+    });
+    prop_oneof![3 => backoff(), 1 => chain]
 }
 
 fn jitter() -> impl Strategy<Value = Value> {
@@ -133,6 +164,8 @@ fn jitter() -> impl Strategy<Value = Value> {
         factor(3.0).prop_map(|factor| json!({ "kind": "additive", "factor": factor })),
         factor(1e300).prop_map(|factor| json!({ "kind": "additive", "factor": factor })),
         factor(1.0).prop_map(|factor| json!({ "kind": "proportional", "factor": factor })),
+        factor(1.0).prop_map(|factor| json!({ "kind": "subtractive", "factor": factor })),
+        span_text().prop_map(|bound| json!({ "kind": "bounded", "bound": bound })),
     ]
 }
 
@@ -140,17 +173,23 @@ fn policy_document() -> impl Strategy<Value = Document> {
     let attempts = prop_oneof![6 => (1..12u32).prop_map(|n| json!(n)), 1 => Just(json!("forever")), 1 => Just(json!(4_294_967_294u32))];
     let limit = || prop_oneof![3 => Just(json!("none")), 3 => span_text()];
     let hint = (
-        prop::sample::select(vec!["floor", "replace", "ignore"]),
+        prop::sample::select(vec!["floor", "replace", "ignore", "exact", "at_least"]),
         limit(),
         prop::sample::select(vec!["stop", "clamp"]),
+        limit(),
     );
-    let hint = hint.prop_map(|(mode, max, over)| json!({ "mode": mode, "max": max, "over": over }));
+    let hint =
+        hint.prop_map(|(mode, max, over, reach)| json!({ "mode": mode, "max": max, "over": over, "reach": reach }));
+    let cap = prop::sample::select(vec!["keep_spread", "keep_spread", "before_jitter", "clip"]);
     let on_deadline = prop::sample::select(vec!["stop", "clip"]);
-    (backoff(), jitter(), attempts, limit(), limit(), prop::option::of(span_text()), on_deadline, hint).prop_map(
-        |(backoff, jitter, attempts, deadline, attempt_timeout, min_attempt, on_deadline, hint)| {
+    ((backoffs(), cap), jitter(), attempts, limit(), limit(), prop::option::of(span_text()), on_deadline, hint)
+        .prop_map(|((backoff, cap), jitter, attempts, deadline, attempt_timeout, min_attempt, on_deadline, hint)| {
+            // A backoff that is its own jitter takes no other.
+            let own = backoff["kind"].as_str().is_some_and(|kind| kind.starts_with("decorrelated"));
             let document = json!({
                 "backoff": backoff,
-                "jitter": jitter,
+                "jitter": if own { Value::Null } else { jitter },
+                "cap": cap,
                 "attempts": attempts,
                 "deadline": deadline,
                 "attempt_timeout": attempt_timeout,
@@ -162,8 +201,7 @@ fn policy_document() -> impl Strategy<Value = Document> {
                 Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
                 _ => Document::new(),
             }
-        },
-    )
+        })
 }
 
 /// Plays the moves against the core, which gives the times they refer to. Nothing when the policy is not valid.
