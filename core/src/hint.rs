@@ -84,7 +84,7 @@ impl Hint {
     /// sign or a fraction included, is [`Hint::NONE`] (spec 7.6).
     #[must_use]
     pub fn retry_after_at(value: &[u8], wall: u64) -> Self {
-        last(value, |one| retry_after_value(one, wall))
+        last(value, wall, retry_after_value)
     }
 
     /// Reads the value of gRPC's `grpc-retry-pushback-ms` (gRFC A6): whole milliseconds; [`Hint::NEVER`] for a negative
@@ -107,6 +107,9 @@ impl Hint {
     }
 }
 
+/// How one value is read, at a time of the wall clock.
+type ReadValue = fn(&[u8], u64) -> Hint;
+
 /// One value of `Retry-After`.
 fn retry_after_value(value: &[u8], wall: u64) -> Hint {
     match number::whole(value) {
@@ -125,6 +128,16 @@ fn reset_value(value: &[u8], wall: u64) -> Hint {
     }
 }
 
+/// One value in milliseconds, perhaps with a fraction.
+fn millis_value(value: &[u8], _: u64) -> Hint {
+    number::millis(value).map_or(Hint::NONE, Hint::after)
+}
+
+/// One value in whole milliseconds.
+fn whole_millis_value(value: &[u8], _: u64) -> Hint {
+    number::whole(value).map_or(Hint::NONE, Hint::after_millis)
+}
+
 fn date_value(value: &[u8], wall: u64) -> Hint {
     if wall == u64::MAX {
         return Hint::NONE;
@@ -133,13 +146,13 @@ fn date_value(value: &[u8], wall: u64) -> Hint {
 }
 
 /// The last readable one of the values between commas. A date may have a comma of its own.
-fn last(list: &[u8], read: impl Fn(&[u8]) -> Hint) -> Hint {
+fn last(list: &[u8], wall: u64, read: ReadValue) -> Hint {
     let mut found = Hint::NONE;
     let (mut from, mut before): (usize, usize) = (0, 0);
     for value in list.split(|byte| *byte == b',') {
         let to = from.saturating_add(value.len());
         for start in [from, before] {
-            let hint = read(list.get(start..to).unwrap_or_default().trim_ascii());
+            let hint = read(list.get(start..to).unwrap_or_default().trim_ascii(), wall);
             if !hint.is_none() {
                 found = hint;
                 break;

@@ -66,8 +66,8 @@ fn before<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(super) struct Quota {
-    left: u64,
-    reset: Hint,
+    pub(super) left: u64,
+    pub(super) reset: Hint,
 }
 
 const SPENT: u64 = 0;
@@ -85,7 +85,7 @@ impl Quota {
     }
 
     pub(super) fn reset(&mut self, value: &[u8], wall: u64) {
-        let hint = super::last(value, |one| reset_value(one, wall));
+        let hint = super::last(value, wall, reset_value);
         if !hint.is_none() {
             self.reset = hint;
         }

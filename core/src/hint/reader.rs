@@ -1,7 +1,7 @@
 //! All that an answer says about when to come back, from its header lines.
 
 use super::quota::{self, Line, QUOTAS, Quota, Resets};
-use super::{Hint, last, number, retry_after_value};
+use super::{Hint, ReadValue, last, millis_value, retry_after_value, whole_millis_value};
 
 /// Reads the hint out of an answer's header lines, whatever their order.
 ///
@@ -43,9 +43,14 @@ pub struct HintReader {
 
 const PUSHBACK: usize = 0;
 
-/// The headers that say it outright, in the order in which they count.
-const NAMES: [&[u8]; 5] =
-    [b"grpc-retry-pushback-ms", b"retry-after-ms", b"x-ms-retry-after-ms", b"retry-after", b"x-amz-retry-after"];
+/// The headers that say it outright, in the order in which they count, and how one value of each is read.
+const SAID: [(&[u8], ReadValue); 5] = [
+    (b"grpc-retry-pushback-ms", |value, _| Hint::pushback(value)),
+    (b"retry-after-ms", millis_value),
+    (b"x-ms-retry-after-ms", millis_value),
+    (b"retry-after", retry_after_value),
+    (b"x-amz-retry-after", whole_millis_value),
+];
 
 impl HintReader {
     /// A reader of an answer that came at `wall`: nanoseconds since the Unix epoch, by the clock on the wall; `u64::MAX`
@@ -57,19 +62,15 @@ impl HintReader {
 
     /// Takes one header line: its name, and its value as it came, white space around it allowed.
     pub fn header(&mut self, name: &[u8], value: &[u8]) {
-        for (at, (known, said)) in NAMES.iter().zip(&mut self.said).enumerate() {
+        for (at, ((known, read), said)) in SAID.iter().zip(&mut self.said).enumerate() {
             if name.eq_ignore_ascii_case(known) {
                 let hint = match at {
                     // gRPC: more than one value is as good as unreadable.
                     PUSHBACK if !said.is_none() => Hint::NEVER,
-                    PUSHBACK => Hint::pushback(value),
-                    1 | 2 => last(value, |one| number::millis(one).map_or(Hint::NONE, Hint::after)),
-                    3 => last(value, |one| retry_after_value(one, self.wall)),
-                    _ => last(value, |one| number::whole(one).map_or(Hint::NONE, Hint::after_millis)),
+                    PUSHBACK => read(value, self.wall),
+                    _ => last(value, self.wall, *read),
                 };
-                if !hint.is_none() {
-                    *said = hint;
-                }
+                *said = if hint.is_none() { *said } else { hint };
                 return;
             }
         }
@@ -209,7 +210,7 @@ mod tests {
                     b"",
                     b"x-ratelimit-tokens-reset",
                 ];
-                let name = NAMES.iter().chain(&names).nth(name).unwrap();
+                let name = SAID.iter().map(|said| &said.0).chain(&names).nth(name).unwrap();
                 reader.header(name, &value);
             }
             let hint = reader.hint_for(status);
@@ -218,12 +219,14 @@ mod tests {
 
         #[test]
         fn no_state_panics(words: [u64; 18], name: Vec<u8>, value: Vec<u8>, status: u32) {
-            let hint = Hint::from_raw;
             let mut reader = HintReader::new(words[0]);
-            reader.said = [words[1], words[2], words[3], words[4], words[5]].map(hint);
-            reader.field = Resets { spent: hint(words[6]), unsaid: hint(words[7]) };
+            reader.said = [words[1], words[2], words[3], words[4], words[5]].map(Hint);
+            reader.field = Resets { spent: Hint(words[6]), unsaid: Hint(words[7]) };
+            for (quota, words) in reader.quotas.iter_mut().zip(words[8..].chunks(2)) {
+                *quota = Quota { left: words[0], reset: Hint(words[1]) };
+            }
             reader.header(&name, &value);
-            let _ = reader.hint_for(status);
+            let _ = (reader.hint_for(status), reader.hint());
         }
     }
 }
