@@ -4,7 +4,7 @@
 //! are for one kind of failure only. Both are told from the number of delays there have been, so that the state is still
 //! one delay and one count (spec 4.9 and 4.10).
 
-use crate::backoff::{DECORRELATED, Flat, UNSTARTED, real, truncated};
+use crate::backoff::{DECORRELATED, Flat, LINEAR, UNSTARTED, real, truncated};
 use crate::jitter::{self, CAP_CLIP, Spread, jittered, spread};
 use crate::policy::Policy;
 use crate::time::Span;
@@ -112,7 +112,9 @@ impl Policy {
 
     /// The base delay after failure `n` of the kind that has no stages of its own; of a random one the shortest.
     pub(crate) fn base_at(&self, n: u32) -> u64 {
-        let Spot { stage, n, .. } = self.spot(0, n.min(COUNTED));
+        // A linear delay grows with the one before it, also where delays are no longer counted.
+        let grows = self.stages == 1 && self.first.times == 0 && self.first.kind == LINEAR;
+        let Spot { stage, n, .. } = self.spot(0, if grows { n } else { n.min(COUNTED) });
         stage.at(n, self.limit(stage))
     }
 }

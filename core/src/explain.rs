@@ -132,10 +132,17 @@ impl Policy {
     }
 
     /// How long all sleeps take together if no draw spreads them, as far as there is an end; a backoff that is its own jitter
-    /// counts with its typical delays. The deadline is not looked at. Retries after the 4096th count as long as that one.
+    /// counts with its typical delays. The deadline is not looked at. Retries after the 4096th of
+    /// another backoff than a linear one count as long as that one.
     #[must_use]
     pub fn total_wait(&self) -> Option<Span> {
         let retries = self.attempts()?.saturating_sub(1);
+        let mut stages = self.stages();
+        if let (Some(Stage { backoff: Backoff::Linear { initial, increment, max }, .. }), None) =
+            (stages.next(), stages.next())
+        {
+            return Some(linear_sum([initial, increment, max].map(Span::as_nanos), retries));
+        }
         let unspread = Self { jitter: jitter::NONE, in_line: 0, deadline: UNLIMITED, limited: 0, ..*self };
         let mut path = Path::pinned(1 << 31);
         let mut last = Span::ZERO;
@@ -148,6 +155,20 @@ impl Policy {
         let rest = last.as_nanos().saturating_mul(u64::from(retries.saturating_sub(told)));
         Some(Span::from_nanos(path.total.as_nanos().saturating_add(rest)))
     }
+}
+
+/// The sum of a linear backoff's first delays: those below the longest, and the longest.
+fn linear_sum([initial, increment, max]: [u64; 3], retries: u32) -> Span {
+    let retries = u128::from(retries);
+    let [initial, increment, max] = [initial, increment, max].map(u128::from);
+    let below = max
+        .saturating_sub(initial)
+        .checked_div(increment)
+        .map_or(retries, |steps| steps.saturating_add(1).min(retries));
+    let steps = below.saturating_mul(below.saturating_sub(1)) / 2;
+    let growing = below.saturating_mul(initial).saturating_add(steps.saturating_mul(increment));
+    let sum = growing.saturating_add(retries.saturating_sub(below).saturating_mul(max));
+    Span::from_nanos(u64::try_from(sum).unwrap_or(u64::MAX))
 }
 
 /// How many retries are run to sum up their delays.

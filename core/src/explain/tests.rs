@@ -137,6 +137,31 @@ fn sums_are_exact_and_saturate() {
 }
 
 #[test]
+fn a_linear_sum_is_exact_for_any_number_of_attempts() {
+    let linear = |max, attempts| {
+        let backoff = Backoff::linear(SECOND, SECOND).max(SECOND * max);
+        built(Policy::builder().backoff(backoff).attempts(attempts)).total_wait()
+    };
+    assert_eq!(linear(9, 1), Some(Span::ZERO));
+    assert_eq!(linear(9, 12), Some(Span::from_secs(45 + 9 + 9)));
+    assert_eq!(linear(1_000_000, 100_001), Some(Span::from_secs(5_000_050_000)));
+    assert_eq!(linear(u32::MAX, u32::MAX - 1), Some(Span::MAX));
+    let still = built(Policy::builder().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
+    assert_eq!(still.total_wait(), Some(Span::from_secs(8)));
+}
+
+proptest! {
+    #[test]
+    fn a_linear_sum_is_that_of_its_delays(initial in 0..99u64, by in 0..9u64, more in 0..200u64, attempts in 1..60u32) {
+        let backoff = Backoff::linear(Duration::from_nanos(initial), Duration::from_nanos(by));
+        let backoff = backoff.max(Duration::from_nanos(initial + more));
+        let policy = built(Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts));
+        let sum = Schedule::new(&policy, 0).map(Span::as_nanos).sum();
+        prop_assert_eq!(policy.total_wait(), Some(Span::from_nanos(sum)));
+    }
+}
+
+#[test]
 fn four_digits_are_enough_for_people() {
     for (nanos, text) in [
         (0, "0s"),
