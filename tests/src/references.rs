@@ -3,6 +3,8 @@
 //! `{ kind, source, schema, cases: [{ name, config, inputs, expected, note? }] }`. A runner reads a case's configuration
 //! into a core machine, hands it the inputs, and compares; it decides nothing itself.
 
+mod aster;
+mod aster_estimate;
 mod k8s;
 mod k8s_periodic;
 mod langgraphgo;
@@ -46,6 +48,8 @@ pub enum Verdict {
     },
     /// The configuration is outside the declared domain (docs/compat.md), and what is promised there holds.
     OutOfDomain,
+    /// It is of a machine that does not exist yet.
+    NotYet,
 }
 
 impl Verdict {
@@ -62,6 +66,8 @@ pub fn runner(kind: &str) -> Option<Runner> {
 }
 
 const RUNNERS: &[(&str, Runner)] = &[
+    ("aster", aster::aster),
+    ("aster_estimate", aster_estimate::estimate),
     ("k8s_backoff", k8s::backoff),
     ("k8s_backoffuntil", k8s_periodic::until),
     ("k8s_exponential_backoff", k8s_periodic::condition),
@@ -81,6 +87,7 @@ pub fn run(file: &Recorded, runner: Runner) -> Tally {
                 tally.deviations += deviations;
             }
             Ok(Verdict::OutOfDomain) => tally.deviations += 1,
+            Ok(Verdict::NotYet) => tally.later += 1,
             Err(why) => tally.failed.push(format!("{}: {why}", case.name)),
         }
     }

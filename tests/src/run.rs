@@ -25,6 +25,8 @@ pub struct Tally {
     pub failed: Vec<String>,
     /// Inputs and cases of which the original's result is no example; docs/compat.md says which and why.
     pub deviations: usize,
+    /// Cases of machines that do not exist yet, which were not run.
+    pub later: usize,
 }
 
 /// Runs every file under `path` in the order of their names; whether all cases passed.
@@ -37,8 +39,10 @@ pub fn run(path: &Path) -> Result<bool> {
             Ok(content) => {
                 let tally = content.run();
                 tally.failed.iter().take(SHOWN).for_each(|failure| println!("  {failure}"));
-                let Tally { passed, failed, deviations } = &tally;
-                println!("{}: {passed} passed, {} failed, {deviations} deviations", name.display(), failed.len());
+                let Tally { passed, failed, deviations, later } = &tally;
+                let later = if *later > 0 { format!(", {later} for later") } else { String::new() };
+                let name = name.display();
+                println!("{name}: {passed} passed, {} failed, {deviations} deviations{later}", failed.len());
                 all &= tally.failed.is_empty();
             }
             Err(error) => {
