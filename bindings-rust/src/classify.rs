@@ -1,7 +1,9 @@
 //! Turning an operation's error into what the core decides about.
 
-use holdoff_core::{Failure, FailureKind};
+use holdoff_core::{Facts, Failure, FailureKind, Rules};
+use std::fmt::Display;
 use std::io;
+use std::time::SystemTime;
 
 /// Reads a [`Failure`] out of an error. Made by [`Retrying::when`](crate::Retrying::when) and
 /// [`Retrying::classify`](crate::Retrying::classify).
@@ -44,6 +46,49 @@ impl<E, C: Classify<E>, P: FnMut(&E) -> bool> Classify<E> for When<C, P> {
     fn classify(&mut self, error: &E) -> Failure {
         if (self.predicate)(error) { self.rest.classify(error) } else { Failure::PERMANENT }
     }
+}
+
+/// Rules of a document, over what the classifier before says.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruled<'d, C, F> {
+    pub(crate) rest: C,
+    pub(crate) rules: &'d Rules,
+    /// The patterns for operations that can run twice, and for those that may not.
+    pub(crate) patterns: [&'d [String]; 2],
+    pub(crate) facts: F,
+}
+
+impl<E: Display, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Ruled<'_, C, F> {
+    fn classify(&mut self, error: &E) -> Failure {
+        let default = self.rest.classify(error);
+        let mut facts = (self.facts)(error);
+        if let Some(list) = self.rules.patterns(facts.idempotent) {
+            let message = error.to_string();
+            let [all, non_idempotent] = self.patterns;
+            let patterns = if list == holdoff_core::Operations::All { all } else { non_idempotent };
+            facts.matched = patterns.iter().any(|pattern| message.contains(pattern));
+        }
+        self.rules.judge(facts, default)
+    }
+}
+
+/// The wall clock in nanoseconds since the Unix epoch, for a [`HintReader`](crate::HintReader): a date in a header needs
+/// it. `u64::MAX`, "not known", for a clock before 1970.
+///
+/// ```
+/// use holdoff::{Failure, HintReader};
+///
+/// let mut hints = HintReader::new(holdoff::wall());
+/// for (name, value) in [("content-type", "text/html"), ("retry-after", "120")] {
+///     hints.header(name.as_bytes(), value.as_bytes());
+/// }
+/// let failure = Failure::of_answer(503, hints.hint_for(503)).unwrap();
+/// assert_eq!(failure.hint.span(), Some(holdoff::Span::from_secs(120)));
+/// ```
+#[must_use]
+pub fn wall() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.ok().and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(u64::MAX)
 }
 
 /// What an I/O error means for a retry: a lost, refused or interrupted connection is transient, a missing answer a

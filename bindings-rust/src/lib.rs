@@ -45,20 +45,25 @@
 //!
 //! # An HTTP client
 //! ```
-//! use holdoff::{Failure, Hint};
-//! # struct Refused { status: u16, retry_after: Option<String> }
+//! use holdoff::{Failure, HintReader};
+//! # struct Refused { status: u32, headers: Vec<(String, String)> }
 //! # fn get(url: &str) -> Result<String, Refused> { Ok(url.to_owned()) }
 //!
 //! let policy = holdoff::Policy::default();
 //! let page = holdoff::retry(&policy, || get("https://example.org/"))
 //!     .classify(|refused| {
-//!         let retry_after = refused.retry_after.as_deref().map(str::as_bytes);
-//!         Failure::from_http(refused.status.into(), retry_after).unwrap_or(Failure::PERMANENT)
+//!         let mut hints = HintReader::new(holdoff::wall());
+//!         refused.headers.iter().for_each(|(name, value)| hints.header(name.as_bytes(), value.as_bytes()));
+//!         Failure::of_answer(refused.status, hints.hint_for(refused.status)).unwrap_or(Failure::PERMANENT)
 //!     })
 //!     .on_retry(|retried| eprintln!("attempt {} failed, next in {:?}", retried.attempt, retried.delay))
 //!     .call();
 //! # assert!(page.is_ok());
 //! ```
+//!
+//! # Policies from elsewhere
+//! [`Preset`] has the policies of other systems by name: `Policy::builder().preset(Preset::Kubernetes)`. With the feature
+//! `serde` a [`Document`] is read from JSON, YAML or TOML, and [`Retrying::retry_on`] follows its rules.
 //!
 //! # Tests without waiting
 //! [`VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
@@ -79,7 +84,7 @@ mod stopped;
 mod virtual_time;
 
 pub use cancel::{CancelToken, Cancelled};
-pub use classify::{By, Classify, Everything, When, io_failure};
+pub use classify::{By, Classify, Everything, Ruled, When, io_failure, wall};
 pub use future::RetryFuture;
 pub use holdoff_core::*;
 pub use hook::{Hook, Retried, Silent, Told};

@@ -1,12 +1,16 @@
 //! The sentence a user writes: what to retry, by which policy, and how.
 
 use crate::cancel::CancelToken;
+#[cfg(feature = "serde")]
+use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, When};
 use crate::hook::{Hook, Retried, Silent, Told};
 use crate::operation::{Attempt, Informed, Operation, Plain, Returns};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
 use holdoff_core::{Call, Failure, Outcome, Policy, Span, Step, StopReason, Ticket, Timestamp};
+#[cfg(feature = "serde")]
+use holdoff_core::{Document, Facts};
 use std::borrow::Borrow;
 use std::marker::PhantomData;
 
@@ -107,6 +111,41 @@ impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S> {
     #[inline]
     pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S> {
         let classifier = By(classifier);
+        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    }
+
+    /// Retries the errors that the `retry_on` of a document lists, over what the classifier before says.
+    ///
+    /// `facts` says what is known of an error: its HTTP status or gRPC code, and whether the operation can run twice.
+    /// Whether a pattern is in the error's text is looked up here.
+    ///
+    /// ```
+    /// use holdoff::{Document, Facts};
+    ///
+    /// let document: Document = serde_json::from_str(
+    ///     r#"{ "attempts": 5, "retry_on": { "patterns": ["timeout", "connection reset"] } }"#,
+    /// )?;
+    /// let mut calls = 0;
+    /// let answer = holdoff::retry(document.policy, || -> Result<(), &str> {
+    ///     calls += 1;
+    ///     Err(if calls < 3 { "read timeout" } else { "no such table" })
+    /// })
+    /// .retry_on(&document, |_| Facts::NONE)
+    /// .sleeper(holdoff::VirtualTime::new())
+    /// .call();
+    /// assert_eq!(answer.unwrap_err().attempts(), 3);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[cfg(feature = "serde")]
+    #[inline]
+    pub fn retry_on<F: FnMut(&E) -> Facts>(
+        self,
+        document: &Document,
+        facts: F,
+    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S> {
+        let Document { rules, patterns, non_idempotent_patterns, .. } = document;
+        let classifier = Ruled { rest: self.classifier, rules, patterns: [patterns, non_idempotent_patterns], facts };
         let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
         Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
     }

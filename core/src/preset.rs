@@ -41,8 +41,8 @@ pub enum Preset {
     GoogleCloud = 10,
     /// resilience4j's `RetryConfig.ofDefaults()`: 500 ms, 3 attempts.
     Resilience4j = 11,
-    /// Polly as .NET's HTTP clients use it: decorrelated jitter v2 of 2 s, 3 retries
-    /// (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
+    /// Polly as .NET's HTTP clients use it: decorrelated jitter v2 of 2 s, 3 retries; a
+    /// Retry-After takes the place of the delay (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
     Polly = 12,
     /// Chromium's request throttler: two failures at no cost, then 700 ms by 1.4 up to 15 minutes, up to 0.4 of it less,
     /// for ever (net/url_request/url_request_throttler_entry.cc).
@@ -179,7 +179,11 @@ impl Preset {
                 full.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(60))).forever().deadline(seconds(120))
             }
             Self::Resilience4j => plain.backoff(Backoff::constant(millis(500))).attempts(3),
-            Self::Polly => Policy::builder().backoff(Backoff::decorrelated_v2(seconds(2))).attempts(4),
+            Self::Polly => full
+                .backoff(Backoff::decorrelated_v2(seconds(2)))
+                .attempts(4)
+                .hint_mode(HintMode::Exact)
+                .hint_max(Duration::MAX),
             Self::Chromium => full
                 .backoff(Backoff::constant(Duration::ZERO))
                 .then(2, Backoff::exponential(millis(700), 1.4).max(seconds(900)))
