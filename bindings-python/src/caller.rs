@@ -2,8 +2,8 @@
 
 use crate::classify::On;
 use crate::operation::Operation;
-use crate::policy::Policy;
-use crate::{clock, config, convert};
+use crate::policy::{self, Policy};
+use crate::{clock, convert};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -14,39 +14,57 @@ use pyo3::{PyTraverseError, PyVisit};
 /// A policy with the options of one use: call functions with it, or decorate them.
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct Retrying {
-    pub(crate) policy: holdoff_core::Policy,
+    pub(crate) policy: Py<Policy>,
     pub(crate) on: On,
     pub(crate) classify: Option<Py<PyAny>>,
     pub(crate) on_retry: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
     pub(crate) seed: Option<u64>,
+    /// Whether the operation can run twice without harm.
+    pub(crate) idempotent: bool,
     /// Whether there is something to look at before the first attempt: a limit or a token.
     guarded: bool,
 }
 
 impl Retrying {
-    pub(crate) fn plain(policy: holdoff_core::Policy) -> Self {
-        let guarded = policy.first_limit().is_some();
-        Self { policy, on: On::Default, classify: None, on_retry: None, cancel: None, seed: None, guarded }
+    pub(crate) fn plain(policy: &Bound<'_, Policy>) -> Self {
+        Self {
+            policy: policy.clone().unbind(),
+            on: On::Default,
+            classify: None,
+            on_retry: None,
+            cancel: None,
+            seed: None,
+            idempotent: true,
+            guarded: policy.get().core().first_limit().is_some(),
+        }
     }
 
     pub(crate) fn new(
-        policy: holdoff_core::Policy,
+        policy: &Bound<'_, Policy>,
         on: Option<&Bound<'_, PyAny>>,
         cancel: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
         on_retry: Option<&Bound<'_, PyAny>>,
         classify: Option<&Bound<'_, PyAny>>,
+        idempotent: bool,
     ) -> PyResult<Self> {
+        let plain = Self::plain(policy);
         Ok(Self {
-            policy,
             on: On::new(on)?,
             classify: function("classify", classify)?,
             on_retry: function("on_retry", on_retry)?,
             cancel: cancel.map(token).transpose()?,
             seed: seed.map(|seed| convert::seed("seed", seed)).transpose()?,
-            guarded: policy.first_limit().is_some() || cancel.is_some(),
+            idempotent,
+            guarded: plain.guarded || cancel.is_some(),
+            ..plain
         })
+    }
+
+    /// The policy's numbers.
+    pub(crate) fn core(&self) -> &holdoff_core::Policy {
+        self.policy.get().core()
     }
 
     /// The loop. Until something fails it is the call itself.
@@ -68,13 +86,13 @@ impl Retrying {
 
     /// The same with a policy alone, of which a caller is made when it is needed.
     pub(crate) fn run_plain<'py>(
-        policy: &holdoff_core::Policy,
+        policy: &Bound<'py, Policy>,
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = || Bound::new(function.py(), Self::plain(*policy));
-        if policy.first_limit().is_some() {
+        let made = || Bound::new(function.py(), Self::plain(policy));
+        if policy.get().core().first_limit().is_some() {
             return Self::run_guarded(&made()?, function, args, kwargs);
         }
         match function.call(args, kwargs) {
@@ -209,6 +227,26 @@ impl Retrying {
 
 #[pymethods]
 impl Retrying {
+    #[new]
+    #[pyo3(signature = (
+        policy = None, /, *, on = None, cancel = None, seed = None, on_retry = None, classify = None,
+        idempotent = true, **fields
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn made(
+        py: Python<'_>,
+        policy: Option<&Bound<'_, PyAny>>,
+        on: Option<&Bound<'_, PyAny>>,
+        cancel: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
+        on_retry: Option<&Bound<'_, PyAny>>,
+        classify: Option<&Bound<'_, PyAny>>,
+        idempotent: bool,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        Self::new(&policy::of(py, policy, fields)?, on, cancel, seed, on_retry, classify, idempotent)
+    }
+
     /// The function, retried.
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -228,8 +266,8 @@ impl Retrying {
 
     /// The policy.
     #[getter]
-    fn policy(&self) -> Policy {
-        Policy(self.policy)
+    fn policy(&self, py: Python<'_>) -> Py<Policy> {
+        self.policy.clone_ref(py)
     }
 
     /// Whether a limit or a token is looked at before the first attempt.
@@ -239,6 +277,7 @@ impl Retrying {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.policy)?;
         if let On::Types(on) | On::Predicate(on) = &self.on {
             visit.call(on)?;
         }
@@ -323,26 +362,24 @@ impl Retried {
 /// Retry a function: a decorator, bare or with a policy's fields and options.
 #[pyfunction]
 #[pyo3(signature = (
-    function = None, /, *, on = None, policy = None, cancel = None, seed = None, on_retry = None, classify = None, **fields
+    function = None, /, *, on = None, policy = None, cancel = None, seed = None, on_retry = None, classify = None,
+    idempotent = true, **fields
 ))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn retry<'py>(
     py: Python<'py>,
     function: Option<&Bound<'py, PyAny>>,
     on: Option<&Bound<'py, PyAny>>,
-    policy: Option<&Bound<'py, Policy>>,
+    policy: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Bound<'py, PyAny>>,
     seed: Option<&Bound<'py, PyAny>>,
     on_retry: Option<&Bound<'py, PyAny>>,
     classify: Option<&Bound<'py, PyAny>>,
+    idempotent: bool,
     fields: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let policy = match (policy, fields) {
-        (Some(policy), None) => policy.get().0,
-        (None, fields) => config::policy(fields)?,
-        (Some(_), Some(_)) => return Err(PyTypeError::new_err("give a policy or its fields, not both")),
-    };
-    let retrying = Bound::new(py, Retrying::new(policy, on, cancel, seed, on_retry, classify)?)?;
+    let policy = policy::of(py, policy, fields)?;
+    let retrying = Bound::new(py, Retrying::new(&policy, on, cancel, seed, on_retry, classify, idempotent)?)?;
     match function {
         Some(function) => Retrying::decorate(&retrying, function),
         None => Ok(retrying.into_any()),

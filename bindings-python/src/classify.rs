@@ -1,8 +1,9 @@
 //! From an exception to a failure: what to retry, and what the server said.
 
-use crate::convert;
-use crate::failure::{self, Failure};
-use holdoff_core::{Failure as Kind, FailureKind};
+use crate::caller::Retrying;
+use crate::failure::Failure;
+use crate::{clock, convert, hints};
+use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Operations, Rules};
 use pyo3::exceptions::{
     PyArithmeticError, PyAssertionError, PyAttributeError, PyBufferError, PyConnectionAbortedError, PyConnectionError,
     PyConnectionRefusedError, PyConnectionResetError, PyException, PyImportError, PyLookupError, PyMemoryError,
@@ -13,7 +14,7 @@ use pyo3::exceptions::{
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 
 /// What a user said about which errors to retry.
 pub(crate) enum On {
@@ -60,11 +61,29 @@ fn exception_type(value: &Bound<'_, PyAny>) -> PyResult<()> {
     Err(PyTypeError::new_err(format!("on takes types of Exception, which is all that is ever retried; not {given}")))
 }
 
-/// The failure that this error is.
-pub(crate) fn classify(error: &Bound<'_, PyAny>, on: &On, classifier: Option<&Py<PyAny>>) -> PyResult<Kind> {
+/// What the default classification knows of an error.
+struct Known {
+    failure: Kind,
+    /// The HTTP status, 0 for none.
+    http: u16,
+    grpc: Option<GrpcCode>,
+}
+
+impl Known {
+    const fn of(failure: Kind) -> Self {
+        Self { failure, http: 0, grpc: None }
+    }
+}
+
+/// The failure that this error is: what the user's functions say stands; what is left to the default classification is
+/// judged by the policy's own rules. An attempt that was aborted at its limit is a timeout whatever they say.
+pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Kind> {
     let py = error.py();
+    if timed_out {
+        return Ok(judged(error, Known::of(Kind::TIMEOUT), settings));
+    }
     let mut asked_for = false;
-    match on {
+    match &settings.on {
         On::Default => {}
         On::Types(types) => {
             if !error.is_instance(types.bind(py))? {
@@ -80,26 +99,53 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, on: &On, classifier: Option<&Py
             }
         }
     }
-    if let Some(classifier) = classifier {
+    if let Some(classifier) = &settings.classify {
         let answer = classifier.bind(py).call1((error,))?;
         if !answer.is_none() {
             return said(&answer, "classify");
         }
     }
-    if let Some(plain) = plain(error) {
-        return Ok(plain);
-    }
-    if matches!(on, On::Default) && error.is_instance(programming_errors(py)?)? {
-        return Ok(Kind::PERMANENT);
-    }
-    let failure = match answer_of_a_server(error)? {
-        Some(failure) => failure,
-        None => by_name(&error.get_type())?,
+    let known = match plain(error) {
+        Some(plain) => Known::of(plain),
+        None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
+            return Ok(Kind::PERMANENT);
+        }
+        None => {
+            let names = Names::of(&error.get_type())?;
+            if names.cancelled {
+                return Ok(Kind::PERMANENT);
+            }
+            known(error, &names)?
+        }
     };
+    let failure = judged(error, known, settings);
     if asked_for && failure.kind == FailureKind::Permanent {
         return Ok(Kind { kind: FailureKind::Transient, ..failure });
     }
     Ok(failure)
+}
+
+/// What the policy's rules make of it; they stand above the default and below what the user's functions said.
+fn judged(error: &Bound<'_, PyAny>, known: Known, settings: &Retrying) -> Kind {
+    let Document { rules, patterns, non_idempotent_patterns, .. } = &settings.policy.get().0;
+    if *rules == Rules::NONE {
+        return known.failure;
+    }
+    let patterns = match rules.patterns(settings.idempotent) {
+        None => &[][..],
+        Some(Operations::All) => patterns,
+        Some(Operations::NonIdempotent) => non_idempotent_patterns,
+    };
+    // The text is made only where there is something to look for.
+    let message = if patterns.is_empty() { None } else { error.str().ok() };
+    let message = message.as_ref().map(|text| text.to_string_lossy()).unwrap_or_default();
+    let facts = Facts {
+        http: known.http,
+        grpc: known.grpc.map_or(u8::MAX, GrpcCode::code),
+        matched: patterns.iter().any(|pattern| message.contains(pattern.as_str())),
+        idempotent: settings.idempotent,
+    };
+    rules.judge(facts, known.failure)
 }
 
 /// A user's function answers with a failure or the word of its kind.
@@ -161,61 +207,98 @@ fn plain(error: &Bound<'_, PyAny>) -> Option<Kind> {
     plain.then_some(Kind::TRANSIENT)
 }
 
-/// The failure in an HTTP client's error: `error.response.status_code` (httpx, requests), `error.status` with headers
-/// (aiohttp), `error.code` with headers (urllib).
-fn answer_of_a_server(error: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
+/// What the names of its classes and the answer it carries say.
+fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     let py = error.py();
-    let response = optional(error, intern!(py, "response")).filter(|response| !response.is_none());
-    if let Some(response) = response
-        && let Some(status) = status(&response, intern!(py, "status_code"))
-    {
-        return failure::from_http(status, retry_after(&response)?.as_ref());
-    }
-    if optional(error, intern!(py, "headers")).is_none() {
-        return Ok(None);
-    }
-    for name in [intern!(py, "status"), intern!(py, "code")] {
-        if let Some(status) = status(error, name) {
-            return failure::from_http(status, retry_after(error)?.as_ref());
+    let by_name = if names.timeout { Kind::TIMEOUT } else { Kind::TRANSIENT };
+    if let Some((status, headers)) = answer(error) {
+        let mut reader = HintReader::new(clock::wall(py)?);
+        if let Some(headers) = headers {
+            // What cannot be read of somebody else's object is as if it were not there.
+            let _unreadable = hints::read(&mut reader, &headers);
         }
+        let hint = reader.hint_for(u32::from(status));
+        let failure = Kind::of_answer(u32::from(status), hint).unwrap_or(by_name);
+        return Ok(Known { failure, http: status, grpc: None });
     }
-    Ok(None)
+    if let Some((code, hint)) = end_of_rpc(error, names) {
+        let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(by_name, |failure| failure.with_hint(hint));
+        return Ok(Known { failure, http: 0, grpc: Some(code) });
+    }
+    Ok(Known::of(by_name))
 }
 
-/// An attribute of somebody else's object, whose getter may fail in its own ways (httpx raises RuntimeError).
-pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    object.getattr_opt(name).unwrap_or_default()
-}
-
-fn status<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<u32> {
-    optional(object, name)?.extract::<u16>().ok().map(u32::from)
-}
-
-/// The value of the header, when it is one that can be read.
-fn retry_after<'py>(response: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = response.py();
-    let Some(headers) = optional(response, intern!(py, "headers")) else {
-        return Ok(None);
-    };
-    for name in [intern!(py, "Retry-After"), intern!(py, "retry-after")] {
-        if let Ok(value) = headers.call_method1(intern!(py, "get"), (name,))
-            && value.is_instance_of::<PyString>()
+/// Status and headers of the answer in an HTTP client's error: `error.response.status_code` (httpx, requests),
+/// `error.response["ResponseMetadata"]` (botocore), `error.status` (aiohttp) or `error.code` (urllib) with headers.
+fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<(u16, Option<Bound<'py, PyAny>>)> {
+    let py = error.py();
+    let headers = intern!(py, "headers");
+    if let Some(response) = optional(error, intern!(py, "response")) {
+        if let Some(status) = status(optional(&response, intern!(py, "status_code"))) {
+            return Some((status, optional(&response, headers)));
+        }
+        let item = |of: &Bound<'py, PyAny>, name: &str| of.cast::<PyDict>().ok()?.get_item(name).ok()?;
+        if let Some(metadata) = item(&response, "ResponseMetadata")
+            && let Some(status) = status(item(&metadata, "HTTPStatusCode"))
         {
-            return Ok(Some(value));
+            return Some((status, item(&metadata, "HTTPHeaders")));
         }
     }
-    Ok(None)
+    let headers = optional(error, headers)?;
+    let status =
+        [intern!(py, "status"), intern!(py, "code")].into_iter().find_map(|name| status(optional(error, name)));
+    status.map(|status| (status, Some(headers)))
+}
+
+/// How the call ended in an error of gRPC, and its pushback: `error.code()` of a class called `RpcError` (grpc, grpc.aio),
+/// `error.grpc_status_code` (google.api_core).
+fn end_of_rpc(error: &Bound<'_, PyAny>, names: &Names) -> Option<(GrpcCode, Hint)> {
+    let py = error.py();
+    let code = match optional(error, intern!(py, "grpc_status_code")) {
+        Some(code) => code,
+        None if names.rpc => error.call_method0(intern!(py, "code")).ok()?,
+        None => return None,
+    };
+    let code = GrpcCode::from_name(&optional(&code, intern!(py, "name"))?.extract::<String>().ok()?)?;
+    let mut reader = HintReader::new(u64::MAX);
+    let response = optional(error, intern!(py, "response"));
+    for of in [Some(error), response.as_ref()].into_iter().flatten() {
+        if let Ok(metadata) = of.call_method0(intern!(py, "trailing_metadata")) {
+            let _unreadable = hints::read_pushback(&mut reader, &metadata);
+            break;
+        }
+    }
+    Some((code, reader.hint()))
+}
+
+/// An attribute of somebody else's object that is there, whose getter may fail in its own ways (httpx raises RuntimeError).
+pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())
+}
+
+fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
+    value?.extract().ok()
 }
 
 /// Libraries have their own timeouts and cancellations: known by the names of their classes.
-fn by_name(class: &Bound<'_, PyType>) -> PyResult<Kind> {
-    for ancestor in class.mro() {
-        let Ok(ancestor) = ancestor.cast_into::<PyType>() else { continue };
-        match ancestor.name()?.to_string_lossy().as_ref() {
-            "TimeoutError" | "TimeoutException" | "Timeout" => return Ok(Kind::TIMEOUT),
-            "Cancelled" | "CancelledError" => return Ok(Kind::PERMANENT),
-            _ => {}
+struct Names {
+    timeout: bool,
+    cancelled: bool,
+    rpc: bool,
+}
+
+impl Names {
+    fn of(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        let mut names = Self { timeout: false, cancelled: false, rpc: false };
+        for ancestor in class.mro() {
+            let Ok(ancestor) = ancestor.cast_into::<PyType>() else { continue };
+            match ancestor.name()?.to_string_lossy().as_ref() {
+                "TimeoutError" | "TimeoutException" | "Timeout" => names.timeout = true,
+                "Cancelled" | "CancelledError" => names.cancelled = true,
+                "RpcError" => names.rpc = true,
+                _ => {}
+            }
         }
+        Ok(names)
     }
-    Ok(Kind::TRANSIENT)
 }

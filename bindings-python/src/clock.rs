@@ -13,7 +13,7 @@ const LONGEST_WAIT: Span = Span::from_secs(86_400);
 
 /// Whether the clock is replaced: looked at instead of the lock.
 static REPLACED: AtomicBool = AtomicBool::new(false);
-/// An object with `monotonic_ns()` and `sleep(seconds)`.
+/// An object with `monotonic_ns()`, `time_ns()` and `sleep(seconds)`.
 static REPLACEMENT: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 
 /// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns what was in force.
@@ -48,6 +48,17 @@ pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
         None => CLOCK.import(py, "time", "monotonic_ns")?.call0()?,
     };
     read.extract().map(Timestamp::from_nanos)
+}
+
+/// The clock on the wall: nanoseconds since the Unix epoch, for the dates in a server's answers.
+pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
+    static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let read = match overridden_time(py) {
+        Some(time) => time.bind(py).call_method0(intern!(py, "time_ns"))?,
+        None => CLOCK.import(py, "time", "time_ns")?.call0()?,
+    };
+    // Before 1970 nothing is known.
+    Ok(read.extract().unwrap_or(u64::MAX))
 }
 
 /// Waits in this thread, until then or for the longest single wait, or until `cancel` wakes it.

@@ -1,23 +1,29 @@
 //! Configuration: Python values into the core's builder, and its complaints into `ConfigError`.
 
-use holdoff_core::{ConfigError, ErrorCode, Field, Given, Policy, PolicyBuilder, Span, Value};
-use pyo3::intern;
+use holdoff_core::{
+    ConfigError, Document, ErrorCode, Field, Given, Kept, Operations, Policy, PolicyBuilder, Span, Value,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyDict, PyFloat, PyInt, PyMapping, PyString, PyType};
+use pyo3::types::{
+    PyBool, PyDelta, PyDeltaAccess as _, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType,
+};
 
 /// Nanoseconds in what a plain number counts.
 const SECOND: f64 = 1e9;
 /// The longest value worth showing in a message, in characters.
 const SHOWN: usize = 80;
+/// How deep dicts and lists are read: no field lies deeper than four.
+const DEPTH: u32 = 8;
 
-/// What a `ConfigError` says.
+/// What a `ConfigError` or a `SaveError` says.
 pub(crate) struct Problem<'a> {
-    code: ErrorCode,
-    path: &'a str,
-    given: Option<String>,
-    rule: &'static str,
-    nearest: Option<&'static str>,
+    pub(crate) code: ErrorCode,
+    /// What it is about; empty for the whole.
+    pub(crate) path: &'a str,
+    pub(crate) given: Option<String>,
+    pub(crate) rule: &'static str,
+    pub(crate) nearest: Option<&'static str>,
 }
 
 impl<'a> Problem<'a> {
@@ -28,19 +34,22 @@ impl<'a> Problem<'a> {
 
 /// The exception for a problem.
 pub(crate) fn config_error(py: Python<'_>, problem: &Problem<'_>) -> PyErr {
-    raise(py, problem).unwrap_or_else(|error| error)
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = TYPE.import(py, "holdoff._errors", "ConfigError");
+    class.and_then(|class| raise(class, problem, "policy")).unwrap_or_else(|error| error)
 }
 
-fn raise(py: Python<'_>, problem: &Problem<'_>) -> PyResult<PyErr> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+/// The exception of that class, which is about the `whole` where there is no path.
+pub(crate) fn raise(class: &Bound<'_, PyType>, problem: &Problem<'_>, whole: &str) -> PyResult<PyErr> {
+    let path = if problem.path.is_empty() { whole } else { problem.path };
     let mut text = match &problem.given {
-        Some(given) => format!("{} = {given}: {}", problem.path, problem.rule),
-        None => format!("{}: {}", problem.path, problem.rule),
+        Some(given) => format!("{path} = {given}: {}", problem.rule),
+        None => format!("{path}: {}", problem.rule),
     };
     if let Some(nearest) = problem.nearest {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
-    let error = TYPE.import(py, "holdoff._errors", "ConfigError")?.call1((text,))?;
+    let error = class.call1((text,))?;
     error.setattr("code", problem.code.code())?;
     error.setattr("name", problem.code.name())?;
     error.setattr("path", problem.path)?;
@@ -50,7 +59,7 @@ fn raise(py: Python<'_>, problem: &Problem<'_>) -> PyResult<PyErr> {
 }
 
 /// A value as Python shows it, cut where it is long.
-fn shown(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let Ok(text) = value.repr() else {
         return format!("<{}>", crate::convert::type_name(value));
     };
@@ -61,47 +70,72 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     text.chars().take(SHOWN).chain("...".chars()).collect()
 }
 
-/// The policy with these fields; nested dicts are names with dots.
-pub(crate) fn policy(fields: Option<&Bound<'_, PyDict>>) -> PyResult<Policy> {
-    let mut reading = Reading { builder: Policy::builder(), given: Vec::new() };
-    let Some(fields) = fields else {
-        return Ok(Policy::default());
+/// What a bare number means where a time is needed.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers {
+    /// Seconds: in code.
+    Seconds,
+    /// Nothing: in a document, whose times have a unit.
+    Unitless,
+}
+
+/// The policy with these fields; nested dicts and lists are names with dots and indexes.
+pub(crate) fn document(
+    py: Python<'_>,
+    preset: Option<&Bound<'_, PyAny>>,
+    fields: Option<&Bound<'_, PyDict>>,
+    numbers: Numbers,
+) -> PyResult<Document> {
+    let unit = match numbers {
+        Numbers::Seconds => SECOND,
+        Numbers::Unitless => f64::NAN,
     };
-    for (name, value) in fields {
+    let mut reading = Reading { builder: Policy::builder(), document: Document::default(), given: Vec::new(), unit };
+    if let Some(preset) = preset {
+        reading.set("preset", preset)?;
+    }
+    for (name, value) in fields.into_iter().flatten() {
         match name.cast::<PyString>() {
-            Ok(name) => reading.read(&name.to_string_lossy(), &value)?,
+            Ok(name) => reading.read(&name.to_string_lossy(), &value, 1)?,
             Err(_) => reading.set(&shown(&name), &value)?,
         }
     }
-    let py = fields.py();
-    reading.builder.build().map_err(|error| {
-        let given = reading.given.iter().find(|(field, _)| Some(*field) == error.field).map(|(_, value)| value);
-        explained(py, &error, error.field.map_or("policy", Field::path), given)
-    })
+    reading.done(py)
 }
 
 struct Reading<'py> {
     builder: PolicyBuilder,
+    /// The patterns so far.
+    document: Document,
     /// What was set, to be shown as it was written when it does not fit the rest.
-    given: Vec<(Field, Bound<'py, PyAny>)>,
+    given: Vec<(String, Bound<'py, PyAny>)>,
+    /// Nanoseconds in what a bare number counts.
+    unit: f64,
 }
 
 impl<'py> Reading<'py> {
-    fn read(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        // Names have one dot at most, so deeper nesting is a wrong value and not worth walking.
-        let nested = if name.contains('.') { None } else { value.cast::<PyMapping>().ok() };
-        let Some(nested) = nested else {
-            return self.set(name, value);
-        };
-        if nested.is_empty()? {
+    fn read(&mut self, name: &str, value: &Bound<'py, PyAny>, depth: u32) -> PyResult<()> {
+        if let Ok(fields) = value.cast::<PyMapping>()
+            && !fields.is_empty()?
+        {
+            if depth > DEPTH {
+                return self.set(name, value);
+            }
+            for item in fields.items()? {
+                let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+                match key.cast::<PyString>() {
+                    Ok(key) => self.read(&format!("{name}.{}", key.to_string_lossy()), &value, depth + 1)?,
+                    Err(_) => self.set(&format!("{name}.{}", shown(&key)), &value)?,
+                }
+            }
+            return Ok(());
+        }
+        let list = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+        if !list || depth > DEPTH || value.len()? == 0 {
             return self.set(name, value);
         }
-        for item in nested.items()? {
-            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
-            match key.cast::<PyString>() {
-                Ok(key) => self.read(&format!("{name}.{}", key.to_string_lossy()), &value)?,
-                Err(_) => self.set(&format!("{name}.{}", shown(&key)), &value)?,
-            }
+        for (index, item) in value.try_iter()?.enumerate() {
+            self.read(&format!("{name}[{index}]"), &item?, depth + 1)?;
         }
         Ok(())
     }
@@ -120,31 +154,69 @@ impl<'py> Reading<'py> {
             }
         } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
             Value::Empty
+        } else if (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) && value.len()? == 0 {
+            Value::NoItems
         } else {
-            plain(value)
+            plain(value, self.unit)
         };
         match self.builder.set(name, converted) {
-            Ok(()) => {
+            Ok(kept) => {
+                keep(&mut self.document, kept);
                 if converted != Value::Nothing {
-                    self.given.extend(field(name).map(|field| (field, value.clone())));
+                    self.given.push((name.to_owned(), value.clone()));
                 }
                 Ok(())
             }
-            Err(error) => {
-                Err(explained(value.py(), &error, error.field.map_or(name, |field| field.path()), Some(value)))
-            }
+            Err(error) => Err(explained(value.py(), &error, name, Some(value))),
         }
+    }
+
+    fn done(mut self, py: Python<'py>) -> PyResult<Document> {
+        self.document.policy = self.builder.build().map_err(|error| {
+            let path = error.path().to_string();
+            let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
+            explained(py, &error, "", given)
+        })?;
+        self.document.rules = self.builder.rules();
+        Ok(self.document)
     }
 }
 
-/// A value that is no text.
-fn plain(value: &Bound<'_, PyAny>) -> Value<'static> {
+/// Keeps the texts that the rules do not hold.
+fn keep(document: &mut Document, kept: Kept<'_>) {
+    let (list, text) = match kept {
+        Kept::All => return,
+        Kept::NoPatterns(list) => (list, None),
+        Kept::Pattern { list, index, text } => (list, Some((index, text))),
+    };
+    let patterns = match list {
+        Operations::All => &mut document.patterns,
+        Operations::NonIdempotent => &mut document.non_idempotent_patterns,
+    };
+    if text.is_none_or(|(index, _)| index == 0) {
+        patterns.clear();
+    }
+    patterns.extend(text.map(|(_, text)| text.to_owned()));
+}
+
+/// A name as errors have it: `backoff[1].delay` is `backoff[1].initial`.
+fn canonical(name: &str) -> String {
+    let path = |name: &str| Field::names().iter().find(|known| known.0 == name).map(|known| known.1.path());
+    if let Some((stage, rest)) = name.strip_prefix("backoff[").and_then(|rest| rest.split_once(']')) {
+        let field = path(&format!("backoff{rest}")).and_then(|path| path.strip_prefix("backoff"));
+        return format!("backoff[{stage}]{}", field.unwrap_or(rest));
+    }
+    path(name).unwrap_or(name).to_owned()
+}
+
+/// A value that is no text; `unit` is the nanoseconds in what a bare number counts.
+fn plain(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
     if value.is_instance_of::<PyBool>() {
         return Value::Other;
     }
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         // An int too large for a double is infinite to the core, which has the rule against it.
-        return Value::Number { value: value.extract().unwrap_or(f64::INFINITY), unit: SECOND };
+        return Value::Number { value: value.extract().unwrap_or(f64::INFINITY), unit };
     }
     match value.cast::<PyDelta>() {
         Ok(delta) => Value::Nanos(delta_nanos(delta)),
@@ -159,17 +231,25 @@ fn delta_nanos(delta: &Bound<'_, PyDelta>) -> u64 {
     u64::try_from(micros * 1_000).unwrap_or(u64::MAX)
 }
 
-fn field(name: &str) -> Option<Field> {
-    Field::names().iter().find(|known| known.0 == name).map(|known| known.1)
+fn explained(py: Python<'_>, error: &ConfigError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
+    let place;
+    let path = if error.field.is_some() {
+        place = error.path().to_string();
+        &place
+    } else {
+        name
+    };
+    let given = value.map(shown).or_else(|| given(error.given));
+    config_error(py, &Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest })
 }
 
-fn explained(py: Python<'_>, error: &ConfigError, path: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
-    let given = value.map(shown).or_else(|| match error.given {
+/// The value that the core knows.
+pub(crate) fn given(value: Given) -> Option<String> {
+    match value {
         Given::Unshown => None,
         Given::Span(span) => Some(span.to_string()),
         Given::Number(number) => Some(number.to_string()),
-    });
-    config_error(py, &Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest })
+    }
 }
 
 /// A length of time as people write it, as `name`: seconds, text with a unit, or a `timedelta`.
@@ -177,7 +257,7 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
     let span = if let Ok(text) = value.cast::<PyString>() {
         Span::parse(&text.to_string_lossy())
     } else {
-        match plain(value) {
+        match plain(value, SECOND) {
             Value::Number { value, unit } => Span::from_float(value, unit),
             Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
             _ => None,
@@ -191,71 +271,4 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
 #[pyo3(signature = (text, /))]
 pub(crate) fn parse_duration(text: &Bound<'_, PyString>) -> PyResult<u64> {
     span("duration", text.as_any()).map(Span::as_nanos)
-}
-
-/// The fields of a policy in the shape of a document, from which the same policy can be made.
-pub(crate) fn fields<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>> {
-    use holdoff_core::{Backoff, HintMode, HintOver, Jitter, OnDeadline};
-    let all = PyDict::new(py);
-    let backoff = PyDict::new(py);
-    let kind = intern!(py, "kind");
-    match policy.backoff() {
-        Backoff::Constant { delay } => {
-            backoff.set_item(kind, "constant")?;
-            backoff.set_item("delay", delay.to_string())?;
-        }
-        Backoff::Linear { initial, increment, max } => {
-            backoff.set_item(kind, "linear")?;
-            backoff.set_item("initial", initial.to_string())?;
-            backoff.set_item("increment", increment.to_string())?;
-            backoff.set_item("max", max.to_string())?;
-        }
-        Backoff::Exponential { initial, factor, max } => {
-            backoff.set_item(kind, "exponential")?;
-            backoff.set_item("initial", initial.to_string())?;
-            backoff.set_item("factor", factor)?;
-            backoff.set_item("max", max.to_string())?;
-        }
-    }
-    all.set_item("backoff", backoff)?;
-    let with_factor = |word: &str, factor: f64| {
-        let jitter = PyDict::new(py);
-        jitter.set_item(kind, word)?;
-        jitter.set_item("factor", factor)?;
-        all.set_item("jitter", jitter)
-    };
-    match policy.jitter() {
-        Jitter::None => all.set_item("jitter", "none")?,
-        Jitter::Full => all.set_item("jitter", "full")?,
-        Jitter::Equal => all.set_item("jitter", "equal")?,
-        Jitter::Additive { factor } => with_factor("additive", factor)?,
-        Jitter::Proportional { factor } => with_factor("proportional", factor)?,
-    }
-    match policy.attempts() {
-        Some(attempts) => all.set_item("attempts", attempts)?,
-        None => all.set_item("attempts", "forever")?,
-    }
-    if let Some(deadline) = policy.deadline() {
-        all.set_item("deadline", deadline.to_string())?;
-    }
-    if policy.min_attempt() > Span::ZERO {
-        all.set_item("min_attempt", policy.min_attempt().to_string())?;
-    }
-    if policy.on_deadline() == OnDeadline::Clip {
-        all.set_item("on_deadline", "clip")?;
-    }
-    if let Some(timeout) = policy.attempt_timeout() {
-        all.set_item("attempt_timeout", timeout.to_string())?;
-    }
-    let hint = PyDict::new(py);
-    let mode = match policy.hint_mode() {
-        HintMode::Floor => "floor",
-        HintMode::Replace => "replace",
-        HintMode::Ignore => "ignore",
-    };
-    hint.set_item("mode", mode)?;
-    hint.set_item("max", policy.hint_max().to_string())?;
-    hint.set_item("over", if policy.hint_over() == HintOver::Clamp { "clamp" } else { "stop" })?;
-    all.set_item("hint", hint)?;
-    Ok(all)
 }

@@ -4,7 +4,7 @@ use crate::convert;
 use holdoff_core::{ErrorCode, Hint, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyString;
 
 /// One failed attempt: its kind and the server's hint on when to come back.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -77,34 +77,4 @@ fn nanos_span(nanos: &Bound<'_, PyAny>) -> PyResult<Span> {
         return Err(crate::config::config_error(nanos.py(), &problem));
     }
     Ok(Span::from_nanos(span))
-}
-
-/// What an HTTP answer means for a retry: its status and the value of its Retry-After header. None below 400.
-#[pyfunction]
-#[pyo3(signature = (status, retry_after = None))]
-pub(crate) fn http_failure(
-    status: &Bound<'_, PyAny>,
-    retry_after: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Failure>> {
-    let status = u32::try_from(convert::time("status", status)?.as_nanos()).unwrap_or(u32::MAX);
-    Ok(from_http(status, retry_after)?.map(Failure))
-}
-
-pub(crate) fn from_http(
-    status: u32,
-    retry_after: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<holdoff_core::Failure>> {
-    let Some(value) = retry_after else {
-        return Ok(holdoff_core::Failure::from_http(status, None));
-    };
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(holdoff_core::Failure::from_http(status, Some(bytes.as_bytes())));
-    }
-    let Ok(text) = value.cast::<PyString>() else {
-        return Err(PyTypeError::new_err(format!(
-            "retry_after must be a str or bytes, not {}",
-            convert::type_name(value)
-        )));
-    };
-    Ok(holdoff_core::Failure::from_http(status, Some(text.to_string_lossy().as_bytes())))
 }

@@ -12,7 +12,9 @@ mod classify;
 mod clock;
 mod config;
 mod convert;
+mod dump;
 mod failure;
+mod hints;
 mod machine;
 mod operation;
 mod outcome;
@@ -30,7 +32,9 @@ mod _holdoff {
     #[pymodule_export]
     use config::parse_duration;
     #[pymodule_export]
-    use failure::{Failure, http_failure};
+    use failure::Failure;
+    #[pymodule_export]
+    use hints::{grpc_failure, http_failure, parse_hint};
     #[pymodule_export]
     use machine::{Call, Decision, Retry, Schedule, Step};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use crate::convert;
 use crate::failure::Failure;
-use crate::policy::Policy;
+use crate::policy::Given;
 use holdoff_core::{Outcome, Span, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -121,9 +121,9 @@ pub(crate) struct Call(holdoff_core::Call);
 impl Call {
     /// Begin a call: the machine and its first step, the first attempt.
     #[staticmethod]
-    fn begin(policy: &Bound<'_, Policy>, seed: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<(Self, Step)> {
+    fn begin(policy: Given<'_>, seed: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<(Self, Step)> {
         let (seed, now) = (convert::seed("seed", seed)?, convert::time("now", now)?);
-        let (call, step) = holdoff_core::Call::begin(&policy.get().0, seed, now);
+        let (call, step) = holdoff_core::Call::begin(policy.core(), seed, now);
         Ok((Self(call), Step(step)))
     }
 
@@ -142,18 +142,18 @@ impl Call {
     /// The attempt with this ticket failed.
     fn fail(
         &mut self,
-        policy: &Bound<'_, Policy>,
+        policy: Given<'_>,
         ticket: &Bound<'_, PyAny>,
         now: &Bound<'_, PyAny>,
         failure: &Bound<'_, Failure>,
     ) -> PyResult<Step> {
         let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
-        Ok(Step(self.0.fail(&policy.get().0, ticket, now, failure.get().0)))
+        Ok(Step(self.0.fail(policy.core(), ticket, now, failure.get().0)))
     }
 
     /// Time has passed: the next attempt, when its sleep is over.
-    fn tick(&mut self, policy: &Bound<'_, Policy>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
-        Ok(Step(self.0.tick(&policy.get().0, convert::time("now", now)?)))
+    fn tick(&mut self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
+        Ok(Step(self.0.tick(policy.core(), convert::time("now", now)?)))
     }
 
     /// The caller wants no more of it.
@@ -260,11 +260,11 @@ impl Retry {
     /// Decide what to do about an attempt that failed at that time.
     fn on_failure(
         &mut self,
-        policy: &Bound<'_, Policy>,
+        policy: Given<'_>,
         now: &Bound<'_, PyAny>,
         failure: &Bound<'_, Failure>,
     ) -> PyResult<Decision> {
-        Ok(Decision(self.0.on_failure(&policy.get().0, convert::time("now", now)?, failure.get().0)))
+        Ok(Decision(self.0.on_failure(policy.core(), convert::time("now", now)?, failure.get().0)))
     }
 
     /// How many attempts have failed.
@@ -280,8 +280,8 @@ impl Retry {
     }
 
     /// When the operation as a whole must be over; NEVER without a deadline.
-    fn deadline(&self, policy: &Bound<'_, Policy>) -> u64 {
-        self.0.deadline(&policy.get().0).as_nanos()
+    fn deadline(&self, policy: Given<'_>) -> u64 {
+        self.0.deadline(policy.core()).as_nanos()
     }
 
     fn __repr__(&self) -> String {
@@ -296,15 +296,15 @@ pub(crate) struct Schedule(holdoff_core::Schedule);
 #[pymethods]
 impl Schedule {
     #[new]
-    fn new(policy: &Bound<'_, Policy>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(holdoff_core::Schedule::new(&policy.get().0, convert::seed("seed", seed)?)))
+    fn new(policy: Given<'_>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(holdoff_core::Schedule::new(policy.core(), convert::seed("seed", seed)?)))
     }
 
     /// The base delay, before jitter, after failure n (from 0), in nanoseconds.
     #[staticmethod]
-    fn base_at(policy: &Bound<'_, Policy>, n: &Bound<'_, PyInt>) -> PyResult<u64> {
+    fn base_at(policy: Given<'_>, n: &Bound<'_, PyInt>) -> PyResult<u64> {
         let n = u32::try_from(convert::time("n", n)?.as_nanos()).unwrap_or(u32::MAX);
-        Ok(holdoff_core::Schedule::base_at(&policy.get().0, n).as_nanos())
+        Ok(holdoff_core::Schedule::base_at(policy.core(), n).as_nanos())
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

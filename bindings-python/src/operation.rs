@@ -42,7 +42,7 @@ impl Operation {
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
         self.begun = true;
-        if let Some(limit) = self.settings.get().policy.first_limit() {
+        if let Some(limit) = self.settings.get().core().first_limit() {
             let now = clock::now(py)?;
             self.started = Some(now);
             self.abort_at = now.after(limit);
@@ -58,11 +58,7 @@ impl Operation {
         self.stop_if_cancelled(py)?;
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
-        let failure = if timed_out {
-            holdoff_core::Failure::TIMEOUT
-        } else {
-            classify::classify(error, &settings.on, settings.classify.as_ref()).map_err(|own| in_context(own, error))?
-        };
+        let failure = classify::classify(error, timed_out, settings).map_err(|own| in_context(own, error))?;
         let now = clock::now(py)?;
         let call = match &mut self.call {
             Some(call) => call,
@@ -72,7 +68,7 @@ impl Operation {
             }
         };
         let attempt = call.attempt();
-        match call.fail(&settings.policy, Ticket::from_raw(u64::from(attempt)), now, failure) {
+        match call.fail(settings.core(), Ticket::from_raw(u64::from(attempt)), now, failure) {
             Step::Sleep { until, cause } => {
                 if let Some(on_retry) = &settings.on_retry {
                     let delay = until.since(now);
@@ -94,7 +90,7 @@ impl Operation {
         self.stop_if_cancelled(py)?;
         let Some(call) = &mut self.call else { return Ok(None) };
         let now = now.map_or_else(|| clock::now(py), Ok)?;
-        match call.tick(&self.settings.get().policy, now) {
+        match call.tick(self.settings.get().core(), now) {
             Step::Sleep { .. } => Ok(Some(call.remaining(now))),
             Step::Attempt { abort_at, .. } => {
                 self.abort_at = abort_at;

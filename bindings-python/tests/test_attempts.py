@@ -111,7 +111,7 @@ def test_an_attempt_is_made_once() -> None:
 
 def test_what_is_no_policy_is_refused() -> None:
     wrong: Any = 5
-    with pytest.raises(TypeError, match=r"policy must be a holdoff\.Policy, not int"):
+    with pytest.raises(TypeError, match=r"policy must be a holdoff\.Policy or the name of a preset, not int"):
         holdoff.attempts(wrong)
 
 

@@ -15,6 +15,8 @@ from holdoff import NEVER, Call, ConfigError, Failure, Policy, Retry, Schedule
 from hypothesis import given
 from hypothesis import strategies as st
 
+FACTOR = "backoff.factor = {}: must be a finite number from 0 on, for decorrelated backoff from 1 on"
+
 
 @pytest.mark.parametrize(
     ("fields", "text"),
@@ -28,20 +30,21 @@ from hypothesis import strategies as st
         ({"attempts": True}, 'attempts = True: must be a whole number from 1 to 4294967294, or "forever"'),
         (
             {"jitter": "ful"},
-            "jitter.kind = 'ful': must be one of none, full, equal, additive, proportional; did you mean \"full\"?",
+            "jitter.kind = 'ful': must be one of none, full, equal, additive, proportional, bounded, "
+            'subtractive; did you mean "full"?',
         ),
         (
             {"backoff": {"initial": "2s", "max": "1s"}},
-            "backoff.max = '1s': must not be below backoff.initial (it is 5s unless given)",
+            "backoff.max = '1s': must not be below the stage's initial delay (it is 5s unless given)",
         ),
-        ({"backoff": {"factor": -1}}, "backoff.factor = -1: must be a finite number from 0 on"),
-        ({"backoff": {"factor": math.nan}}, "backoff.factor = nan: must be a finite number from 0 on"),
-        ({"backoff": {"factor": math.inf}}, "backoff.factor = inf: must be a finite number from 0 on"),
+        ({"backoff": {"factor": -1}}, FACTOR.format("-1")),
+        ({"backoff": {"factor": math.nan}}, FACTOR.format("nan")),
+        ({"backoff": {"factor": math.inf}}, FACTOR.format("inf")),
         ({"deadline": 0}, 'deadline = 0: must be more than 0, or "none"'),
         ({"deadline": "3s", "min_attempt": 3}, "min_attempt = 3: must be below the deadline"),
         ({"on_deadline": "clip"}, "on_deadline = 'clip': \"clip\" needs a min_attempt above 0"),
         ({"backoff": "constant", "backoff.factor": 2}, "backoff.factor = 2: has no meaning for the chosen kind"),
-        ({"jitter": "additive"}, "jitter.factor: is needed by additive and proportional jitter"),
+        ({"jitter": "additive"}, "jitter.factor: is needed by additive, proportional and subtractive jitter"),
     ],
 )
 def test_a_mistake_is_explained(fields: Any, text: str) -> None:
@@ -216,7 +219,7 @@ seeds = st.integers(0, NEVER)
 
 @given(policies, seeds, st.integers(0, 2**40))
 def test_a_loop_sleeps_what_the_schedule_says(fields: Any, seed: int, start: int) -> None:
-    policy = Policy.from_dict(fields)
+    policy = Policy(**fields)
     call, step = Call.begin(policy, seed, start)
     now, delays = start, []
     while step.kind != "stop":
@@ -262,7 +265,7 @@ def test_random_fields_make_a_policy_or_a_config_error(fields: Any) -> None:
     seeds,
 )
 def test_no_order_of_events_is_too_much(events: list[tuple[str, int, int, int]], fields: Any, seed: int) -> None:
-    policy = Policy.from_dict(fields)
+    policy = Policy(**fields)
     call, step = Call.begin(policy, seed, 0)
     for op, ticket, now, hint in events:
         ticket = step.ticket or ticket

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._holdoff import Operation, Policy, Retrying, monotonic_ns
+from ._holdoff import Operation, Retrying, monotonic_ns
 from ._limit import enter, leave
 
 TYPE_CHECKING = False
@@ -16,28 +16,33 @@ if TYPE_CHECKING:
 
     from ._async import Guard
     from ._cancel import Cancel
-    from ._holdoff import Failure, RetryEvent
-    from .types import On, PolicyFields, Said
+    from ._holdoff import Failure, Policy, RetryEvent
+    from .types import On, PolicyFields, PresetName, Said
 
 
 def attempts(
-    policy: Policy | None = None,
+    policy: Policy | PresetName | None = None,
     *,
     on: On | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
     classify: Callable[[Exception], Failure | Said | None] | None = None,
+    idempotent: bool = True,
     **fields: Unpack[PolicyFields],
 ) -> Attempts:
     """Attempts at a block of code, to loop over with ``for`` or ``async for``: each is a context manager."""
-    if policy is None:
-        policy = Policy(**fields)
-    elif fields:
-        raise TypeError("give a policy or its fields, not both")
-    elif not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"policy must be a holdoff.Policy, not {type(policy).__name__}")
-    return Attempts(policy.retrying(on=on, cancel=cancel, seed=seed, on_retry=on_retry, classify=classify))
+    retrying = Retrying(
+        policy,
+        on=on,
+        cancel=cancel,
+        seed=seed,
+        on_retry=on_retry,
+        classify=classify,
+        idempotent=idempotent,
+        **fields,
+    )
+    return Attempts(retrying)
 
 
 class Attempts:

@@ -4,7 +4,7 @@ from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, over
 from typing_extensions import Self, Unpack
 
 from ._cancel import Cancel
-from .types import Duration, On, PolicyFields, Said, Word
+from .types import Duration, GrpcCode, Headers, On, PolicyFields, PresetName, Said, Word
 
 __all__ = [
     "NEVER",
@@ -21,12 +21,14 @@ __all__ = [
     "Schedule",
     "Step",
     "__version__",
+    "grpc_failure",
     "http_failure",
     "monotonic_ns",
     "outcome_of",
     "overridden_time",
     "override_time",
     "parse_duration",
+    "parse_hint",
     "remaining",
     "retry",
     "seed",
@@ -46,10 +48,12 @@ __version__: Final[str]
 class Policy:
     """When to retry and when to give up; immutable, to be shared by any number of operations."""
 
-    def __new__(cls, **fields: Unpack[PolicyFields]) -> Self: ...
+    def __new__(cls, name: PresetName | None = None, /, **fields: Unpack[PolicyFields]) -> Self: ...
     @staticmethod
     def from_dict(fields: Mapping[str, Any], /) -> Policy: ...
     def to_dict(self) -> dict[str, Any]: ...
+    @property
+    def fingerprint(self) -> int: ...
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def retrying(
         self,
@@ -59,16 +63,30 @@ class Policy:
         seed: int | None = None,
         on_retry: Callable[[RetryEvent], object] | None = None,
         classify: Callable[[Exception], Said | None] | None = None,
+        idempotent: bool = True,
     ) -> Retrying: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
 @final
 class Retrying:
     """A policy with the options of one use: call functions with it, or decorate them."""
 
+    def __new__(
+        cls,
+        policy: Policy | PresetName | None = None,
+        /,
+        *,
+        on: On | None = None,
+        cancel: Cancel | None = None,
+        seed: int | None = None,
+        on_retry: Callable[[RetryEvent], object] | None = None,
+        classify: Callable[[Exception], Said | None] | None = None,
+        idempotent: bool = True,
+        **fields: Unpack[PolicyFields],
+    ) -> Self: ...
     def __call__(self, function: Callable[_P, _R], /) -> Callable[_P, _R]: ...
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     @property
@@ -94,11 +112,12 @@ def retry(
     /,
     *,
     on: On | None = None,
-    policy: Policy | None = None,
+    policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
     classify: Callable[[Exception], Said | None] | None = None,
+    idempotent: bool = True,
     **fields: Unpack[PolicyFields],
 ) -> Callable[_P, _R]: ...
 @overload
@@ -107,11 +126,12 @@ def retry(
     /,
     *,
     on: On | None = None,
-    policy: Policy | None = None,
+    policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
     classify: Callable[[Exception], Said | None] | None = None,
+    idempotent: bool = True,
     **fields: Unpack[PolicyFields],
 ) -> Retrying: ...
 
@@ -177,7 +197,17 @@ def remaining() -> float | None: ...
 def seed(n: int | None, /) -> None: ...
 def seed_at(n: int, k: int, /) -> int: ...
 def parse_duration(text: str, /) -> int: ...
-def http_failure(status: int, retry_after: str | bytes | None = None) -> Failure | None: ...
+def parse_hint(
+    headers: Headers, *, status: int | None = None, wall_ns: int | None = None
+) -> int | Literal["never"] | None: ...
+def http_failure(
+    status: int,
+    retry_after: str | bytes | None = None,
+    *,
+    headers: Headers | None = None,
+    wall_ns: int | None = None,
+) -> Failure | None: ...
+def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None: ...
 
 @final
 class Failure:
@@ -229,12 +259,12 @@ class Call:
     """The whole loop as a machine. Every method answers with the step that holds now."""
 
     @staticmethod
-    def begin(policy: Policy, seed: int, now: int) -> tuple[Call, Step]: ...
+    def begin(policy: Policy | PresetName, seed: int, now: int) -> tuple[Call, Step]: ...
     @staticmethod
     def underway(seed: int, started: int) -> Call: ...
     def succeed(self, ticket: int, now: int) -> Step: ...
-    def fail(self, policy: Policy, ticket: int, now: int, failure: Failure) -> Step: ...
-    def tick(self, policy: Policy, now: int) -> Step: ...
+    def fail(self, policy: Policy | PresetName, ticket: int, now: int, failure: Failure) -> Step: ...
+    def tick(self, policy: Policy | PresetName, now: int) -> Step: ...
     def cancel(self, now: int) -> Step: ...
     def remaining(self, now: int) -> int: ...
     @property
@@ -265,8 +295,8 @@ class Retry:
     """One decision a failure: the state of one operation, without its loop."""
 
     def __new__(cls, seed: int, started: int) -> Self: ...
-    def on_failure(self, policy: Policy, now: int, failure: Failure) -> Decision: ...
-    def deadline(self, policy: Policy) -> int: ...
+    def on_failure(self, policy: Policy | PresetName, now: int, failure: Failure) -> Decision: ...
+    def deadline(self, policy: Policy | PresetName) -> int: ...
     @property
     def failures(self) -> int: ...
     @property
@@ -276,9 +306,9 @@ class Retry:
 class Schedule(Iterator[int]):
     """The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once."""
 
-    def __new__(cls, policy: Policy, seed: int) -> Self: ...
+    def __new__(cls, policy: Policy | PresetName, seed: int) -> Self: ...
     @staticmethod
-    def base_at(policy: Policy, n: int) -> int: ...
+    def base_at(policy: Policy | PresetName, n: int) -> int: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> int: ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import time_ns
+
 from ._holdoff import override_time
 
 TYPE_CHECKING = False
@@ -22,6 +24,7 @@ class VirtualTime:
         """The seconds of every sleep so far."""
         self._on_sleep = on_sleep
         self._nanos = 0
+        self._wall = time_ns()
         self._outer: list[object] = []
 
     @property
@@ -36,6 +39,10 @@ class VirtualTime:
     def monotonic_ns(self) -> int:
         """The clock."""
         return self._nanos
+
+    def time_ns(self) -> int:
+        """The clock on the wall, for dates in a server's answers: it was right at the beginning."""
+        return self._wall + self._nanos
 
     def sleep(self, seconds: float) -> None:
         """What a retry does between two attempts."""

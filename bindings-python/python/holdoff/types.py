@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal, TypeAlias, TypedDict
 
@@ -16,42 +16,123 @@ Said: TypeAlias = Failure | Word
 """What a function says an error is."""
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
 """Which errors to retry."""
+Headers: TypeAlias = Mapping[str, str] | Mapping[bytes, bytes] | Iterable[tuple[str | bytes, str | bytes]]
+"""Header lines: any mapping of names to values (of httpx, requests, aiohttp, urllib), or pairs of both."""
+PresetName: TypeAlias = Literal[
+    "default",
+    "langgraphgo",
+    "langgraphgo-graph",
+    "kubernetes",
+    "aster",
+    "aws-standard-2.0",
+    "aws-standard-2.1",
+    "grpc",
+    "temporal",
+    "google-cloud",
+    "resilience4j",
+    "polly",
+    "chromium",
+    "tenacity-random-exponential",
+]
+"""The name of a preset."""
+BackoffKind: TypeAlias = Literal[
+    "constant",
+    "linear",
+    "exponential",
+    "polynomial",
+    "fibonacci",
+    "list",
+    "decorrelated",
+    "decorrelated_v2",
+]
+"""How the delay grows."""
+JitterKind: TypeAlias = Literal["none", "full", "equal", "additive", "proportional", "bounded", "subtractive"]
+"""How delays are spread."""
+HintMode: TypeAlias = Literal["floor", "replace", "ignore", "exact", "at_least"]
+"""What is done with a hint."""
+GrpcCode: TypeAlias = (
+    Literal[
+        "OK",
+        "CANCELLED",
+        "UNKNOWN",
+        "INVALID_ARGUMENT",
+        "DEADLINE_EXCEEDED",
+        "NOT_FOUND",
+        "ALREADY_EXISTS",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "FAILED_PRECONDITION",
+        "ABORTED",
+        "OUT_OF_RANGE",
+        "UNIMPLEMENTED",
+        "INTERNAL",
+        "UNAVAILABLE",
+        "DATA_LOSS",
+        "UNAUTHENTICATED",
+    ]
+    | int
+)
+"""A status code of gRPC: its name or its number."""
 
 
 class Backoff(TypedDict, total=False):
-    """How the delay grows from one failure to the next."""
+    """How the delay grows from one failure to the next; one stage of a chain."""
 
-    kind: Literal["constant", "linear", "exponential"] | None
+    kind: BackoffKind | None
     delay: Duration | None
     initial: Duration | None
     factor: float | None
     increment: Duration | None
+    exponent: float | None
     max: Duration | Literal["none"] | None
+    delays: Sequence[Duration] | None
+    times: int | None
+    on: Literal["transient", "throttled", "timeout"] | None
 
 
 class Jitter(TypedDict, total=False):
     """How delays are spread."""
 
-    kind: Literal["none", "full", "equal", "additive", "proportional"] | None
+    kind: JitterKind | None
     factor: float | None
+    bound: Duration | None
 
 
 class Hint(TypedDict, total=False):
     """What is done with a server's hint on when to come back."""
 
-    mode: Literal["floor", "replace", "ignore"] | None
+    mode: HintMode | None
     max: Duration | Literal["none"] | None
     over: Literal["stop", "clamp"] | None
+    reach: Duration | Literal["none"] | None
+
+
+class Causes(TypedDict, total=False):
+    """Failures that are worth another try; a list that is given is all there is of its sort."""
+
+    http: Sequence[int | Literal["1xx", "2xx", "3xx", "4xx", "5xx"]] | None
+    grpc: Sequence[GrpcCode] | None
+    kinds: Sequence[Literal["transient", "throttled", "timeout"]] | None
+    patterns: Sequence[str] | None
+
+
+class RetryOn(Causes, total=False):
+    """The same for all operations, and what is safe for those that may not run twice."""
+
+    non_idempotent: Causes | None
 
 
 class PolicyFields(TypedDict, total=False):
     """The fields of a policy. None is as good as not given."""
 
-    backoff: Backoff | Literal["constant", "linear", "exponential"] | None
-    jitter: Jitter | Literal["none", "full", "equal", "additive", "proportional"] | None
+    preset: PresetName | None
+    backoff: Backoff | Sequence[Backoff] | BackoffKind | None
+    jitter: Jitter | JitterKind | None
+    cap: Literal["keep_spread", "before_jitter", "clip"] | None
     attempts: int | Literal["forever"] | None
     deadline: Duration | Literal["none"] | None
     min_attempt: Duration | None
     on_deadline: Literal["stop", "clip"] | None
     attempt_timeout: Duration | Literal["none"] | None
-    hint: Hint | Literal["floor", "replace", "ignore"] | None
+    hint: Hint | HintMode | None
+    retry_on: RetryOn | None

@@ -1,0 +1,142 @@
+//! What a server's answer says about when to come back, and what it means for a retry.
+
+use crate::clock;
+use crate::convert;
+use crate::failure::Failure;
+use holdoff_core::{GrpcCode, Hint, HintReader, Span};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// The one header of a gRPC call's trailing metadata that counts.
+const PUSHBACK: &[u8] = b"grpc-retry-pushback-ms";
+
+/// Reads all header lines: of an object with `multi_items()` (httpx) or `items()`, or pairs of name and value.
+pub(crate) fn read(reader: &mut HintReader, headers: &Bound<'_, PyAny>) -> PyResult<()> {
+    each(headers, |name, value| reader.header(name, value))
+}
+
+/// Reads those of a gRPC call's trailing metadata that are a pushback.
+pub(crate) fn read_pushback(reader: &mut HintReader, metadata: &Bound<'_, PyAny>) -> PyResult<()> {
+    each(metadata, |name, value| {
+        if name.eq_ignore_ascii_case(PUSHBACK) {
+            reader.header(name, value);
+        }
+    })
+}
+
+fn each(headers: &Bound<'_, PyAny>, mut take: impl FnMut(&[u8], &[u8])) -> PyResult<()> {
+    let py = headers.py();
+    let mut lines = headers.clone();
+    for method in [intern!(py, "multi_items"), intern!(py, "items")] {
+        if let Some(items) = headers.getattr_opt(method)? {
+            lines = items.call0()?;
+            break;
+        }
+    }
+    for line in lines.try_iter()? {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = line?.extract()?;
+        bytes(&name, |name| bytes(&value, |value| take(name, value)))??;
+    }
+    Ok(())
+}
+
+/// Hands on the bytes of a name or a value.
+fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
+    if let Ok(bytes) = text.cast::<PyBytes>() {
+        return Ok(take(bytes.as_bytes()));
+    }
+    match text.cast::<PyString>() {
+        Ok(text) => Ok(take(text.to_string_lossy().as_bytes())),
+        Err(_) => Err(PyTypeError::new_err(format!("a header must be str or bytes, not {}", convert::type_name(text)))),
+    }
+}
+
+/// What an HTTP answer means for a retry: its status, and its header lines or the value of its Retry-After alone. None for
+/// an answer that is no failure.
+#[pyfunction]
+#[pyo3(signature = (status, retry_after = None, *, headers = None, wall_ns = None))]
+pub(crate) fn http_failure(
+    py: Python<'_>,
+    status: &Bound<'_, PyAny>,
+    retry_after: Option<&Bound<'_, PyAny>>,
+    headers: Option<&Bound<'_, PyAny>>,
+    wall_ns: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Failure>> {
+    let status = half("status", status)?;
+    let hint = match (retry_after, headers) {
+        (None, None) => Hint::NONE,
+        (None, Some(headers)) => hint_of(py, headers, status, wall_ns)?,
+        (Some(value), None) => {
+            let wall = wall(py, wall_ns)?;
+            bytes(value, |value| Hint::retry_after_at(value, wall))?
+        }
+        (Some(_), Some(_)) => return Err(PyTypeError::new_err("give retry_after or headers, not both")),
+    };
+    Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
+}
+
+/// How a gRPC call ended: its status code, as a number, its name or an enum member, and the value of its
+/// grpc-retry-pushback-ms. None for OK.
+#[pyfunction]
+#[pyo3(signature = (code, pushback = None))]
+pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Failure>> {
+    let name = match code.getattr_opt(intern!(code.py(), "name"))? {
+        Some(name) => name,
+        None => code.clone(),
+    };
+    let number = match name.cast::<PyString>() {
+        // A code that is none of the table reads as UNKNOWN.
+        Ok(name) => u32::from(GrpcCode::from_name(&name.to_string_lossy()).unwrap_or(GrpcCode::Unknown).code()),
+        Err(_) => half("code", code)?,
+    };
+    let failure = match pushback {
+        Some(value) => bytes(value, |value| holdoff_core::Failure::from_grpc(number, Some(value)))?,
+        None => holdoff_core::Failure::from_grpc(number, None),
+    };
+    Ok(failure.map(Failure))
+}
+
+/// What header lines say about when to come back: nanoseconds, "never", or None. The time of the wall clock is for dates:
+/// nanoseconds since the Unix epoch, NEVER if it is not known.
+#[pyfunction]
+#[pyo3(signature = (headers, *, status = None, wall_ns = None))]
+pub(crate) fn parse_hint<'py>(
+    py: Python<'py>,
+    headers: &Bound<'py, PyAny>,
+    status: Option<&Bound<'py, PyAny>>,
+    wall_ns: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let status = status.map_or(Ok(0), |status| half("status", status))?;
+    match hint_of(py, headers, status, wall_ns)? {
+        hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
+        hint => match hint.span().map(Span::as_nanos) {
+            Some(nanos) => Ok(Some(nanos.into_pyobject(py)?.into_any())),
+            None => Ok(None),
+        },
+    }
+}
+
+fn hint_of(
+    py: Python<'_>,
+    headers: &Bound<'_, PyAny>,
+    status: u32,
+    wall_ns: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Hint> {
+    let mut reader = HintReader::new(wall(py, wall_ns)?);
+    read(&mut reader, headers)?;
+    Ok(reader.hint_for(status))
+}
+
+fn wall(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    match given {
+        Some(given) => Ok(convert::time("wall_ns", given)?.as_nanos()),
+        None => clock::wall(py),
+    }
+}
+
+/// A status or a code: what is larger than any is as unknown as the largest.
+fn half(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok(u32::try_from(convert::time(name, value)?.as_nanos()).unwrap_or(u32::MAX))
+}
