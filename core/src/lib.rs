@@ -50,6 +50,7 @@ extern crate alloc;
 extern crate std;
 
 mod backoff;
+mod bucket;
 mod call;
 mod chain;
 mod classify;
@@ -62,6 +63,7 @@ mod flat;
 mod grpc;
 mod hint;
 mod jitter;
+mod keyed;
 mod layered;
 mod lint;
 mod nearest;
@@ -76,6 +78,7 @@ mod stepped;
 mod time;
 
 pub use backoff::{Backoff, Stage};
+pub use bucket::{Bucket, BucketConfig};
 pub use call::{Call, Outcome, Step, Ticket};
 pub use classify::{Facts, Kept, Operations, Rules};
 #[cfg(feature = "serde")]
@@ -87,6 +90,11 @@ pub use flat::FlatStep;
 pub use grpc::GrpcCode;
 pub use hint::{Hint, HintMode, HintOver, HintReader};
 pub use jitter::{Cap, Jitter};
+pub use keyed::config::{Direction, GateConfig, GateOptions, Growth};
+pub use keyed::gate::Gate;
+pub use keyed::longest;
+#[cfg(feature = "alloc")]
+pub use keyed::store::Keyed;
 pub use layered::{Layered, Layers, Level};
 pub use lint::{Lint, LintKind};
 pub use periodic::options::{PeriodicOptions, Timer};

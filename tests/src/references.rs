@@ -6,6 +6,7 @@
 mod aster;
 mod aster_estimate;
 mod k8s;
+mod k8s_keyed;
 mod k8s_periodic;
 mod langgraphgo;
 mod langgraphgo_graph;
@@ -71,8 +72,10 @@ const RUNNERS: &[(&str, Runner)] = &[
     ("k8s_backoff", k8s::backoff),
     ("k8s_backoffuntil", k8s_periodic::until),
     ("k8s_exponential_backoff", k8s_periodic::condition),
+    ("k8s_flowcontrol", k8s_keyed::flowcontrol),
     ("k8s_manager", k8s_periodic::manager),
     ("k8s_poll", k8s_periodic::poll),
+    ("k8s_workqueue", k8s_keyed::workqueue),
     ("langgraphgo_graph", langgraphgo_graph::graph),
     ("langgraphgo_retrynode", langgraphgo::retry_node),
 ];

@@ -1,0 +1,17 @@
+//! What outlives an operation: one small state for each host, item or image.
+//!
+//! [`Gate`] is what is kept of one key, in plain numbers that any language can keep in a map of its own. The feature `alloc`
+//! adds [`Keyed`], a map that cannot grow without end.
+
+pub(crate) mod config;
+pub(crate) mod gate;
+#[cfg(feature = "alloc")]
+pub(crate) mod store;
+
+use crate::time::Span;
+
+/// The longest of some delays, none for none: what several limiters of one item come to. Ask all of them, since each counts.
+#[must_use]
+pub fn longest(delays: &[Span]) -> Span {
+    delays.iter().copied().max().unwrap_or(Span::ZERO)
+}
