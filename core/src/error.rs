@@ -150,11 +150,13 @@ pub enum ErrorCode {
     TimeRange = 203,
     /// A failure kind that is none of the table.
     UnknownFailureKind = 204,
+    /// Memory that is too small for what is to be written into it.
+    NoRoom = 205,
 }
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -196,6 +198,7 @@ impl ErrorCode {
         Self::NotACall,
         Self::TimeRange,
         Self::UnknownFailureKind,
+        Self::NoRoom,
     ];
 
     /// The number, the same in every language.
@@ -249,6 +252,7 @@ impl ErrorCode {
             Self::NotACall => "not_a_call",
             Self::TimeRange => "time_range",
             Self::UnknownFailureKind => "unknown_failure_kind",
+            Self::NoRoom => "no_room",
         }
     }
 
@@ -309,6 +313,7 @@ impl ErrorCode {
             Self::NotACall => "the memory holds no call",
             Self::TimeRange => "must be a time from 0 on that its type holds exactly",
             Self::UnknownFailureKind => "must be one of transient, throttled, timeout, permanent",
+            Self::NoRoom => "does not fit into the memory that was given for it",
         }
     }
 }
