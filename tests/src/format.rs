@@ -1,6 +1,7 @@
 //! The vector files as types: what is written is what is read.
 
 use crate::hints::HintCase;
+use crate::saves::{ResumeCase, SaveCase};
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
@@ -58,6 +59,10 @@ pub enum File {
     Seed(Cases<SeedCase>),
     /// What a document's rules make of errors.
     Classify(Cases<ClassifyCase>),
+    /// States that are saved and resumed.
+    Save(Cases<SaveCase>),
+    /// States to resume from, good and bad.
+    Resume(Cases<ResumeCase>),
 }
 
 /// The cases of a file and where they come from.

@@ -5,7 +5,7 @@
 
 use crate::document;
 use crate::format::{Case, Cases, Document, FailureAt, FailureWord, File, N, RetryCase, ScheduleCase, SeedCase};
-use crate::{run, sessions};
+use crate::{run, saves, sessions};
 use anyhow::{Result, anyhow};
 use holdoff_core::{Failure, Hint, Preset, Schedule, Span, seed_at};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>> {
         ("retries.json", text(&retries()?)?),
         ("sessions.json", text(&sessions::sessions(1, 400))?),
         ("seeds.json", text(&seeds())?),
+        ("save.json", text(&saves::cases()?)?),
     ])
 }
 

@@ -9,4 +9,5 @@ pub mod generate;
 pub mod hints;
 pub mod references;
 pub mod run;
+pub mod saves;
 pub mod sessions;

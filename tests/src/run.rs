@@ -8,6 +8,7 @@ use crate::format::{
 };
 use crate::hints;
 use crate::references::{self, Recorded};
+use crate::saves;
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, FailureKind, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
 use std::fmt::Debug;
@@ -127,6 +128,8 @@ pub fn cases(file: &File) -> Tally {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
         File::Seed(file) => tally(&file.cases, |case: &SeedCase| same(&case.seed, &N(seed_at(case.n.0, case.k.0)))),
+        File::Save(file) => tally(&file.cases, saves::save),
+        File::Resume(file) => tally(&file.cases, saves::resume),
         File::Classify(file) => {
             tally(&file.cases, |case: &ClassifyCase| same(&case.judged, &classify::judged(case)?.into()))
         }
@@ -144,11 +147,11 @@ fn tally<T>(cases: &[Case<T>], run: impl Fn(&T) -> Result<(), String>) -> Tally 
     tally
 }
 
-fn same<T: PartialEq + Debug>(expected: &T, got: &T) -> Result<(), String> {
+pub(crate) fn same<T: PartialEq + Debug>(expected: &T, got: &T) -> Result<(), String> {
     if expected == got { Ok(()) } else { Err(format!("expected {expected:?}, got {got:?}")) }
 }
 
-fn all_same<T: PartialEq + Debug>(expected: &[T], got: &[T]) -> Result<(), String> {
+pub(crate) fn all_same<T: PartialEq + Debug>(expected: &[T], got: &[T]) -> Result<(), String> {
     if expected.len() != got.len() {
         return Err(format!("expected {} answers, got {}", expected.len(), got.len()));
     }

@@ -1,4 +1,4 @@
-//! A saved state as bytes: a fixed layout, little-endian, the same from every language and processor (spec 12.5).
+//! A saved state as bytes: a fixed layout, little-endian, the same from every language and processor (spec 12.8).
 //!
 //! ```text
 //!  0  4  "hold"                     24  8  elapsed
