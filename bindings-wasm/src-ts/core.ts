@@ -24,9 +24,15 @@ interface Exports {
   retry_fail(kind: number): void;
   schedule_start(): void;
   schedule_next(): number;
+  schedule_next_at(kind: number): number;
   base_at(n: number): void;
   seed(): void;
-  http(status: number, retryAfter: number): number;
+  headers(): void;
+  header(name: number, value: number): void;
+  http(status: number): number;
+  grpc(code: number): number;
+  patterns(idempotent: number): number;
+  judge(kind: number, http: number, grpc: number, matched: number, idempotent: number): number;
   duration(length: number): number;
 }
 
@@ -49,15 +55,17 @@ export const WAKE_AT = 7;
 export const REMAINING = 8;
 const PROBLEM = 18;
 const PROBLEM_SPAN = 10;
-const TEXT = 488;
-const TEXT_SIZE = 4096;
+const NAME = 904;
+const TEXT = 1928;
+const END = 6024;
 
 /** Where a state lies on the desk and how long it is, in words. */
 export type Place = readonly [at: number, length: number];
-const POLICY: Place = [24, 22];
-export const CALL: Place = [46, 14];
-export const RETRY: Place = [60, 10];
-export const SCHEDULE: Place = [70, 28];
+const POLICY: Place = [26, 64];
+const RULES: Place = [90, 40];
+export const CALL: Place = [130, 14];
+export const RETRY: Place = [144, 10];
+export const SCHEDULE: Place = [154, 72];
 
 /** What some runtimes have that decodes at once; a loop that runs for the first time takes milliseconds. */
 const native = globalThis as unknown as {
@@ -85,10 +93,10 @@ function take(instance: WebAssembly.Instance): Exports {
   const { buffer } = core.memory;
   const at = core.desk();
   // The memory never grows: there is no allocator.
-  bytes = new Uint8Array(buffer, at, TEXT + TEXT_SIZE);
-  words = new Uint32Array(buffer, at, TEXT >> 2);
-  longs = new BigUint64Array(buffer, at, TEXT >> 3);
-  doubles = new Float64Array(buffer, at, TEXT >> 3);
+  bytes = new Uint8Array(buffer, at, END);
+  words = new Uint32Array(buffer, at, NAME >> 2);
+  longs = new BigUint64Array(buffer, at, NAME >> 3);
+  doubles = new Float64Array(buffer, at, NAME >> 3);
   return core;
 }
 
@@ -122,6 +130,11 @@ export function loadPolicy(policy: Uint32Array): void {
 export function takePolicy(): Uint32Array {
   return (loaded = save(POLICY, new Uint32Array(POLICY[1])));
 }
+
+/** Its rules of classification. */
+export const takeRules = (): Uint32Array => save(RULES, new Uint32Array(RULES[1]));
+
+export const loadRules = (rules: Uint32Array): void => load(RULES, rules);
 
 /** Lays a state on the desk. */
 export function load(place: Place, state: Uint32Array): void {
@@ -188,6 +201,14 @@ export function problemCode(): number {
   return words[PROBLEM] as number;
 }
 
+/** The path of the field that it is about, its indexes in their places. */
+export function problemPath(path: string): string {
+  const stage = words[PROBLEM + 6] as number;
+  const item = words[PROBLEM + 7] as number;
+  const whole = stage > 0 ? path.replace(/^backoff/, `backoff[${stage - 1}]`) : path;
+  return item > 0 ? `${whole}[${item - 1}]` : whole;
+}
+
 /** The value that broke the rule, as far as the core knows it. */
 export function problemGiven(): number | string | undefined {
   const given = words[PROBLEM + 1];
@@ -197,15 +218,19 @@ export function problemGiven(): number | string | undefined {
   return nanos % 1e9 === 0 ? `${nanos / 1e9}s` : `${nanos / 1e6}ms`;
 }
 
-/** Writes text behind what is there already and says how long it is. What is too long or not ASCII is nothing valid. */
-export function writeText(text: string, from = 0): number {
-  const sent = text.length > TEXT_SIZE / 2 ? "?" : text;
-  for (let i = 0; i < sent.length; i++) {
-    const unit = sent.charCodeAt(i);
-    bytes[TEXT + from + i] = unit < 128 ? unit : 63;
-  }
-  return sent.length;
+const encoder = new TextEncoder();
+
+function encode(text: string, from: number, to: number): number {
+  const { read, written } = encoder.encodeInto(text, bytes.subarray(from, to));
+  // What is too long is nothing valid, and neither must be its beginning.
+  return read === text.length ? written : encoder.encodeInto("?", bytes.subarray(from, to)).written;
 }
+
+/** Writes a name and says how long it is. */
+export const writeName = (name: string): number => encode(name, NAME, TEXT);
+
+/** Writes a value and says how long it is. */
+export const writeText = (text: string): number => encode(text, TEXT, END);
 
 /** The lines of text that the core has written. */
 export function readLines(length: number): string[] {

@@ -1,5 +1,5 @@
 /** What goes wrong: a configuration, or an operation for good. */
-import { problemCode, problemGiven, readLines, wasm } from "./core.js";
+import { problemCode, problemGiven, problemPath, readLines, wasm } from "./core.js";
 import type { StopReason } from "./words.js";
 
 /** A value as an error shows it: short, and never its owner's own code. */
@@ -19,7 +19,7 @@ export class ConfigError extends TypeError {
   readonly code: number;
   /** The word for it, such as `attempts_range`. */
   readonly word: string;
-  /** The field, such as `backoff.max`; a name that no field has is shown as it was given. */
+  /** The field, such as `backoff[1].max`; a name that no field has is shown as it was given. */
   readonly path: string;
   /** The rule in words. */
   readonly rule: string;
@@ -37,7 +37,7 @@ export class ConfigError extends TypeError {
     cause?: unknown,
   ) {
     const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-    super(`${path}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
+    super(`${path || "document"}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.word = word;
     this.path = path;
@@ -48,7 +48,8 @@ export class ConfigError extends TypeError {
 
 /** The problem that the core has just explained in so much text, about a field that was called `name`. */
 export function configError(length: number, name: string, lookUp: (path: string) => unknown): ConfigError {
-  const [word, path, rule, nearest] = readLines(length) as [string, string, string, string];
+  const [word, field, rule, nearest] = readLines(length) as [string, string, string, string];
+  const path = problemPath(field);
   const given = lookUp(path);
   const known = given === undefined ? problemGiven() : shown(given);
   const value = known === undefined ? "" : ` = ${known}`;
@@ -60,6 +61,7 @@ export function configError(length: number, name: string, lookUp: (path: string)
 export const WRONG_TYPE = 101;
 export const NOT_A_DURATION = 103;
 export const SEED_RANGE = 113;
+export const NOT_JSON = 141;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 

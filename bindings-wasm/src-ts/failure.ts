@@ -1,6 +1,7 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
-import { readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
-import { NOT_A_DURATION, problem, UNKNOWN_FAILURE_KIND } from "./errors.js";
+import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
+import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
+import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
 import { type FailureKind, kindCode, kindWord, PERMANENT, TIMEOUT } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
@@ -16,6 +17,23 @@ export interface Failure {
  * What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default".
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
+
+/** What is known of an error beside its kind, for the rules of a policy's `retryOn`. */
+export interface Facts {
+  /** Its HTTP status. */
+  readonly status?: number | null | undefined;
+  /** Its gRPC code. */
+  readonly grpc?: number | null | undefined;
+  readonly message?: string | null | undefined;
+  /** Whether the operation can run twice without harm; it can unless this says no. */
+  readonly idempotent?: boolean | null | undefined;
+}
+
+/** The rules of a policy's `retryOn`: the core's words, and the patterns of all operations and of those that run once. */
+export interface Rules {
+  readonly words: Uint32Array;
+  readonly patterns: readonly [all: string[], nonIdempotent: string[]];
+}
 
 const NO_HINT = 2 ** 64;
 const NEVER = (1n << 64n) - 2n;
@@ -48,47 +66,86 @@ export function readHint(): number | "never" | undefined {
   return nanos === Infinity ? undefined : nanos >= NO_HINT ? "never" : nanos / 1e6;
 }
 
-/** The failure that is written; a hint that milliseconds would round is said in nanoseconds. */
-function readFailure(kind: number): Failure {
+/** The same; one that milliseconds would round is said in nanoseconds. */
+function readExactHint(): number | bigint | "never" | undefined {
   const hint = readHint();
-  const rounds = typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER;
-  return { kind: kindWord(kind), hint: rounds ? readBigint(SPAN) : hint };
+  return typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER ? readBigint(SPAN) : hint;
 }
 
-/** Writes a failure's hint and says its kind's number. */
+const readFailure = (kind: number): Failure => ({ kind: kindWord(kind), hint: readExactHint() });
+
+/** A failure's kind, and its hint written. */
 export function writeFailure(failure: Failure | FailureKind): number {
   const isWord = typeof failure === "string";
-  const word: unknown = isWord ? failure : failure?.kind;
-  const kind = kindCode(word);
-  if (kind === 0) throw problem(UNKNOWN_FAILURE_KIND, "failure", word);
+  const kind = kindOf(isWord ? failure : failure?.kind);
   writeHint(isWord ? undefined : failure.hint);
   return kind;
 }
 
-/** The same for the answer of a `when`. */
-export function writeVerdict(verdict: Verdict, error: unknown): number {
+/** The number of a kind; throws when there is none such. */
+export function kindOf(word: unknown): number {
+  const kind = kindCode(word);
+  if (kind === 0) throw problem(UNKNOWN_FAILURE_KIND, "failure", word);
+  return kind;
+}
+
+/** The same for the answer of a `when`; without one the default is held against the rules. */
+export function writeVerdict(verdict: Verdict, error: unknown, rules?: Rules, idempotent = true): number {
   if (verdict === false) return PERMANENT;
-  if (verdict === undefined || verdict === null) return writeDefault(error);
+  if (verdict === undefined || verdict === null) return writeJudged(error, rules, idempotent);
   if (verdict === true) {
-    const kind = writeDefault(error);
+    const kind = writeSeen(look(error));
     return kind === PERMANENT ? TRANSIENT : kind;
   }
   return writeFailure(verdict);
 }
 
+/** The same for an attempt that was over its limit. */
+export function writeTimeout(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
+  const seen: Seen = { kind: TIMEOUT, statuses: [], lines: [], grpc: undefined, own: false };
+  const matches = rules !== undefined && matched(rules, error, idempotent);
+  const kind = writeSeen(seen);
+  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
+}
+
 /**
- * What an HTTP answer means; undefined when its status is no failure. `retryAfter` is its Retry-After header.
+ * What an HTTP answer means; undefined when its status is no failure. `said` is its headers, or its Retry-After header
+ * alone, of which a date says nothing.
  */
-export function httpFailure(status: number, retryAfter?: string | null): Failure | undefined {
-  const kind = writeHttp(status, retryAfter);
+export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
+  if (typeof said === "string") writeLines([["retry-after", said]]);
+  else writeLines(linesOf(said), wallNow());
+  const kind = wasm().http(whole(status));
   return kind === 0 ? undefined : readFailure(kind);
 }
 
-function writeHttp(status: number, retryAfter: string | null | undefined): number {
-  const core = wasm();
-  const code = status >= 0 && status <= 0xffffffff ? status : 0;
-  return core.http(code, typeof retryAfter === "string" ? writeText(retryAfter) : -1);
+/** What a gRPC status means; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
+export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
+  writeLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : []);
+  wasm().http(0);
+  const kind = core.grpc(whole(code, 2));
+  return kind === 0 ? undefined : readFailure(kind);
 }
+
+/**
+ * What header lines say about when to come back. A date needs to know what time it is: `now`, milliseconds like
+ * `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A quota counts for less when the
+ * answer's `status` is neither 429 nor 503.
+ */
+export function hintOf(
+  headers: HeadersLike,
+  { status = 0, now }: { status?: number; now?: number | bigint | null } = {},
+): number | bigint | "never" | undefined {
+  if (typeof now === "number" && !(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw problem(TIME_RANGE, "now", now);
+  const wall = typeof now === "number" ? BigInt(Math.floor(now)) * 1_000_000n : now;
+  writeLines(linesOf(headers), wall === undefined ? wallNow() : (wall ?? undefined));
+  wasm().http(whole(status));
+  return readExactHint();
+}
+
+/** A number of 32 bits; what is none reads as another. */
+const whole = (value: unknown, otherwise = 0): number =>
+  typeof value === "number" && value >= 0 && value <= 0xffffffff ? value : otherwise;
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 const NETWORK =
@@ -109,11 +166,26 @@ const OWN = new Set([
 ]);
 
 /**
- * The default classification. Errors with an HTTP status are judged by it, timeouts and lost connections are retried, the
- * program's own mistakes are not, and any other error is taken for transient.
+ * The default classification. Errors with an HTTP status or a gRPC code are judged by it, timeouts and lost connections are
+ * retried, the program's own mistakes are not, and any other error is taken for transient.
  */
 export function classify(error: unknown): Failure {
-  const kind = writeDefault(error);
+  return readFailure(writeSeen(look(error)));
+}
+
+/** The same, held against rules. */
+export function classifyBy(rules: Rules | undefined, error: unknown, idempotent: boolean): Failure {
+  return readFailure(writeJudged(error, rules, idempotent));
+}
+
+/** What rules make of a failure. */
+export function judge(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure {
+  const { status, grpc, message, idempotent } = facts;
+  const mayRepeat = idempotent ?? true;
+  const matches = rules !== undefined && matched(rules, { message: message ?? "" }, mayRepeat);
+  let kind = writeFailure(failure);
+  const seen: Seen = { kind, statuses: [whole(status)], lines: [], grpc: grpc ?? undefined, own: false };
+  if (rules !== undefined) kind = judged(rules, kind, seen, matches, mayRepeat);
   return readFailure(kind);
 }
 
@@ -124,36 +196,82 @@ interface ErrorLike {
   status?: unknown;
   statusCode?: unknown;
   headers?: unknown;
+  metadata?: unknown;
   response?: { status?: unknown; headers?: unknown } | null;
 }
 
-function writeDefault(error: unknown): number {
-  if (typeof error !== "object" || error === null) return plain(TRANSIENT);
-  const { name, message, code, status, statusCode, headers, response } = error as ErrorLike;
-  const answer = typeof response === "object" && response !== null ? response : undefined;
-  for (const number of [status, statusCode, answer?.status]) {
-    if (typeof number !== "number") continue;
-    const kind = writeHttp(number, retryAfter(headers) ?? retryAfter(answer?.headers));
-    if (kind !== 0) return kind;
-  }
-  if (name === "TimeoutError" || code === "ETIMEDOUT") return plain(TIMEOUT);
-  const lost = name === "TypeError" && NETWORK.test(String(message));
-  return plain(!lost && OWN.has(name as string) ? PERMANENT : TRANSIENT);
+/** What an error tells about itself. All of it is read before the core hears of it: a getter may run other operations. */
+interface Seen {
+  /** What it is if it has neither status nor code. */
+  readonly kind: number;
+  readonly statuses: readonly number[];
+  readonly lines: readonly Line[];
+  readonly grpc: number | undefined;
+  /** Whether it is a program's mistake or a caller's wish, whatever rules say. */
+  readonly own: boolean;
 }
 
-/** A kind without a hint. */
-function plain(kind: number): number {
+const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefined, own: false };
+
+function look(error: unknown): Seen {
+  if (typeof error !== "object" || error === null) return NOTHING;
+  const { name, message, code, status, statusCode, headers, metadata, response } = error as ErrorLike;
+  const answer = typeof response === "object" && response !== null ? response : undefined;
+  const statuses = [status, statusCode, answer?.status].filter((number) => typeof number === "number");
+  // Other errors have numbers for codes, too: a DOMException, say.
+  const grpc = typeof code === "number" && typeof metadata === "object" && metadata !== null ? code : undefined;
+  let lines: Line[] = [];
+  if (statuses.length > 0) lines = linesOf(headers);
+  if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
+  if (statuses.length === 0 && grpc !== undefined) lines = linesOf(metadata);
+  const timeout = name === "TimeoutError" || code === "ETIMEDOUT";
+  const lost = name === "TypeError" && NETWORK.test(String(message));
+  const own = !timeout && !lost && OWN.has(name as string);
+  return { kind: timeout ? TIMEOUT : own ? PERMANENT : TRANSIENT, statuses, lines, grpc, own };
+}
+
+/** The kind of what was seen, and its hint written. */
+function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
+  if (statuses.length > 0) {
+    writeLines(lines, wallNow());
+    for (const status of statuses) {
+      const found = core.http(whole(status));
+      if (found !== 0) return found;
+    }
+  } else if (grpc !== undefined) {
+    writeLines(lines);
+    core.http(0);
+    const found = core.grpc(whole(grpc, 2));
+    if (found !== 0) return found;
+  }
   writeHint(undefined);
   return kind;
 }
 
-/** The Retry-After header of a `Headers` or a plain object. */
-function retryAfter(headers: unknown): string | undefined {
-  if (typeof headers !== "object" || headers === null) return undefined;
-  const { get } = headers as { get?: unknown };
-  const value: unknown =
-    typeof get === "function"
-      ? get.call(headers, "retry-after")
-      : ((headers as Record<string, unknown>)["retry-after"] ?? (headers as Record<string, unknown>)["Retry-After"]);
-  return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
+function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
+  const seen = look(error);
+  if (rules === undefined) return writeSeen(seen);
+  const matches = matched(rules, error, idempotent);
+  const kind = writeSeen(seen);
+  return kind === PERMANENT && seen.own ? kind : judged(rules, kind, seen, matches, idempotent);
+}
+
+/** Whether an error's message contains a pattern that counts. */
+function matched({ words, patterns }: Rules, error: unknown, idempotent: boolean): boolean {
+  wasm();
+  loadRules(words);
+  const list = patterns[core.patterns(idempotent ? 1 : 0) - 1];
+  if (list === undefined) return false;
+  const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
+  const text = typeof message === "symbol" ? "" : String(message ?? "");
+  return list.some((pattern) => text.includes(pattern));
+}
+
+const NO_CODE = 0xffffffff;
+
+function judged({ words }: Rules, kind: number, seen: Seen, matches: boolean, idempotent: boolean): number {
+  loadRules(words);
+  // A code that is none of the table reads as UNKNOWN.
+  const grpc = seen.grpc === undefined ? NO_CODE : Math.min(whole(seen.grpc, 2), 254);
+  return core.judge(kind, seen.statuses[0] ?? 0, grpc, matches ? 1 : 0, idempotent ? 1 : 0);
 }

@@ -47,6 +47,8 @@ export interface HostOptions {
   onRetry?: Maybe<(info: RetryInfo) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
+  /** Whether the operation can run twice without harm; true unless given. A policy's `retryOn` may tell them apart. */
+  idempotent?: Maybe<boolean>;
   clock?: Maybe<Clock>;
 }
 
@@ -57,6 +59,7 @@ export function isHostField(name: string): boolean {
     case "when":
     case "onRetry":
     case "seed":
+    case "idempotent":
     case "clock":
       return true;
     default:
@@ -86,10 +89,12 @@ export function checkBeside(options: unknown, policy?: string): void {
 
 /** Throws when one of them is not what it has to be. */
 export function checkHost(options: HostOptions): void {
-  const { signal, when, onRetry, seed, clock } = options;
+  const { signal, when, onRetry, seed, idempotent, clock } = options;
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
   if (onRetry !== undefined && onRetry !== null) expect("onRetry", onRetry, typeof onRetry === "function");
+  if (idempotent !== undefined && idempotent !== null)
+    expect("idempotent", idempotent, typeof idempotent === "boolean");
   if (signal !== undefined && signal !== null) {
     expect("signal", signal, typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function");
   }

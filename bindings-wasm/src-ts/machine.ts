@@ -25,11 +25,12 @@ import {
   WAKE_AT,
   wasm,
   writeBigint,
+  writeDouble,
   writeNumber,
   writeText,
 } from "./core.js";
 import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
-import { type Failure, writeFailure } from "./failure.js";
+import { type Failure, kindOf, writeFailure } from "./failure.js";
 import { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import { type Cause, causeWord, type FailureKind, reasonWord, type StopReason } from "./words.js";
@@ -232,6 +233,16 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     core.schedule_start();
     this.state = created(SCHEDULE);
     this.read = (typeof seed === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
+  }
+
+  /** The next delay after a failure of this kind if `u` from [0, 1) is drawn for it; undefined when there is none. */
+  nextAt(u: number, kind: FailureKind = "transient"): Same<T> | undefined {
+    const code = kindOf(kind);
+    load(SCHEDULE, this.state);
+    writeDouble(u);
+    const more = core.schedule_next_at(code);
+    save(SCHEDULE, this.state);
+    return more === 0 ? undefined : this.read(SPAN);
   }
 
   next(): IteratorResult<Same<T>, undefined> {

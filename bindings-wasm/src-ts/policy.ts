@@ -1,64 +1,11 @@
 /** Policies: what to do after a failure, checked once. */
-import { readNumber, SPAN, takePolicy, wasm, writeDouble, writeText } from "./core.js";
-import { configError, problem, WRONG_TYPE } from "./errors.js";
+import { readNumber, SPAN, takePolicy, takeRules, wasm, writeDouble, writeName, writeText } from "./core.js";
+import { configError, NOT_JSON, problem, WRONG_TYPE } from "./errors.js";
+import { classifyBy, type Facts, type Failure, judge, type Rules } from "./failure.js";
+import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
 import { run } from "./run.js";
-
-/** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
-export type Duration = number | string;
-type Maybe<T> = T | null | undefined;
-
-/** How delays grow, before jitter. */
-export interface BackoffFields {
-  kind?: Maybe<"constant" | "linear" | "exponential">;
-  /** The first delay; 100 ms unless given. */
-  initial?: Maybe<Duration>;
-  /** Another name of `initial`, for constant delays. */
-  delay?: Maybe<Duration>;
-  /** Exponential: what each failure multiplies the delay by; 2 unless given. */
-  factor?: Maybe<number>;
-  /** Linear: what each failure adds; as much as `initial` unless given. */
-  increment?: Maybe<Duration>;
-  /** The longest delay; 5 s unless given, `"none"` for no limit. */
-  max?: Maybe<Duration>;
-}
-
-/** How delays are spread. */
-export interface JitterFields {
-  kind?: Maybe<"none" | "full" | "equal" | "additive" | "proportional">;
-  /** Additive and proportional: the part of the delay that is spread. */
-  factor?: Maybe<number>;
-}
-
-/** What is done with a server's word on when to come back. */
-export interface HintFields {
-  /** Never before it, exactly then, or not at all; floor unless given. */
-  mode?: Maybe<"floor" | "replace" | "ignore">;
-  /** The longest one that is obeyed; 60 s unless given, `"none"` for any. */
-  max?: Maybe<Duration>;
-  /** What happens with a longer one; stop unless given. */
-  over?: Maybe<"stop" | "clamp">;
-}
-
-/** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
-export interface PolicyFields {
-  backoff?: Maybe<"constant" | "linear" | "exponential" | BackoffFields>;
-  jitter?: Maybe<"none" | "full" | "equal" | "additive" | "proportional" | JitterFields>;
-  /** How many attempts there may be, the first one included; 3 unless given. */
-  attempts?: Maybe<number | "forever">;
-  /** How long the whole operation may take, sleeps included; no limit unless given. */
-  deadline?: Maybe<Duration>;
-  /** What an attempt must have left before the deadline to be worth starting. */
-  minAttempt?: Maybe<Duration>;
-  min_attempt?: Maybe<Duration>;
-  /** When the next attempt would not fit: give up at once, or sleep less for one last attempt; stop unless given. */
-  onDeadline?: Maybe<"stop" | "clip">;
-  on_deadline?: Maybe<"stop" | "clip">;
-  /** How long one attempt may take; no limit unless given. */
-  attemptTimeout?: Maybe<Duration>;
-  attempt_timeout?: Maybe<Duration>;
-  hint?: Maybe<"floor" | "replace" | "ignore" | HintFields>;
-}
+import type { FailureKind } from "./words.js";
 
 /** What to do after a failure: immutable, to be shared by any number of operations. */
 export class Policy {
@@ -66,19 +13,24 @@ export class Policy {
   private readonly words: Uint32Array;
   /** The first attempt's limit in nanoseconds. */
   private readonly limit: number;
+  /** What `retryOn` says, if anything. */
+  private readonly rules: Rules | undefined;
 
-  /** Throws a {@link ConfigError} that names field, value and rule. */
-  constructor(fields: PolicyFields = {}) {
-    if (!isFields(fields)) throw problem(WRONG_TYPE, "policy", fields);
-    // All is read before the core hears of it: a getter may make a policy, too, and the core has one desk.
-    const given = collect([], "", fields);
-    const core = wasm();
-    core.policy_start();
-    for (const [name, value] of given) set(name, value);
-    const length = core.policy_build();
-    if (length !== 0) throw configError(length, "", (path) => valueAt(given, path));
-    this.limit = readNumber(SPAN);
-    this.words = takePolicy();
+  /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
+  constructor(fields: PolicyFields | PresetName = {}) {
+    const { words, limit, rules } = build(typeof fields === "string" ? { preset: fields } : fields, inCode);
+    this.words = words;
+    this.limit = limit;
+    this.rules = rules;
+  }
+
+  /**
+   * From a policy document: JSON as text, or what was read from it. It is the same in every language, so its names are in
+   * snake_case and its times are text with a unit.
+   */
+  static fromJson(document: string | object): Policy {
+    const policy = Object.create(Policy.prototype) as Policy;
+    return Object.assign(policy, build(typeof document === "string" ? parsed(document) : document, inDocument));
   }
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
@@ -100,26 +52,28 @@ export class Policy {
     }
   }
 
+  /** What an error is under this policy: the default classification, held against `retryOn`. */
+  classify(error: unknown, options: { idempotent?: boolean } = {}): Failure {
+    return classifyBy(this.rules, error, options.idempotent ?? true);
+  }
+
+  /** What `retryOn` makes of a failure, given what is known of its error. */
+  judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
+    return judge(this.rules, failure, facts);
+  }
+
   /** No object of fields, not even to another copy of this package. */
   get [Symbol.toStringTag](): string {
     return "Policy";
   }
 }
 
-type Given = readonly [name: string, value: unknown];
-
-/** Every field of an object; those that are objects themselves have their names behind a dot, of which there is one. */
-function collect(given: Given[], prefix: string, fields: object): Given[] {
-  for (const name in fields) {
-    const value: unknown = (fields as Record<string, unknown>)[name];
-    const before = given.length;
-    if (prefix === "" && isFields(value)) collect(given, `${name}.`, value);
-    if (given.length === before) given.push([prefix + name, value]);
-  }
-  return given;
+/** How names and numbers are read. */
+interface Reading {
+  name(given: string): string;
+  /** What a number is to the core. */
+  readonly number: number;
 }
-
-const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 // What a value is to the core.
 const OTHER = 0;
@@ -127,31 +81,97 @@ const TEXT = 1;
 const NUMBER = 2;
 const NOTHING = 3;
 const EMPTY = 4;
+const UNITLESS = 5;
+const NO_ITEMS = 6;
+/** A list with items, which goes to the core one by one. */
+const LIST = 7;
 
-function set(name: string, value: unknown): void {
-  const length = writeText(snake(name));
-  let kind = OTHER;
-  let size = 0;
-  if (typeof value === "string") {
-    kind = TEXT;
-    size = writeText(value, length);
-  } else if (typeof value === "number") {
-    kind = NUMBER;
-    writeDouble(value);
-  } else if (value === undefined || value === null) {
-    kind = NOTHING;
+const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const inCode: Reading = { name: snake, number: NUMBER };
+const inDocument: Reading = { name: (name) => name, number: UNITLESS };
+
+/** A field with its path as it was given. */
+interface Given {
+  readonly path: string;
+  readonly value: unknown;
+  readonly kind: number;
+}
+
+/** No field lies deeper, and an object may hold itself. */
+const DEPTH = 8;
+
+/** Every field of an object or a list, those in it with their paths. */
+function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
+  const before = given.length;
+  if (Array.isArray(value)) {
+    given.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
+    for (const [index, item] of value.entries()) inner(given, `${path}[${index}]`, item, number, depth);
   } else if (isFields(value)) {
-    kind = EMPTY;
+    for (const name in value) inner(given, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+    if (given.length === before && depth > 0) given.push({ path, value, kind: EMPTY });
+  } else {
+    given.push({ path, value, kind: kindOf(value, number) });
   }
-  const problem = wasm().policy_set(length, kind, size);
-  if (problem !== 0) throw configError(problem, name, () => value);
+}
+
+function kindOf(value: unknown, number: number): number {
+  if (value === undefined || value === null) return NOTHING;
+  if (typeof value === "string") return TEXT;
+  return typeof value === "number" ? number : OTHER;
+}
+
+function inner(given: Given[], path: string, value: unknown, number: number, depth: number): void {
+  if (depth === DEPTH) given.push({ path, value, kind: OTHER });
+  else collect(given, path, value, number, depth + 1);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw problem(NOT_JSON, "", text, cause);
+  }
+}
+
+function build(fields: unknown, reading: Reading): { words: Uint32Array; limit: number; rules: Rules | undefined } {
+  if (!isFields(fields)) throw problem(WRONG_TYPE, reading === inCode ? "policy" : "", fields);
+  // All is read before the core hears of it: a getter may make a policy, too, and the core has one desk.
+  const given: Given[] = [];
+  collect(given, "", fields, reading.number, 0);
+  const core = wasm();
+  core.policy_start();
+  const patterns: [string[], string[]] = [[], []];
+  for (const field of given) {
+    if (field.kind !== LIST) set(field, given, reading, patterns);
+  }
+  const length = core.policy_build();
+  if (length !== 0) throw configError(length, "", (path) => valueAt(given, path));
+  const limit = readNumber(SPAN);
+  const rules = takeRules();
+  return { words: takePolicy(), limit, rules: rules.some(Boolean) ? { words: rules, patterns } : undefined };
+}
+
+// What the core says is to be kept of a value; anything else is the length of a problem.
+const KEPT = 0x80000000;
+const BEGINS = 2;
+const PATTERN = 4;
+
+function set(field: Given, given: readonly Given[], reading: Reading, patterns: [string[], string[]]): void {
+  const { path, value, kind } = field;
+  let size = 0;
+  if (kind === TEXT) size = writeText(value as string);
+  else if (kind === reading.number) writeDouble(value as number);
+  const answer = wasm().policy_set(writeName(reading.name(path)), kind, size) >>> 0;
+  if (answer === 0) return;
+  if (answer < KEPT) throw configError(answer, path, (known) => valueAt(given, known) ?? value);
+  const list = patterns[answer & 1] as string[];
+  if (answer & BEGINS) list.length = 0;
+  if (answer & PATTERN) list.push(value as string);
 }
 
 /** What was given for the field with this path, under any of its names. */
 function valueAt(given: readonly Given[], path: string): unknown {
-  const values = new Map(given.map(([name, value]) => [snake(name), value]));
+  const values = new Map(given.map(({ path, value }) => [snake(path), value]));
   const short = path.replace(/\.(kind|mode)$/, "");
-  return (
-    values.get(path) ?? values.get(short) ?? (path === "backoff.initial" ? values.get("backoff.delay") : undefined)
-  );
+  return values.get(path) ?? values.get(short) ?? values.get(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
 }

@@ -1,18 +1,20 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
 import { problem, WRONG_TYPE } from "./errors.js";
+import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, isHostField, type Work } from "./host.js";
-import { Policy, type PolicyFields } from "./policy.js";
+import { Policy } from "./policy.js";
 import { run } from "./run.js";
 
 /** A policy's fields, or a policy, and how to run one operation. */
 export interface RetryOptions extends PolicyFields, HostOptions {
-  /** A policy made before, or its fields; instead of fields beside it. */
-  policy?: Policy | PolicyFields | null | undefined;
+  /** A policy made before, its fields, or the name of a preset; instead of fields beside it. */
+  policy?: Policy | PolicyFields | PresetName | null | undefined;
 }
 
 /** The names and values of an object as they were, objects in it included. */
 interface Row {
+  readonly list: boolean;
   readonly names: string[];
   readonly values: unknown[];
 }
@@ -41,11 +43,12 @@ function row(object: object, top: boolean): Row {
     names.push(name);
     values.push(isRow(value) ? row(value, false) : value);
   }
-  return { names, values };
+  return { list: Array.isArray(object), names, values };
 }
 
 /** Whether an object says what the row says; host options may differ from call to call. */
-function says(object: object, { names, values }: Row, top: boolean): boolean {
+function says(object: object, { list, names, values }: Row, top: boolean): boolean {
+  if (Array.isArray(object) !== list) return false;
   let at = 0;
   for (const name in object) {
     if (names[at] === name) {
@@ -57,7 +60,7 @@ function says(object: object, { names, values }: Row, top: boolean): boolean {
     }
   }
   // Without a field it may be no object of fields at all, but a Map, say.
-  return at === names.length && (at > 0 || isFields(object));
+  return at === names.length && (at > 0 || list || isFields(object));
 }
 
 /** The policy that the options describe, when the latest ones described another. */

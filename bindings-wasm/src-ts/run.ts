@@ -17,7 +17,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { attach, ConfigError, type Outcome } from "./errors.js";
-import { LONGEST, readHint, writeVerdict } from "./failure.js";
+import { LONGEST, readHint, writeTimeout, writeVerdict } from "./failure.js";
 import type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
 import type { Policy } from "./policy.js";
 import { writeSeed } from "./seed.js";
@@ -186,11 +186,15 @@ class Run<T> {
   /** Asks the core about a failure. */
   private decide(error: unknown, timeout: boolean, failedAt: number): void {
     const { when, onRetry, seed } = this.options;
+    const idempotent = this.options.idempotent ?? true;
+    const rules = this.policy["rules"];
     let now = failedAt;
     wasm();
     // The user's code comes first: it may run other operations, and the core has one desk.
-    const verdict = timeout ? "timeout" : when ? when(error) : undefined;
-    const kind = this.ended ? 0 : writeVerdict(verdict, error);
+    const verdict = when && !timeout ? when(error) : undefined;
+    let kind = 0;
+    if (timeout) kind = writeTimeout(error, rules, idempotent);
+    else if (!this.ended) kind = writeVerdict(verdict, error, rules, idempotent);
     // It may have cancelled this one, too.
     if (this.ended) return;
     if (this.call === undefined) {

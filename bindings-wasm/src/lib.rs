@@ -9,6 +9,7 @@
 
 mod desk;
 mod exports;
+mod shared;
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

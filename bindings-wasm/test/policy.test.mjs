@@ -33,17 +33,26 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     [{ deadline: new Date(0) }, `deadline = [object]: ${duration}`],
     [{ deadline: {} }, `deadline = [object]: ${duration}`],
     [{ deadline: 0 }, 'deadline = 0: must be more than 0, or "none"'],
-    [{ backoff: { factor: -1 } }, "backoff.factor = -1: must be a finite number from 0 on"],
-    [{ backoff: { factor: Infinity } }, "backoff.factor = Infinity: must be a finite number from 0 on"],
-    [{ backoff: { initial: "10s" } }, "backoff.max = 5s: must not be below backoff.initial (it is 5s unless given)"],
+    [
+      { backoff: { factor: -1 } },
+      "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+    ],
+    [
+      { backoff: { factor: Infinity } },
+      "backoff.factor = Infinity: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+    ],
+    [
+      { backoff: { initial: "10s" } },
+      "backoff.max = 5s: must not be below the stage's initial delay (it is 5s unless given)",
+    ],
     [
       { backoff: { initial: 20, max: "10ms" } },
-      'backoff.max = "10ms": must not be below backoff.initial (it is 5s unless given)',
+      'backoff.max = "10ms": must not be below the stage\'s initial delay (it is 5s unless given)',
     ],
-    [{ backoff: { max: { is: "5s" } } }, `backoff.max = [object]: ${duration}`],
+    [{ backoff: { max: { is: "5s" } } }, 'backoff.max.is = "5s": is no field of a policy; did you mean "backoff.max"?'],
     [
       { jitter: "ful" },
-      'jitter.kind = "ful": must be one of none, full, equal, additive, proportional; did you mean "full"?',
+      'jitter.kind = "ful": must be one of none, full, equal, additive, proportional, bounded, subtractive; did you mean "full"?',
     ],
     [
       { attempts: "x".repeat(5000) },

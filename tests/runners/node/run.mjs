@@ -5,6 +5,7 @@ import { basename, join, relative, sep } from "node:path";
 import {
   Call,
   ConfigError,
+  hintOf,
   httpFailure,
   Policy,
   parseNanos,
@@ -28,7 +29,7 @@ const failureOf = ({ kind, hint }) => ({
 function failureText(failure) {
   if (failure === undefined) return "null";
   const { kind, hint } = failure;
-  return text({ kind, hint: typeof hint === "number" ? BigInt(hint * 1e6) : (hint ?? "none") });
+  return text({ kind, hint: hintText(hint) });
 }
 
 /** Two answers are equal when their texts are: names in a fixed order, times as decimal numbers. */
@@ -118,6 +119,31 @@ function* policy({ policy, error }) {
   yield [text(error), text(got)];
 }
 
+/** A hint as a vector says it. */
+const hintText = (hint) => text(typeof hint === "number" ? BigInt(hint * 1e6) : (hint ?? "none"));
+
+function* hint({ headers, wall, status = 0, hint }) {
+  const now = N(wall) === NEVER ? null : N(wall);
+  yield [text(hint === "none" || hint === "never" ? hint : N(hint)), hintText(hintOf(headers, { status, now }))];
+}
+
+function* classify({ retry_on, http, grpc, message, idempotent, failure, judged }) {
+  const rules = Policy.fromJson({ retry_on });
+  const got = rules.judge(failureOf(failure), { status: http, grpc, message, idempotent });
+  yield [expected(judged), failureText(got)];
+}
+
+function* backoff({ policy, uniforms = [], kinds = [], delays, within, ends }) {
+  const machine = new Schedule(new Policy(policy), 0n);
+  const room = within === undefined ? 0n : N(within);
+  for (const [at, want] of delays.entries()) {
+    const got = machine.nextAt(uniforms[at] ?? 0, kinds[at] ?? "transient");
+    const near = got !== undefined && got - N(want) <= room && N(want) - got <= room;
+    yield [text(N(want)), text(near ? N(want) : (got ?? null))];
+  }
+  if (ends !== undefined) yield [`ends: ${ends}`, `ends: ${machine.next().done}`];
+}
+
 function* http({ status, retry_after, failure }) {
   yield [expected(failure), failureText(httpFailure(status, retry_after))];
 }
@@ -130,7 +156,7 @@ function* seed({ n, k, seed }) {
   yield [text(N(seed)), text(seedAt(N(n), N(k)))];
 }
 
-const KINDS = { call, retry, schedule, policy, http, duration, seed };
+const KINDS = { call, retry, schedule, backoff, policy, http, hint, classify, duration, seed };
 
 /** The first difference of a case, or undefined. */
 function difference(run, vector) {

@@ -1,0 +1,46 @@
+/** What a server said about when to come back: its header lines, whichever way they come, read by the core. */
+import { NOW, wasm, writeBigint, writeName, writeText } from "./core.js";
+
+/** One header line: its name and its value. */
+export type Line = readonly [name: string, value: string];
+
+/** A `Headers`, a `Map`, pairs of names and values, or an object by names; several values of a name as a list. */
+export type HeadersLike =
+  | Iterable<readonly [string, unknown]>
+  | { readonly [name: string]: unknown }
+  | { get(name: string): unknown };
+
+/** What is asked of an object that knows its headers but does not list them, such as gRPC's metadata. */
+const ASKED = ["retry-after", "grpc-retry-pushback-ms"];
+
+/** The lines of whatever has headers; none of what has not. */
+export function linesOf(headers: unknown): Line[] {
+  const lines: Line[] = [];
+  if (typeof headers !== "object" || headers === null) return lines;
+  const add = (name: unknown, value: unknown) => {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof name === "string" && (typeof one === "string" || typeof one === "number"))
+        lines.push([name, `${one}`]);
+    }
+  };
+  const { get, [Symbol.iterator]: iterate } = headers as { get?: unknown; [Symbol.iterator]?: unknown };
+  if (typeof iterate === "function") {
+    for (const pair of headers as Iterable<unknown>) if (Array.isArray(pair)) add(pair[0], pair[1]);
+  } else if (typeof get === "function") {
+    for (const name of ASKED) add(name, get.call(headers, name));
+  } else {
+    for (const name in headers) add(name, (headers as Record<string, unknown>)[name]);
+  }
+  return lines;
+}
+
+/** Hands lines to the core; `wall` is now in nanoseconds since 1970, without which a date says nothing. */
+export function writeLines(lines: readonly Line[], wall?: bigint): void {
+  const core = wasm();
+  writeBigint(NOW, wall ?? (1n << 64n) - 1n);
+  core.headers();
+  for (const [name, value] of lines) core.header(writeName(name), writeText(value));
+}
+
+/** By the clock on the wall. */
+export const wallNow = (): bigint => BigInt(Date.now()) * 1_000_000n;

@@ -1,0 +1,117 @@
+//! What both modules have on their desks: text, what is wrong, and the one place where memory is lent out. All the `unsafe`
+//! there is.
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use holdoff_core::{ConfigError, Given};
+
+/// How much text fits: longer names, words and headers are no valid ones.
+const TEXT: usize = 4096;
+const NAME: usize = 1024;
+
+/// Text on its way in or out.
+#[repr(transparent)]
+pub(crate) struct Text<const N: usize>([u8; N]);
+
+/// A field's or a header's name.
+pub(crate) type Name = Text<NAME>;
+/// A value, or what is said about one.
+pub(crate) type Value = Text<TEXT>;
+
+/// The parts of an error that are not text.
+#[repr(C)]
+pub(crate) struct Problem {
+    code: u32,
+    /// What the broken value is: 0 not known here, 1 `span`, 2 `number`.
+    given: u32,
+    span: u64,
+    number: f64,
+    /// The index of the stage and of the item in it, from 1; 0 for none.
+    stage: u32,
+    item: u32,
+}
+
+/// One thread's memory.
+#[repr(transparent)]
+pub(crate) struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
+
+// SAFETY: a wasm module without shared memory has one thread.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// Memory full of zeroes.
+    ///
+    /// # Safety
+    /// Every bit pattern is a value of `T`, and no function that works on it calls out of the module.
+    pub(crate) const unsafe fn zeroed() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::zeroed()))
+    }
+
+    /// Works on it. Not to be nested.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the exports are the only callers, each calls once, and none calls out of the module; so there is no
+        // second reference. Whatever JavaScript wrote is valid: no field has an invalid bit pattern.
+        work(unsafe { (*self.0.get()).assume_init_mut() })
+    }
+
+    /// Where it is. It never moves.
+    pub(crate) fn address(&self) -> usize {
+        self.0.get() as usize
+    }
+}
+
+impl Problem {
+    /// Lays an error down: its numbers, and as text its word, the field's path without indexes, its rule and the nearest
+    /// name, one a line. The length of the text.
+    pub(crate) fn explain(&mut self, text: &mut Value, error: &ConfigError) -> u32 {
+        let (given, span, number) = match error.given {
+            Given::Unshown => (0, 0, 0.0),
+            Given::Span(span) => (1, span.as_nanos(), 0.0),
+            Given::Number(number) => (2, 0, number),
+        };
+        let place = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
+        *self = Self {
+            code: error.code.code().into(),
+            given,
+            span,
+            number,
+            stage: place(error.stage),
+            item: place(error.item),
+        };
+        let path = error.field.map_or("", holdoff_core::Field::path);
+        text.lines([error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()])
+    }
+}
+
+impl<const N: usize> Text<N> {
+    /// The first `len` bytes.
+    pub(crate) fn bytes(&self, len: u32) -> &[u8] {
+        self.0.get(..len as usize).unwrap_or_default()
+    }
+
+    /// The same as text.
+    pub(crate) fn get(&self, len: u32) -> &str {
+        // SAFETY: JavaScript writes text with nothing but a TextEncoder, which makes nothing but UTF-8, and says the length
+        // that it wrote. Checking that again would be a tenth of the module.
+        unsafe { core::str::from_utf8_unchecked(self.bytes(len)) }
+    }
+
+    /// Writes lines and says how long they are together. What does not fit is left out.
+    fn lines(&mut self, lines: [&str; 4]) -> u32 {
+        let mut at = 0;
+        for line in lines {
+            self.write(&mut at, line);
+            self.write(&mut at, "\n");
+        }
+        at as u32
+    }
+
+    #[inline(never)]
+    fn write(&mut self, at: &mut usize, part: &str) {
+        if let Some(room) = self.0.get_mut(*at..*at + part.len()) {
+            room.copy_from_slice(part.as_bytes());
+            *at += part.len();
+        }
+    }
+}
