@@ -1,5 +1,6 @@
 //! The vector files as types: what is written is what is read.
 
+use crate::gates::GateCase;
 use crate::hints::HintCase;
 use crate::saves::{ResumeCase, SaveCase};
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
@@ -63,6 +64,8 @@ pub enum File {
     Save(Cases<SaveCase>),
     /// States to resume from, good and bad.
     Resume(Cases<ResumeCase>),
+    /// What a gate makes of failures and successes.
+    KeyedGate(Cases<GateCase>),
 }
 
 /// The cases of a file and where they come from.

@@ -5,6 +5,7 @@
 pub mod classify;
 pub mod document;
 pub mod format;
+pub mod gates;
 pub mod generate;
 pub mod hints;
 pub mod references;

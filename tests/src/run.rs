@@ -6,6 +6,7 @@ use crate::format::{
     BackoffCase, CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N,
     PolicyCase, RetryCase, ScheduleCase, SeedCase, StepWord,
 };
+use crate::gates;
 use crate::hints;
 use crate::references::{self, Recorded};
 use crate::saves;
@@ -124,6 +125,7 @@ pub fn cases(file: &File) -> Tally {
             same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from))
         }),
         File::Hint(file) => tally(&file.cases, hints::run),
+        File::KeyedGate(file) => tally(&file.cases, gates::run),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),

@@ -1,0 +1,184 @@
+//! What a gate makes of failures and successes.
+
+use crate::format::N;
+use holdoff_core::{ConfigError, Gate, GateConfig, Span, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A gate, what happens to it, and how it stands after each.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct GateCase {
+    /// The configuration.
+    pub gate: GateWord,
+    /// What happens.
+    pub ops: Vec<GateOp>,
+    /// How it stands after each.
+    pub answers: Vec<GateAnswer>,
+}
+
+/// A configuration in the words of the system it comes from.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(tag = "preset", rename_all = "snake_case", deny_unknown_fields)]
+pub enum GateWord {
+    /// Chromium's `net::BackoffEntry::Policy`; -1 for no limit.
+    Chromium {
+        /// How many failures close it only as long as a success does.
+        num_errors_to_ignore: u32,
+        /// The first delay.
+        initial_delay_ms: u64,
+        /// What each further failure multiplies it by.
+        multiply_factor: f64,
+        /// The part of a delay that jitter takes away.
+        jitter_factor: f64,
+        /// The longest delay.
+        maximum_backoff_ms: i64,
+        /// For how long an unused entry is kept.
+        entry_lifetime_ms: i64,
+        /// Whether every answer closes it for the first delay at least.
+        always_use_initial_delay: bool,
+    },
+    /// Kubernetes' `flowcontrol.Backoff`.
+    Flowcontrol {
+        /// The first delay.
+        initial: N,
+        /// The longest one after it.
+        max: N,
+        /// The part of a delay that jitter adds to the next one.
+        max_jitter: f64,
+    },
+    /// Kubernetes' `ItemExponentialFailureRateLimiter`.
+    ItemExponential {
+        /// The first delay.
+        base: N,
+        /// The longest one.
+        max: N,
+    },
+    /// Kubernetes' `ItemFastSlowRateLimiter`.
+    FastSlow {
+        /// The first delays.
+        fast: N,
+        /// The later ones.
+        slow: N,
+        /// How many are fast.
+        max_fast_attempts: i64,
+    },
+}
+
+/// What happens to a gate.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum GateOp {
+    /// Nothing but time has passed.
+    Look {
+        /// The time.
+        now: N,
+    },
+    /// A failure.
+    Failure {
+        /// The time.
+        now: N,
+        /// The uniform of its jitter.
+        #[serde(default)]
+        u: f64,
+    },
+    /// A success.
+    Success {
+        /// The time.
+        now: N,
+    },
+    /// Somebody says when it opens.
+    ReleaseAt {
+        /// The time.
+        now: N,
+        /// When it opens.
+        at: N,
+    },
+    /// It starts anew.
+    Forget {
+        /// The time.
+        now: N,
+    },
+}
+
+/// How a gate stands.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct GateAnswer {
+    /// Whether it is closed.
+    pub reject: bool,
+    /// When it opens or opened.
+    pub release: N,
+    /// Whether it can be thrown away.
+    pub can_discard: bool,
+}
+
+impl GateWord {
+    fn config(&self) -> Result<GateConfig, ConfigError> {
+        let span = |n: N| Span::from_nanos(n.0);
+        match *self {
+            Self::Chromium {
+                num_errors_to_ignore,
+                initial_delay_ms,
+                multiply_factor,
+                jitter_factor,
+                maximum_backoff_ms,
+                entry_lifetime_ms,
+                always_use_initial_delay,
+            } => GateConfig::chromium(
+                initial_delay_ms,
+                multiply_factor,
+                jitter_factor,
+                u64::try_from(maximum_backoff_ms).ok(),
+                u64::try_from(entry_lifetime_ms).ok(),
+                num_errors_to_ignore,
+                always_use_initial_delay,
+            ),
+            Self::Flowcontrol { initial, max, max_jitter } => {
+                GateConfig::flowcontrol(span(initial), span(max), max_jitter)
+            }
+            Self::ItemExponential { base, max } => Ok(GateConfig::item_exponential(span(base), span(max))),
+            Self::FastSlow { fast, slow, max_fast_attempts } => {
+                Ok(GateConfig::fast_slow(span(fast), span(slow), max_fast_attempts))
+            }
+        }
+    }
+}
+
+/// Drives a gate through a case.
+pub fn run(case: &GateCase) -> Result<(), String> {
+    let config = case.gate.config().map_err(|error| error.to_string())?;
+    if case.ops.len() != case.answers.len() {
+        return Err(format!("{} answers for {} ops", case.answers.len(), case.ops.len()));
+    }
+    let mut gate = Gate::new();
+    for (at, (op, expected)) in case.ops.iter().zip(&case.answers).enumerate() {
+        let time = |n: N| Timestamp::from_nanos(n.0);
+        let now = match *op {
+            GateOp::Look { now } => now,
+            GateOp::Failure { now, u } => {
+                gate.failure(&config, time(now), u);
+                now
+            }
+            GateOp::Success { now } => {
+                gate.success(&config, time(now));
+                now
+            }
+            GateOp::ReleaseAt { now, at } => {
+                gate.release_at(time(at));
+                now
+            }
+            GateOp::Forget { now } => {
+                gate.forget();
+                now
+            }
+        };
+        let got = GateAnswer {
+            reject: !gate.is_open(time(now)),
+            release: N(gate.release().as_nanos()),
+            can_discard: gate.is_discardable(&config, time(now)),
+        };
+        if *expected != got {
+            return Err(format!("expected {expected:?}, got {got:?} (at step {at})"));
+        }
+    }
+    Ok(())
+}
