@@ -56,11 +56,12 @@ fn check(saved: Saved, policy: &Policy, now: Timestamp) {
     let saved = saved.forced(policy);
     if saved.is_call() {
         let mut call = saved.call(policy, now).unwrap();
+        let mut step = call.tick(policy, now);
         for _ in 0..4 {
-            match call.tick(policy, now) {
+            step = match step {
                 Step::Attempt { ticket, .. } => call.fail(policy, ticket, now, Failure::TRANSIENT),
                 Step::Sleep { until, .. } => call.tick(policy, until),
-                Step::Wait { .. } => panic!("a resumed call has nothing in flight"),
+                Step::Wait { .. } => panic!("nothing is in flight"),
                 Step::Stop(_) => break,
             };
         }
