@@ -97,6 +97,7 @@ pub use keyed::longest;
 pub use keyed::store::Keyed;
 pub use layered::{Layered, Layers, Level};
 pub use lint::{Lint, LintKind};
+pub use periodic::flat::FlatPeriodicStep;
 pub use periodic::options::{PeriodicOptions, Timer};
 pub use periodic::pace::{Pace, Reset};
 pub use periodic::{Answer, Ended, Periodic, PeriodicStep};

@@ -5,6 +5,7 @@
 //! interval and one after the last. Here each is an option of one machine (spec 22); the presets name the combinations that
 //! Kubernetes' `wait` package is made of.
 
+pub(crate) mod flat;
 pub(crate) mod options;
 pub(crate) mod pace;
 #[cfg(test)]
