@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a policy document says (docs/spec.md, section 14).
+/// What a policy document says (spec 19).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Document {
     /// When and how often to try again.

@@ -221,7 +221,7 @@ impl Policy {
     }
 
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
-    /// numbers (spec 13).
+    /// numbers (spec 12.3).
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
