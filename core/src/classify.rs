@@ -11,6 +11,9 @@ use crate::grpc::GrpcCode;
 use crate::nearest::nearest;
 use crate::policy::Value;
 
+mod write;
+pub(crate) use write::write_codes;
+
 /// What is known of an error beside its failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]

@@ -140,6 +140,24 @@ pub enum ErrorCode {
     MissingStateField = 137,
     /// The document is of a version that this library does not read.
     DocumentVersion = 140,
+    /// The text of a document is no JSON.
+    NotJson = 141,
+    /// The document is no object.
+    NotAnObject = 142,
+    /// No field of the other system's form has this name.
+    UnknownFormField = 143,
+    /// The value is none that the field takes in the other system's form.
+    FormValue = 144,
+    /// A field that the other system's form needs is not there.
+    FormMissing = 145,
+    /// The other system's form has no way to say this part of the policy.
+    NotInForm = 146,
+    /// A part of the other system's form that this version does not have: budgets, hedging.
+    NotSupported = 147,
+    /// The document has several policies, and none of them was chosen.
+    SeveralPolicies = 148,
+    /// A field that is in the document twice.
+    Twice = 149,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -156,7 +174,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 51] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -193,6 +211,15 @@ impl ErrorCode {
         Self::UnknownStateField,
         Self::MissingStateField,
         Self::DocumentVersion,
+        Self::NotJson,
+        Self::NotAnObject,
+        Self::UnknownFormField,
+        Self::FormValue,
+        Self::FormMissing,
+        Self::NotInForm,
+        Self::NotSupported,
+        Self::SeveralPolicies,
+        Self::Twice,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -247,6 +274,15 @@ impl ErrorCode {
             Self::UnknownStateField => "unknown_state_field",
             Self::MissingStateField => "missing_state_field",
             Self::DocumentVersion => "document_version",
+            Self::NotJson => "not_json",
+            Self::NotAnObject => "not_an_object",
+            Self::UnknownFormField => "unknown_form_field",
+            Self::FormValue => "form_value",
+            Self::FormMissing => "form_missing",
+            Self::NotInForm => "not_in_form",
+            Self::NotSupported => "not_supported",
+            Self::SeveralPolicies => "several_policies",
+            Self::Twice => "twice",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -308,6 +344,15 @@ impl ErrorCode {
             Self::UnknownStateField => "is no field of a saved state",
             Self::MissingStateField => "is missing",
             Self::DocumentVersion => "must be 1",
+            Self::NotJson => "must be JSON text",
+            Self::NotAnObject => "must be an object",
+            Self::UnknownFormField => "is no field of the form",
+            Self::FormValue => "is nothing that the field takes in that form",
+            Self::FormMissing => "is needed",
+            Self::NotInForm => "cannot be said in that form",
+            Self::NotSupported => "is not in this version",
+            Self::SeveralPolicies => "is a second policy: say which entry is meant",
+            Self::Twice => "must be there once",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

@@ -227,6 +227,32 @@ impl Field {
         )
     }
 
+    /// The words that the field takes, with their numbers in a policy's flat form; none where it takes no words, or others
+    /// beside them.
+    const fn table(self) -> &'static [Word] {
+        match self {
+            Self::BackoffKind => BACKOFFS,
+            Self::BackoffOn => KINDS,
+            Self::JitterKind => JITTERS,
+            Self::Cap => CAPS,
+            Self::OnDeadline => ON_DEADLINE,
+            Self::HintMode => HINT_MODES,
+            Self::HintOver => HINT_OVERS,
+            _ => &[],
+        }
+    }
+
+    /// The words of a field that takes nothing else; none of every other field.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        self.table().iter().map(|word| word.0)
+    }
+
+    /// The word with that number in a policy's flat form, the first one of any other number.
+    pub(crate) fn word(self, number: u8) -> &'static str {
+        let words = self.table();
+        words.iter().find(|word| word.1 == number).or(words.first()).map_or("", |word| word.0)
+    }
+
     /// What the field takes, in words.
     pub(crate) const fn takes(self) -> &'static str {
         match self {
