@@ -5,9 +5,7 @@ use holdoff_core::{
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    PyBool, PyDelta, PyDeltaAccess as _, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType,
-};
+use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
 /// Nanoseconds in what a plain number counts.
 const SECOND: f64 = 1e9;
@@ -83,7 +81,7 @@ pub(crate) enum Numbers {
 pub(crate) fn document(
     py: Python<'_>,
     preset: Option<&Bound<'_, PyAny>>,
-    fields: Option<&Bound<'_, PyDict>>,
+    fields: Option<&Bound<'_, PyMapping>>,
     numbers: Numbers,
 ) -> PyResult<Document> {
     let unit = match numbers {
@@ -94,11 +92,8 @@ pub(crate) fn document(
     if let Some(preset) = preset {
         reading.set("preset", preset)?;
     }
-    for (name, value) in fields.into_iter().flatten() {
-        match name.cast::<PyString>() {
-            Ok(name) => reading.read(&name.to_string_lossy(), &value, 1)?,
-            Err(_) => reading.set(&shown(&name), &value)?,
-        }
+    if let Some(fields) = fields {
+        reading.read_fields("", fields, 1)?;
     }
     reading.done(py)
 }
@@ -114,21 +109,32 @@ struct Reading<'py> {
 }
 
 impl<'py> Reading<'py> {
+    fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {
+        let mut names = Vec::new();
+        for item in fields.items()? {
+            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+            let text = key.cast::<PyString>().ok();
+            let key = text.map_or_else(|| shown(&key), |text| text.to_string_lossy().into_owned());
+            let path = if name.is_empty() { key } else { format!("{name}.{key}") };
+            // Only the text of a document has a name twice.
+            if names.contains(&path) {
+                return Err(config_error(value.py(), &Problem::of(ErrorCode::Twice, &path, Some(&value))));
+            }
+            if text.is_some() {
+                self.read(&path, &value, depth)?;
+            } else {
+                self.set(&path, &value)?;
+            }
+            names.push(path);
+        }
+        Ok(())
+    }
+
     fn read(&mut self, name: &str, value: &Bound<'py, PyAny>, depth: u32) -> PyResult<()> {
         if let Ok(fields) = value.cast::<PyMapping>()
             && !fields.is_empty()?
         {
-            if depth > DEPTH {
-                return self.set(name, value);
-            }
-            for item in fields.items()? {
-                let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
-                match key.cast::<PyString>() {
-                    Ok(key) => self.read(&format!("{name}.{}", key.to_string_lossy()), &value, depth + 1)?,
-                    Err(_) => self.set(&format!("{name}.{}", shown(&key)), &value)?,
-                }
-            }
-            return Ok(());
+            return if depth > DEPTH { self.set(name, value) } else { self.read_fields(name, fields, depth + 1) };
         }
         let list = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
         if !list || depth > DEPTH || value.len()? == 0 {
@@ -264,6 +270,19 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
         }
     };
     span.ok_or_else(|| config_error(value.py(), &Problem::of(ErrorCode::NotADuration, name, Some(value))))
+}
+
+/// The same where "none" is a length: without a limit, as if it was not given.
+pub(crate) fn span_or_none(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Span>> {
+    match value {
+        Some(value) if !(value.is_instance_of::<PyString>() && value.eq("none")?) => span(name, value).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A configuration, or what is wrong with it.
+pub(crate) fn valid<T>(py: Python<'_>, made: Result<T, ConfigError>) -> PyResult<T> {
+    made.map_err(|error| explained(py, &error, "", None))
 }
 
 /// The nanoseconds in a text such as ``"250ms"``, ``"1.5s"`` or ``"2m"``.

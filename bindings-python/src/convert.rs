@@ -11,6 +11,11 @@ pub(crate) fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Timestamp> 
     unsigned(name, value, ErrorCode::TimeRange).map(Timestamp::from_nanos)
 }
 
+/// The time at which a raw machine is made; 0 unless given.
+pub(crate) fn now(value: Option<&Bound<'_, PyAny>>) -> PyResult<Timestamp> {
+    value.map_or(Ok(Timestamp::ZERO), |now| time("now", now))
+}
+
 /// A seed: an int, 0 to 2^64-1.
 pub(crate) fn seed(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     unsigned(name, value, ErrorCode::SeedRange)

@@ -12,14 +12,19 @@ mod classify;
 mod clock;
 mod config;
 mod convert;
-mod dump;
+mod explain;
 mod failure;
+mod gates;
 mod hints;
+mod json;
+mod layers;
 mod machine;
 mod operation;
 mod outcome;
 mod policy;
+mod save;
 mod seeds;
+mod stepped;
 
 #[pymodule]
 mod _holdoff {
@@ -32,9 +37,15 @@ mod _holdoff {
     #[pymodule_export]
     use config::parse_duration;
     #[pymodule_export]
+    use explain::{Explanation, Lint, Row, Rows, preset_names};
+    #[pymodule_export]
     use failure::Failure;
     #[pymodule_export]
+    use gates::{Bucket, Gate, GateConfig, Keyed};
+    #[pymodule_export]
     use hints::{grpc_failure, http_failure, parse_hint};
+    #[pymodule_export]
+    use layers::{Layered, Layers};
     #[pymodule_export]
     use machine::{Call, Decision, Retry, Schedule, Step};
     #[pymodule_export]
@@ -45,6 +56,8 @@ mod _holdoff {
     use policy::Policy;
     #[pymodule_export]
     use seeds::{seed, seed_at};
+    #[pymodule_export]
+    use stepped::{Pace, Periodic, PeriodicStep, Stepped};
 
     #[pymodule_export]
     const NEVER: u64 = u64::MAX;

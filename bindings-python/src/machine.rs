@@ -1,16 +1,16 @@
 //! The raw machines, for loops and tests of one's own. Times are ints of nanoseconds since any epoch.
 
-use crate::convert;
 use crate::failure::Failure;
 use crate::policy::Given;
+use crate::{convert, save};
 use holdoff_core::{Outcome, Span, Ticket};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyBytes, PyDict, PyInt};
 
 /// What the host of a `Call` is to do next. Fields that a kind has no use for are None.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
-pub(crate) struct Step(holdoff_core::Step);
+pub(crate) struct Step(pub(crate) holdoff_core::Step);
 
 #[pymethods]
 impl Step {
@@ -178,13 +178,43 @@ impl Call {
         self.0.started().as_nanos()
     }
 
+    /// The state at that time as bytes that last. The policy is the one that the state was made under.
+    fn save<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.save(policy.core(), save::now(now)?)))
+    }
+
+    /// The state at that time as JSON text.
+    fn to_json(&self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(self.0.saved(policy.core(), save::now(now)?).to_string())
+    }
+
+    /// The state at that time as a dict: the fields of its JSON.
+    fn to_dict<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        save::fields(py, &self.0.saved(policy.core(), save::now(now)?))
+    }
+
+    /// What was saved, as bytes, JSON text or a dict, in whatever language, on a clock that reads `now`. The time it was
+    /// `away` counts only if it is given; `force` takes a state that was saved under another policy.
+    #[staticmethod]
+    #[pyo3(signature = (state, policy, now, *, away = None, force = false))]
+    fn resume(
+        state: &Bound<'_, PyAny>,
+        policy: Given<'_>,
+        now: &Bound<'_, PyAny>,
+        away: Option<&Bound<'_, PyAny>>,
+        force: bool,
+    ) -> PyResult<Self> {
+        let saved = save::read(state, policy.core(), away, force)?;
+        save::resumed(state.py(), saved.call(policy.core(), save::now(now)?)).map(Self)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Call attempt {}>", self.0.attempt())
     }
 }
 
 /// A ticket; a number that no ticket has names no attempt.
-fn ticket(value: &Bound<'_, PyAny>) -> PyResult<Ticket> {
+pub(crate) fn ticket(value: &Bound<'_, PyAny>) -> PyResult<Ticket> {
     convert::time("ticket", value).map(|raw| Ticket::from_raw(raw.as_nanos()))
 }
 
@@ -284,6 +314,36 @@ impl Retry {
         self.0.deadline(policy.core()).as_nanos()
     }
 
+    /// The state at that time as bytes that last. The policy is the one that the state was made under.
+    fn save<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.save(policy.core(), save::now(now)?)))
+    }
+
+    /// The state at that time as JSON text.
+    fn to_json(&self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(self.0.saved(policy.core(), save::now(now)?).to_string())
+    }
+
+    /// The state at that time as a dict: the fields of its JSON.
+    fn to_dict<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        save::fields(py, &self.0.saved(policy.core(), save::now(now)?))
+    }
+
+    /// What was saved, as bytes, JSON text or a dict, in whatever language, on a clock that reads `now`. The time it was
+    /// `away` counts only if it is given; `force` takes a state that was saved under another policy.
+    #[staticmethod]
+    #[pyo3(signature = (state, policy, now, *, away = None, force = false))]
+    fn resume(
+        state: &Bound<'_, PyAny>,
+        policy: Given<'_>,
+        now: &Bound<'_, PyAny>,
+        away: Option<&Bound<'_, PyAny>>,
+        force: bool,
+    ) -> PyResult<Self> {
+        let saved = save::read(state, policy.core(), away, force)?;
+        save::resumed(state.py(), saved.retry(policy.core(), save::now(now)?)).map(Self)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Retry after {} failures>", self.0.failures())
     }
@@ -305,6 +365,34 @@ impl Schedule {
     fn base_at(policy: Given<'_>, n: &Bound<'_, PyInt>) -> PyResult<u64> {
         let n = u32::try_from(convert::time("n", n)?.as_nanos()).unwrap_or(u32::MAX);
         Ok(holdoff_core::Schedule::base_at(policy.core(), n).as_nanos())
+    }
+
+    /// The delays if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its middle,
+    /// 2**32-1 its top.
+    #[staticmethod]
+    fn pinned(policy: Given<'_>, draw: u32) -> Self {
+        Self(holdoff_core::Schedule::pinned(policy.core(), draw))
+    }
+
+    /// The next delay after a failure of this kind if the generator drew u from [0, 1) for it; None at the end.
+    fn next_at(&mut self, kind: &Bound<'_, PyAny>, u: f64) -> PyResult<Option<u64>> {
+        Ok(self.0.next_at(convert::kind(kind)?, u).map(Span::as_nanos))
+    }
+
+    /// What the policy's jitter makes of a delay for the draw u from [0, 1); `longest` is what its cap is about, no limit
+    /// unless given. All in nanoseconds.
+    #[staticmethod]
+    #[pyo3(signature = (policy, delay, u, *, longest = None))]
+    fn jittered(
+        policy: Given<'_>,
+        delay: &Bound<'_, PyAny>,
+        u: f64,
+        longest: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let span = |name, value| convert::time(name, value).map(|nanos| Span::from_nanos(nanos.as_nanos()));
+        let longest = longest.map_or(Ok(Span::MAX), |longest| span("longest", longest))?;
+        let policy = policy.core();
+        Ok(policy.jitter().apply_capped(span("delay", delay)?, longest, policy.cap(), u).as_nanos())
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

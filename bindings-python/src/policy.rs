@@ -2,7 +2,8 @@
 
 use crate::caller::Retrying;
 use crate::config::{self, Numbers};
-use crate::convert;
+use crate::explain::{Explanation, Lint};
+use crate::{convert, json};
 use holdoff_core::Document;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -39,7 +40,10 @@ pub(crate) fn of<'py>(
 ) -> PyResult<Bound<'py, Policy>> {
     match (policy, fields) {
         (Some(policy), None) => given(policy),
-        (None, fields) => Bound::new(py, Policy(config::document(py, None, fields, Numbers::Seconds)?)),
+        (None, fields) => Bound::new(
+            py,
+            Policy(config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?),
+        ),
         (Some(_), Some(_)) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
     }
 }
@@ -66,21 +70,50 @@ impl Policy {
     #[new]
     #[pyo3(signature = (name = None, /, **fields))]
     fn new(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        config::document(py, name.map(|name| name.as_any()), fields, Numbers::Seconds).map(Self)
+        config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), Numbers::Seconds)
+            .map(Self)
     }
 
     /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
     #[staticmethod]
     #[pyo3(signature = (fields, /))]
     fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        let copy = PyDict::new(fields.py());
-        copy.update(fields)?;
-        config::document(fields.py(), None, Some(&copy), Numbers::Unitless).map(Self)
+        config::document(fields.py(), None, Some(fields), Numbers::Unitless).map(Self)
     }
 
-    /// The fields in the shape of a document; from_dict makes the same policy of them.
+    /// The policy of a document: JSON text.
+    #[staticmethod]
+    #[pyo3(signature = (text, /))]
+    fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let fields = json::document(text)?;
+        config::document(text.py(), None, Some(fields.as_mapping()), Numbers::Unitless).map(Self)
+    }
+
+    /// The policy as a document: JSON text in one line, from which from_json makes the same policy in every language.
+    fn to_json(&self) -> String {
+        let Document { policy, rules, patterns, non_idempotent_patterns } = &self.0;
+        let mut text = String::new();
+        let others = non_idempotent_patterns.iter().map(String::as_str);
+        // Writing to a string does not fail.
+        let _ = holdoff_core::write_document(policy, rules, patterns.iter().map(String::as_str), others, &mut text);
+        text
+    }
+
+    /// The document as a dict; from_dict makes the same policy of it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        crate::dump::fields(py, self.core())
+        Ok(json::loads(&PyString::new(py, &self.to_json()))?.cast_into()?)
+    }
+
+    /// What the policy does: rows of its delays, and str() of it the whole as text. `rows` is how many at most; `after` the
+    /// kind of failure they are for.
+    #[pyo3(signature = (*, rows = None, after = None))]
+    fn explain(&self, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Explanation> {
+        Explanation::of(self.core(), rows, after)
+    }
+
+    /// What is questionable about the policy.
+    fn lints(&self) -> Vec<Lint> {
+        Lint::all(self)
     }
 
     /// A number that tells policies apart by what they decide; the same in every language.
@@ -127,7 +160,9 @@ impl Policy {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mut shown = Vec::new();
-        for (name, value) in self.to_dict(py)? {
+        let fields = self.to_dict(py)?;
+        fields.del_item("version")?;
+        for (name, value) in fields {
             shown.push(format!("{}={}", name.str()?, value.repr()?));
         }
         Ok(format!("Policy({})", shown.join(", ")))

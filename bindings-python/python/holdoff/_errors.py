@@ -18,5 +18,9 @@ class ConfigError(ValueError):
     """The valid name nearest to the one that was given, when one is near."""
 
 
+class SaveError(ConfigError):
+    """A saved state that is none, is damaged, or is of another kind or policy. Its path is the field, if any."""
+
+
 class Cancelled(Exception):
     """The token was cancelled before the operation succeeded. Its cause is the last error, if there was one."""

@@ -1,0 +1,186 @@
+//! What a policy does, as rows and as text, and what is questionable about it.
+
+use crate::convert;
+use crate::policy::Policy;
+use holdoff_core::{Given, Preset};
+use pyo3::prelude::*;
+
+/// What a policy does: its rows by iteration, and everything as text by str().
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(PartialEq)]
+pub(crate) struct Explanation(holdoff_core::Explanation);
+
+impl Explanation {
+    pub(crate) fn of(
+        policy: &holdoff_core::Policy,
+        rows: Option<u32>,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut explanation = policy.explain();
+        if let Some(rows) = rows {
+            explanation = explanation.rows(rows);
+        }
+        if let Some(after) = after {
+            explanation = explanation.after(convert::kind(after)?);
+        }
+        Ok(Self(explanation))
+    }
+}
+
+#[pymethods]
+impl Explanation {
+    fn __iter__(&self) -> Rows {
+        Rows(self.0.iter())
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let first = self.0.to_string().lines().next().unwrap_or_default().to_owned();
+        format!("<Explanation of {first}>")
+    }
+}
+
+/// The rows of an explanation, one by one.
+#[pyclass(module = "holdoff._holdoff")]
+pub(crate) struct Rows(holdoff_core::Rows);
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self) -> Option<Row> {
+        self.0.next().map(Row)
+    }
+}
+
+/// One retry: what is waited before it, and until then in all, in nanoseconds.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(PartialEq)]
+pub(crate) struct Row(holdoff_core::Row);
+
+#[pymethods]
+impl Row {
+    /// Which retry, from 1.
+    #[getter]
+    fn retry(&self) -> u32 {
+        self.0.retry
+    }
+
+    /// The shortest delay.
+    #[getter]
+    fn min(&self) -> u64 {
+        self.0.min.as_nanos()
+    }
+
+    /// The delay when every draw is 1/2.
+    #[getter]
+    fn typical(&self) -> u64 {
+        self.0.typical.as_nanos()
+    }
+
+    /// The longest delay.
+    #[getter]
+    fn max(&self) -> u64 {
+        self.0.max.as_nanos()
+    }
+
+    /// The sum so far when every draw is at the short end.
+    #[getter]
+    fn min_total(&self) -> u64 {
+        self.0.min_total.as_nanos()
+    }
+
+    /// The sum so far when every draw is 1/2.
+    #[getter]
+    fn typical_total(&self) -> u64 {
+        self.0.typical_total.as_nanos()
+    }
+
+    /// The sum so far when every draw is at the long end.
+    #[getter]
+    fn max_total(&self) -> u64 {
+        self.0.max_total.as_nanos()
+    }
+
+    /// Whether it comes before the deadline: "always", "sometimes" or "never".
+    #[getter]
+    fn in_time(&self) -> &'static str {
+        self.0.in_time.name()
+    }
+
+    fn __repr__(&self) -> String {
+        let row = &self.0;
+        format!("<Row retry {}: {} to {}, typically {}>", row.retry, row.min, row.max, row.typical)
+    }
+}
+
+/// One thing that is questionable about a policy.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(PartialEq)]
+pub(crate) struct Lint(holdoff_core::Lint);
+
+impl Lint {
+    pub(crate) fn all(policy: &Policy) -> Vec<Self> {
+        policy.core().lints().map(Self).collect()
+    }
+}
+
+#[pymethods]
+impl Lint {
+    /// Its number, the same in every language.
+    #[getter]
+    fn code(&self) -> u16 {
+        self.0.kind.code()
+    }
+
+    /// Its word, the same in every language.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.kind.name()
+    }
+
+    /// What is wrong, in words.
+    #[getter]
+    fn text(&self) -> &'static str {
+        self.0.kind.text()
+    }
+
+    /// What the policy has: seconds or a number; None where there is nothing to show.
+    #[getter]
+    fn found(&self) -> Option<f64> {
+        number(self.0.found)
+    }
+
+    /// What it is held against, in the same unit.
+    #[getter]
+    fn limit(&self) -> Option<f64> {
+        number(self.0.limit)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Lint {}>", self.0)
+    }
+}
+
+fn number(given: Given) -> Option<f64> {
+    match given {
+        Given::Unshown => None,
+        Given::Span(span) => Some(convert::seconds(span.as_nanos())),
+        Given::Number(number) => Some(number),
+    }
+}
+
+/// The names of the presets.
+#[pyfunction]
+pub(crate) fn preset_names() -> Vec<&'static str> {
+    Preset::ALL.into_iter().map(Preset::name).collect()
+}

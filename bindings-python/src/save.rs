@@ -1,0 +1,92 @@
+//! Saving the state of a machine, to resume it on another clock, in another process, in another language.
+
+use crate::config::{self, Problem, raise, shown};
+use crate::{convert, json};
+use holdoff_core::{ErrorCode, SaveError, Saved, Timestamp, Value};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString, PyType};
+
+/// What was saved, in whichever form: bytes, JSON text, or the mapping that JSON is.
+pub(crate) fn read(
+    state: &Bound<'_, PyAny>,
+    policy: &holdoff_core::Policy,
+    away: Option<&Bound<'_, PyAny>>,
+    force: bool,
+) -> PyResult<Saved> {
+    let py = state.py();
+    let saved = if let Ok(bytes) = state.cast::<PyBytes>() {
+        Saved::from_bytes(bytes.as_bytes()).map_err(|error| save_error(py, &error, "", None))?
+    } else if let Ok(text) = state.cast::<PyString>() {
+        let parsed = json::loads(text).ok();
+        match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
+            Some(Ok(fields)) => of_fields(fields)?,
+            _ => return Err(save_error(py, &no_state(), "", Some(state))),
+        }
+    } else {
+        match state.cast::<PyMapping>() {
+            Ok(fields) => of_fields(fields)?,
+            Err(_) => return Err(save_error(py, &no_state(), "", Some(state))),
+        }
+    };
+    let saved = match away {
+        Some(away) => saved.aged(config::span("away", away)?),
+        None => saved,
+    };
+    Ok(if force { saved.forced(policy) } else { saved })
+}
+
+fn no_state() -> SaveError {
+    SaveError { code: ErrorCode::NotAState, field: None, given: holdoff_core::Given::Unshown, nearest: None }
+}
+
+fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
+    let mut saved = Saved::EMPTY;
+    for item in fields.items()? {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let known = name.extract::<String>();
+        let name = known.unwrap_or_else(|_| shown(&name));
+        let text;
+        let converted = if value.is_none() {
+            Value::Nothing
+        } else if let Ok(string) = value.cast::<PyString>() {
+            text = string.to_string_lossy();
+            Value::Text(&text)
+        } else if value.is_instance_of::<PyBool>() {
+            Value::Other
+        } else if value.is_instance_of::<PyInt>() {
+            // Beyond 64 bits, or below 0, it is no number of a state.
+            value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)
+        } else if value.is_instance_of::<PyFloat>() {
+            Value::Number { value: value.extract()?, unit: 1.0 }
+        } else {
+            Value::Other
+        };
+        saved.set(&name, converted).map_err(|error| save_error(fields.py(), &error, &name, Some(&value)))?;
+    }
+    Ok(saved)
+}
+
+/// The machine that was saved, or what is wrong.
+pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, SaveError>) -> PyResult<T> {
+    made.map_err(|error| save_error(py, &error, "", None))
+}
+
+pub(crate) fn now(value: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
+    convert::time("now", value)
+}
+
+fn save_error(py: Python<'_>, error: &SaveError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let path = error.field.unwrap_or(name);
+    let given = value.map(shown).or_else(|| config::given(error.given));
+    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest };
+    let class = TYPE.import(py, "holdoff._errors", "SaveError");
+    class.and_then(|class| raise(class, &problem, "saved state")).unwrap_or_else(|error| error)
+}
+
+/// The fields of a saved state, as its JSON has them.
+pub(crate) fn fields<'py>(py: Python<'py>, saved: &Saved) -> PyResult<Bound<'py, PyDict>> {
+    let text = PyString::new(py, &saved.to_string());
+    Ok(json::loads(&text)?.cast_into()?)
+}
