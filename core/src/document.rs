@@ -1,17 +1,19 @@
 //! A policy document, read from any format that serde reads: JSON, YAML, TOML.
 //!
-//! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`PolicyBuilder::set`],
-//! as every language does with its own objects, so that a document means the same everywhere.
+//! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`PolicyBuilder::set`], or
+//! to [`FormReader::set`] for another system's form, as every language does with its own objects, so that a document means
+//! the same everywhere.
 
 use crate::classify::{Kept, Operations, Rules};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::forms::{Form, FormError, FormKept, FormReader};
 use crate::policy::{Policy, PolicyBuilder, Value};
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a policy document says (spec 19).
+/// What a policy document says (docs/spec.md, section 14).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Document {
     /// When and how often to try again.
@@ -22,9 +24,113 @@ pub struct Document {
     pub patterns: Vec<String>,
     /// The patterns of `retry_on.non_idempotent.patterns`.
     pub non_idempotent_patterns: Vec<String>,
+    /// The types of errors that are never retried, by their whole names: only Temporal's form has them.
+    pub error_types: Vec<String>,
+}
+
+/// What is wrong with a document, with path and value as the document has them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DocumentError {
+    /// The number of the rule that was broken; [`ErrorCode::NotJson`] where the text is not of its format at all.
+    pub code: ErrorCode,
+    /// Where it is, `backoff[1].max`; empty where it is the document as a whole.
+    pub path: String,
+    /// The value, as far as it is one alone that is wrong.
+    pub given: Option<String>,
+    /// The rule in words: what the field must be; or what the format's reader says.
+    pub rule: String,
+    /// The valid name or word nearest to the one that was given, when one is near.
+    pub nearest: Option<&'static str>,
+}
+
+/// `backoff[1].max = 5: must be ...`, and `; did you mean "..."?` where a name is near.
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.path.is_empty() { "a policy document" } else { &self.path })?;
+        match &self.given {
+            Some(given) => write!(f, " = {given}: ")?,
+            None if self.path.is_empty() => f.write_str(" ")?,
+            None => f.write_str(": ")?,
+        }
+        f.write_str(&self.rule)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for DocumentError {}
+
+impl DocumentError {
+    fn new(code: ErrorCode, path: &str, given: Option<String>) -> Self {
+        Self { code, path: path.into(), given, rule: code.rule(None).into(), nearest: None }
+    }
+
+    /// Of fields that do not fit together: the path is the error's own.
+    fn built(code: ErrorCode, path: String, given: Given, rule: &str, nearest: Option<&'static str>) -> Self {
+        let given = match given {
+            Given::Unshown => None,
+            Given::Span(span) => Some(span.to_string()),
+            Given::Number(number) => Some(number.to_string()),
+        };
+        Self { code, path, given, rule: rule.into(), nearest }
+    }
+}
+
+impl From<ConfigError> for DocumentError {
+    fn from(error: ConfigError) -> Self {
+        Self::built(error.code, error.path().to_string(), error.given, error.rule(), error.nearest)
+    }
+}
+
+impl From<FormError> for DocumentError {
+    fn from(error: FormError) -> Self {
+        Self::built(error.code, error.field.into(), error.given, error.rule, error.nearest)
+    }
 }
 
 impl Document {
+    /// Reads a policy document. What is wrong with it is told as it stands there, where [`Deserialize`] can only tell the
+    /// format's own error.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn read<'de, D: Deserializer<'de>>(input: D) -> Result<Self, DocumentError> {
+        Reading::new(Sink::Policy(Policy::builder())).all(input)
+    }
+
+    /// Reads a policy in another system's form: `Document::read_form(Form::Grpc.reader(), input)`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn read_form<'de, D: Deserializer<'de>>(reader: FormReader, input: D) -> Result<Self, DocumentError> {
+        Reading::new(Sink::Form(reader)).all(input)
+    }
+
+    /// The document as JSON text that reads back to the same, but for the types of errors.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        let [patterns, others] =
+            [&self.patterns, &self.non_idempotent_patterns].map(|list| list.iter().map(String::as_str));
+        // Writing to a string does not fail.
+        let _ = crate::write_document(&self.policy, &self.rules, patterns, others, &mut out);
+        out
+    }
+
+    /// The document as JSON text in another system's form.
+    ///
+    /// # Errors
+    /// What cannot be said there.
+    pub fn to_form(&self, form: Form) -> Result<String, FormError> {
+        let mut out = String::new();
+        let formed = form.of(&self.policy, &self.rules)?;
+        let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
+        let _ = formed.write(patterns, types, &mut out);
+        Ok(out)
+    }
+
     /// The patterns to look for in a message, for the operations that [`Rules::patterns`] says.
     #[must_use]
     pub fn patterns_for(&self, operations: Operations) -> &[String] {
@@ -38,21 +144,92 @@ impl Document {
 /// How deep objects and lists may lie in one another: no field lies deeper than four.
 const DEPTH: u32 = 8;
 
+/// What takes the values of a document.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
+enum Sink {
+    Policy(PolicyBuilder),
+    Form(FormReader),
+}
+
 /// A document in the making.
-#[derive(Default)]
 struct Reading {
-    builder: PolicyBuilder,
-    patterns: Vec<String>,
-    non_idempotent_patterns: Vec<String>,
+    sink: Sink,
+    kept: Document,
     path: String,
     depth: u32,
+    /// What is wrong, which the format's own error cannot carry.
+    wrong: Option<DocumentError>,
 }
 
 impl Reading {
-    fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), Wrong> {
-        let kept = self.builder.set(&self.path, value).map_err(|error| Wrong::new(&error, &self.path, shown))?;
+    fn new(sink: Sink) -> Self {
+        Self { sink, kept: Document::default(), path: String::new(), depth: 0, wrong: None }
+    }
+
+    fn all<'de, D: Deserializer<'de>>(mut self, input: D) -> Result<Document, DocumentError> {
+        if let Err(error) = Node(&mut self).deserialize(input) {
+            let cause = DocumentError { rule: error.to_string(), ..DocumentError::new(ErrorCode::NotJson, "", None) };
+            return Err(self.wrong.unwrap_or(cause));
+        }
+        let (policy, rules) = match &self.sink {
+            Sink::Policy(builder) => (builder.build()?, builder.rules()),
+            Sink::Form(reader) => (reader.build()?, reader.rules()),
+        };
+        Ok(Document { policy, rules, ..self.kept })
+    }
+
+    fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
+        let Self { sink, kept, path, .. } = self;
+        let wrong = |code, rule: &str, nearest, path: String| DocumentError {
+            code,
+            path,
+            given: Some(shown.to_string()),
+            rule: rule.into(),
+            nearest,
+        };
+        match sink {
+            Sink::Policy(builder) => {
+                let taken = builder.set(path, value).map_err(|error| {
+                    let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
+                    wrong(error.code, error.rule(), error.nearest, path)
+                })?;
+                kept.keep(taken);
+            }
+            Sink::Form(reader) => {
+                let taken = reader.set(path, value);
+                match taken.map_err(|error| wrong(error.code, error.rule, error.nearest, path.clone()))? {
+                    FormKept::All => {}
+                    FormKept::Pattern(text) => kept.patterns.push(text.into()),
+                    FormKept::ErrorType(text) => kept.error_types.push(text.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a value; the format's error stands for what is wrong with it.
+    fn put<E: Error>(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), E> {
+        if self.depth == 0 {
+            let given = if value == Value::Nothing { "null".into() } else { shown.to_string() };
+            return self.fail(DocumentError::new(ErrorCode::NotAnObject, "", Some(given)));
+        }
+        match self.set(value, shown) {
+            Ok(()) => Ok(()),
+            Err(wrong) => self.fail(wrong),
+        }
+    }
+
+    fn fail<E: Error, T>(&mut self, wrong: DocumentError) -> Result<T, E> {
+        let error = E::custom(&wrong);
+        self.wrong = Some(wrong);
+        Err(error)
+    }
+}
+
+impl Document {
+    fn keep(&mut self, kept: Kept<'_>) {
         let (list, text) = match kept {
-            Kept::All => return Ok(()),
+            Kept::All => return,
             Kept::NoPatterns(list) => (list, None),
             Kept::Pattern { list, index, text } => (list, Some((index, text))),
         };
@@ -64,47 +241,16 @@ impl Reading {
             patterns.clear();
         }
         patterns.extend(text.map(|(_, text)| String::from(text)));
-        Ok(())
-    }
-
-    /// Sets a value and turns what is wrong with it into an error of the format's.
-    fn put<E: Error>(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), E> {
-        self.set(value, shown).map_err(E::custom)
-    }
-}
-
-/// What is wrong, with the path and the value as the document has them.
-struct Wrong(String);
-
-impl Wrong {
-    fn new(error: &ConfigError, given: &str, shown: &dyn fmt::Display) -> Self {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = match error.field {
-            Some(_) => write!(text, "{}", error.path()),
-            None => write!(text, "{given}"),
-        };
-        let _ = write!(text, " = {shown}: {}", error.rule());
-        if let Some(nearest) = error.nearest {
-            let _ = write!(text, "; did you mean \"{nearest}\"?");
-        }
-        Self(text)
-    }
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let mut reading = Reading::default();
+        let mut reading = Reading::new(Sink::Policy(Policy::builder()));
         Node(&mut reading).deserialize(input)?;
-        let Reading { builder, patterns, non_idempotent_patterns, .. } = reading;
-        let policy = builder.build().map_err(D::Error::custom)?;
-        Ok(Self { policy, rules: builder.rules(), patterns, non_idempotent_patterns })
+        let Reading { sink: Sink::Policy(builder), kept, .. } = reading else { return Ok(Self::default()) };
+        let policy = builder.build().map_err(|error| D::Error::custom(DocumentError::from(error)))?;
+        Ok(Self { policy, rules: builder.rules(), ..kept })
     }
 }
 
@@ -129,14 +275,18 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let reading = self.0;
         let before = reading.path.len();
-        let mut fields = 0_u32;
+        let mut names: Vec<String> = Vec::new();
         reading.depth = reading.depth.saturating_add(1);
         while let Some(name) = map.next_key::<String>()? {
-            fields = fields.saturating_add(1);
-            if before > 0 {
+            if reading.depth > 1 {
                 reading.path.push('.');
             }
             reading.path.push_str(&name);
+            if names.contains(&name) {
+                let wrong = DocumentError::new(ErrorCode::Twice, &reading.path, None);
+                return reading.fail(wrong);
+            }
+            names.push(name);
             if reading.depth > DEPTH {
                 map.next_value::<IgnoredAny>()?;
                 reading.put(Value::Other, &"...")?;
@@ -146,13 +296,13 @@ impl<'de> Visitor<'de> for Node<'_> {
             reading.path.truncate(before);
         }
         reading.depth = reading.depth.saturating_sub(1);
-        if fields == 0 && before > 0 { reading.put(Value::Empty, &"{}") } else { Ok(()) }
+        if names.is_empty() && reading.depth > 0 { reading.put(Value::Empty, &"{}") } else { Ok(()) }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let reading = self.0;
-        if reading.path.is_empty() {
-            return Err(A::Error::custom("a policy document is an object, not a list"));
+        if reading.depth == 0 {
+            return reading.put(Value::NoItems, &"[...]");
         }
         let before = reading.path.len();
         let mut index = 0_u32;
@@ -175,16 +325,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        if self.0.path.is_empty() {
-            return Err(E::custom("a policy document is an object, not text"));
-        }
         self.0.put(Value::Text(text), &format_args!("{text:?}"))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        if self.0.path.is_empty() {
-            return Err(E::custom("a policy document is an object, not a number"));
-        }
         // A document's times are text: a bare number would have no unit.
         self.0.put(Value::Number { value, unit: f64::NAN }, &value)
     }
@@ -198,16 +342,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        if self.0.path.is_empty() {
-            return Err(E::custom("a policy document is an object"));
-        }
         self.0.put(Value::Other, &value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        if self.0.path.is_empty() {
-            return Err(E::custom("a policy document is an object"));
-        }
         self.0.put(Value::Nothing, &"null")
     }
 
@@ -262,12 +400,53 @@ mod tests {
                 "retry_on.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \
                  \"UNAVAILABLE\"; did you mean \"UNAVAILABLE\"?",
             ),
-            ("[]", "a policy document is an object, not a list"),
-            ("7", "a policy document is an object, not a number"),
+            ("[]", "a policy document = [...]: must be an object"),
+            ("7", "a policy document = 7: must be an object"),
+            (r#"{"attempts": 2, "attempts": 3}"#, "attempts: must be there once"),
+            (r#"{"": {"attempts": 2}}"#, ".attempts = 2: is no field of a policy; did you mean \"attempts\"?"),
             (r#"{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}"#, "a.a.a.a.a.a.a.a.a = ...: is no field"),
         ] {
             let got = read(json).unwrap_err();
             assert!(got.starts_with(error), "{got}\n{error}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_data_as_well() {
+        let read = |json: &str| Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap_err();
+        let error = read(r#"{"backoff": [{"kind": "linear", "times": 1}, {"kind": "expontial"}]}"#);
+        assert_eq!((error.code, error.path.as_str()), (ErrorCode::UnknownWord, "backoff[1].kind"));
+        assert_eq!((error.given.as_deref(), error.nearest), (Some("\"expontial\""), Some("exponential")));
+        let error = read(r#"{"deadline": "1s", "min_attempt": "2s"}"#);
+        assert_eq!((error.path.as_str(), error.given.as_deref()), ("min_attempt", Some("2s")));
+        let error = read("{");
+        assert_eq!((error.code, error.path.as_str(), error.given), (ErrorCode::NotJson, "", None));
+        assert!(error.rule.starts_with("EOF"), "{}", error.rule);
+    }
+
+    #[test]
+    fn a_form_is_read_and_written() {
+        let json = r#"{"methodConfig": [{"name": [{"service": "a.B"}], "timeout": "30s", "retryPolicy": {"maxAttempts": 4,
+            "initialBackoff": ".1s", "maxBackoff": "1s", "backoffMultiplier": 2, "retryableStatusCodes": [14, "aborted"]}}]}"#;
+        let read =
+            |form: Form, json: &str| Document::read_form(form.reader(), &mut serde_json::Deserializer::from_str(json));
+        let document = read(Form::Grpc, json).unwrap();
+        let again = read(Form::Grpc, &document.to_form(Form::Grpc).unwrap()).unwrap();
+        assert_eq!(again, document);
+        assert_eq!(serde_json::from_str::<Document>(&document.to_json()).unwrap(), document);
+
+        let json = r#"{"maximumAttempts": 5, "nonRetryableErrorTypes": ["BadRequest", "NotFound"]}"#;
+        let document = read(Form::Temporal, json).unwrap();
+        assert_eq!(document.error_types, ["BadRequest", "NotFound"]);
+        assert_eq!(read(Form::Temporal, &document.to_form(Form::Temporal).unwrap()).unwrap(), document);
+
+        let json = r#"{"MaxRetries": 2, "BackoffStrategy": 2, "RetryableErrors": ["reset", "timeout"]}"#;
+        let document = read(Form::LanggraphgoGraph, json).unwrap();
+        assert_eq!(document.patterns, ["reset", "timeout"]);
+        let again = document.to_form(Form::LanggraphgoGraph).unwrap();
+        assert_eq!(read(Form::LanggraphgoGraph, &again).unwrap(), document);
+
+        let error = read(Form::Kubernetes, r#"{"Duration": "1s", "Stepz": 3}"#).unwrap_err();
+        assert_eq!(error.to_string(), "Stepz = 3: is no field of a Kubernetes wait.Backoff; did you mean \"Steps\"?");
     }
 }
