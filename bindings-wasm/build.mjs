@@ -1,4 +1,4 @@
-// Turns core.wasm and the TypeScript sources into what is shipped: one file for `import`, one for `require`, and types.
+// Turns the wasm modules and the TypeScript sources into what is shipped: files for `import`, files for `require`, and types.
 import { execFileSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -17,18 +17,20 @@ const inlined = {
       loader: "text",
     })),
 };
-const shared = {
-  entryPoints: ["src-ts/index.ts"],
+const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
+// What both entries need is in a file of its own, so that a program that loads both has one copy of it.
+await build({
+  ...shared,
+  entryPoints: { index: "src-ts/index.ts", tools: "src-ts/tools/index.ts" },
   bundle: true,
-  target: "es2022",
-  platform: "neutral",
+  splitting: true,
   plugins: [inlined],
-  legalComments: "none",
-};
-await build({ ...shared, format: "esm", outfile: "dist/esm/index.js" });
-await build({ ...shared, format: "cjs", outfile: "dist/cjs/index.js" });
+  format: "esm",
+  outdir: "dist/esm",
+  chunkNames: "shared",
+});
+const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
+await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
-for (const file of readdirSync("dist/esm").filter((name) => name.endsWith(".d.ts"))) {
-  cpSync(`dist/esm/${file}`, `dist/cjs/${file}`);
-}
+cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !path.endsWith(".js") });
 writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');

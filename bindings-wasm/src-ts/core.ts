@@ -6,6 +6,7 @@
  * of what looks like a NaN.
  */
 import hex from "../dist/core.wasm";
+import { decoded } from "./module.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
@@ -67,27 +68,6 @@ export const CALL: Place = [130, 14];
 export const RETRY: Place = [144, 10];
 export const SCHEDULE: Place = [154, 72];
 
-/** What some runtimes have that decodes at once; a loop that runs for the first time takes milliseconds. */
-const native = globalThis as unknown as {
-  Uint8Array: { fromHex?(hex: string): Uint8Array<ArrayBuffer> };
-  Buffer?: { from(text: string, encoding: "hex"): Uint8Array<ArrayBuffer> };
-};
-
-function decoded(): Uint8Array<ArrayBuffer> {
-  if (native.Uint8Array.fromHex) return native.Uint8Array.fromHex(hex);
-  return native.Buffer ? native.Buffer.from(hex, "hex") : unhexed();
-}
-
-/** Four bytes at a time; the last four may overlap the ones before. */
-function unhexed(): Uint8Array<ArrayBuffer> {
-  const view = new DataView(new ArrayBuffer(hex.length / 2));
-  for (let i = 0; i < hex.length; i += 8) {
-    const at = Math.min(i, hex.length - 8);
-    view.setUint32(at / 2, Number.parseInt(hex.slice(at, at + 8), 16));
-  }
-  return new Uint8Array(view.buffer);
-}
-
 function take(instance: WebAssembly.Instance): Exports {
   core = instance.exports as unknown as Exports;
   const { buffer } = core.memory;
@@ -102,7 +82,7 @@ function take(instance: WebAssembly.Instance): Exports {
 
 /** The core, compiled on first use: an import that is never used costs nothing. */
 export function wasm(): Exports {
-  return core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded())));
+  return core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))));
 }
 
 /**
@@ -111,7 +91,7 @@ export function wasm(): Exports {
  */
 export async function init(): Promise<void> {
   if (core === undefined) {
-    const { instance } = await WebAssembly.instantiate(decoded());
+    const { instance } = await WebAssembly.instantiate(decoded(hex));
     if (core === undefined) take(instance);
   }
 }
@@ -218,7 +198,8 @@ export function problemGiven(): number | string | undefined {
   return nanos % 1e9 === 0 ? `${nanos / 1e9}s` : `${nanos / 1e6}ms`;
 }
 
-const encoder = new TextEncoder();
+/** What makes UTF-8 of text, which is what the modules take. */
+export const encoder = new TextEncoder();
 
 function encode(text: string, from: number, to: number): number {
   const { read, written } = encoder.encodeInto(text, bytes.subarray(from, to));

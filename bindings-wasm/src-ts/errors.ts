@@ -3,7 +3,7 @@ import { problemCode, problemGiven, problemPath, readLines, wasm } from "./core.
 import type { StopReason } from "./words.js";
 
 /** A value as an error shows it: short, and never its owner's own code. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
   if (typeof value === "bigint") return `${value}n`;
   if ((typeof value === "object" && value !== null) || typeof value === "function") {
@@ -60,6 +60,7 @@ export function configError(length: number, name: string, lookUp: (path: string)
 
 export const WRONG_TYPE = 101;
 export const NOT_A_DURATION = 103;
+export const ATTEMPTS_RANGE = 104;
 export const SEED_RANGE = 113;
 export const NOT_JSON = 141;
 export const TIME_RANGE = 203;

@@ -67,21 +67,30 @@ export type Step<T extends Time = number> =
 const SLEEP = 2;
 
 function writeTime(field: number, value: Time, name: string): void {
+  checkTime(value, name);
   wasm();
-  if (typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity)) {
-    writeNumber(field, value);
-  } else if (typeof value === "bigint" && value >= 0n && value < 1n << 64n) {
-    writeBigint(field, value);
-  } else {
-    throw problem(TIME_RANGE, name, value);
-  }
+  if (typeof value === "number") writeNumber(field, value);
+  else writeBigint(field, value);
+}
+
+/** Throws unless this is a time that its type holds exactly. */
+export function checkTime(value: unknown, name: string): asserts value is Time {
+  const right =
+    typeof value === "bigint"
+      ? value >= 0n && value < 1n << 64n
+      : typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity);
+  if (!right) throw problem(TIME_RANGE, name, value);
 }
 
 /** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
 function writeTicket(ticket: number | bigint): void {
+  writeNumber(TICKET, ticketOf(ticket));
+}
+
+export function ticketOf(ticket: number | bigint): number {
   if (typeof ticket !== "number" && typeof ticket !== "bigint") throw problem(WRONG_TYPE, "ticket", ticket);
   const known = Number(ticket);
-  writeNumber(TICKET, Number.isSafeInteger(known) && known > 0 ? known : 0);
+  return Number.isSafeInteger(known) && known > 0 ? known : 0;
 }
 
 function writeOrigin(seed: Time, now: Time): void {
@@ -90,29 +99,32 @@ function writeOrigin(seed: Time, now: Time): void {
   writeTime(NOW, now, "now");
 }
 
-function wordsOf(policy: Policy): Uint32Array {
+/** The words of a policy that came from a program without types. */
+export function wordsOf(policy: Policy): Uint32Array {
   if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
   return policy["words"];
 }
 
 function readStep<T extends Time>(like: T): Step<Same<T>> {
   const read = (typeof like === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
-  const codes = stepCodes();
+  return stepOf(stepCodes(), stepAttempt(), (end) => read(end ? AT : WAKE_AT));
+}
+
+/** A step from its flat form; `time` reads its first or, asked for false, its second time. */
+export function stepOf<T extends Time>(codes: number, attempt: number, time: (first: boolean) => T): Step<T> {
   switch (codes & 255) {
-    case 1: {
-      const attempt = stepAttempt();
-      return { kind: "attempt", ticket: attempt, attempt, abortAt: read(AT), wakeAt: read(WAKE_AT) };
-    }
+    case 1:
+      return { kind: "attempt", ticket: attempt, attempt, abortAt: time(true), wakeAt: time(false) };
     case SLEEP:
-      return { kind: "sleep", until: read(AT), cause: causeWord(codes >>> 24) };
+      return { kind: "sleep", until: time(true), cause: causeWord(codes >>> 24) };
     case 3:
-      return { kind: "wait", until: read(AT) };
+      return { kind: "wait", until: time(true) };
     default:
       break;
   }
   const outcome = (codes >> 8) & 255;
   if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
-  return { kind: "stop", outcome: "gave_up", reason: reasonWord((codes >> 16) & 255), retryAt: read(AT) };
+  return { kind: "stop", outcome: "gave_up", reason: reasonWord((codes >> 16) & 255), retryAt: time(true) };
 }
 
 const created = (place: Place) => save(place, new Uint32Array(place[1]));

@@ -18,3 +18,7 @@ export const kindCode = (word: unknown): number => Math.max(0, KINDS.indexOf(wor
 export const kindWord = (code: number): FailureKind => KINDS[code] as FailureKind;
 export const reasonWord = (code: number): StopReason => REASONS[code as keyof typeof REASONS];
 export const causeWord = (code: number): Cause => CAUSES[code] as Cause;
+
+/** The number of a reason, 0 when it is none. */
+export const reasonCode = (word: string): number =>
+  Number(Object.entries(REASONS).find(([, known]) => known === word)?.[0] ?? 0);

@@ -7,8 +7,8 @@ use core::mem::MaybeUninit;
 use holdoff_core::{ConfigError, Given};
 
 /// How much text fits: longer names, words and headers are no valid ones.
-const TEXT: usize = 4096;
 const NAME: usize = 1024;
+const TEXT: usize = if cfg!(feature = "tools") { 1 << 16 } else { 4096 };
 
 /// Text on its way in or out.
 #[repr(transparent)]
@@ -82,6 +82,19 @@ impl Problem {
         let path = error.field.map_or("", holdoff_core::Field::path);
         text.lines([error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()])
     }
+
+    /// Lays down what is wrong with a saved state in the same way.
+    #[cfg(feature = "tools")]
+    pub(crate) fn explain_state(&mut self, text: &mut Value, error: &holdoff_core::SaveError) -> u32 {
+        let known = ConfigError { given: error.given, ..ConfigError::of_use(error.code) };
+        self.explain(text, &known);
+        text.lines([
+            error.code.name(),
+            error.field.unwrap_or_default(),
+            error.rule(),
+            error.nearest.unwrap_or_default(),
+        ])
+    }
 }
 
 impl<const N: usize> Text<N> {
@@ -107,11 +120,43 @@ impl<const N: usize> Text<N> {
         at as u32
     }
 
+    /// Writes what says itself, and how long it is.
+    #[cfg(feature = "tools")]
+    pub(crate) fn say(&mut self, said: &dyn core::fmt::Display) -> u32 {
+        let mut out = Out { text: self, at: 0 };
+        // What does not fit is left out.
+        let _ = core::fmt::write(&mut out, format_args!("{said}"));
+        out.at as u32
+    }
+
+    /// The first bytes, to be written.
+    #[cfg(feature = "tools")]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> u32 {
+        self.0.get_mut(..bytes.len()).map_or(0, |room| {
+            room.copy_from_slice(bytes);
+            bytes.len() as u32
+        })
+    }
+
     #[inline(never)]
     fn write(&mut self, at: &mut usize, part: &str) {
         if let Some(room) = self.0.get_mut(*at..*at + part.len()) {
             room.copy_from_slice(part.as_bytes());
             *at += part.len();
         }
+    }
+}
+
+#[cfg(feature = "tools")]
+struct Out<'t, const N: usize> {
+    text: &'t mut Text<N>,
+    at: usize,
+}
+
+#[cfg(feature = "tools")]
+impl<const N: usize> core::fmt::Write for Out<'_, N> {
+    fn write_str(&mut self, part: &str) -> core::fmt::Result {
+        self.text.write(&mut self.at, part);
+        Ok(())
     }
 }

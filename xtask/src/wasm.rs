@@ -27,15 +27,17 @@ fn node(script: impl AsRef<Path>) -> Command {
     command
 }
 
-/// Compiles the core and makes `bindings-wasm/dist` of it.
+/// Compiles the core, once for each of the two modules, and makes `bindings-wasm/dist` of them.
 pub(crate) fn build() -> Result<()> {
-    let mut cargo = shell::cargo();
-    cargo.args(["build", "--quiet", "--profile", "wasm", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
-    shell::step("compiling the core to wasm", &mut cargo)?;
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
-    let module = shell::target().join("wasm32-unknown-unknown/wasm/holdoff_wasm.wasm");
-    fs::copy(&module, dist.join("core.wasm")).with_context(|| format!("cannot copy {}", module.display()))?;
+    for (file, features) in [("core.wasm", ""), ("tools.wasm", "tools")] {
+        let mut cargo = shell::cargo();
+        cargo.args(["build", "--quiet", "--profile", "wasm", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
+        shell::step(&format!("compiling {file}"), cargo.args(["--features", features]))?;
+        let module = shell::target().join("wasm32-unknown-unknown/wasm/holdoff_wasm.wasm");
+        fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
+    }
     shell::step("building the npm package", &mut node("build.mjs"))
 }
 

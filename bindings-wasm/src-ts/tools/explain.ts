@@ -1,0 +1,119 @@
+/** What a policy does, for people. */
+import { problem, WRONG_TYPE } from "../errors.js";
+import { kindOf } from "../failure.js";
+import type { PolicyFields, PresetName } from "../fields.js";
+import { type Same, type Time, wordsOf } from "../machine.js";
+import { Policy } from "../policy.js";
+import type { FailureKind } from "../words.js";
+import { desk, exact, give, giveDouble, got, lay, like, readText } from "./border.js";
+
+/** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
+export interface Row {
+  /** Which, from 1. */
+  readonly retry: number;
+  /** The shortest delay, whatever the draws before. */
+  readonly min: number;
+  /** The delay when every draw is 1/2. */
+  readonly typical: number;
+  readonly max: number;
+  readonly minTotal: number;
+  readonly typicalTotal: number;
+  readonly maxTotal: number;
+  /** Whether it comes before the deadline. */
+  readonly inTime: "always" | "sometimes" | "never";
+}
+
+/** Something valid that is hardly meant. */
+export interface Lint {
+  /** Its number, the same in every language. */
+  readonly code: number;
+  /** The word for it, such as `no_jitter`. */
+  readonly word: string;
+  readonly text: string;
+  /** What the policy has, and what that is held against: a number, times in milliseconds. */
+  readonly found: number | undefined;
+  readonly limit: number | undefined;
+}
+
+/** An explanation: its rows as data, and everything as text. */
+export interface Explanation {
+  readonly rows: readonly Row[];
+  readonly lints: readonly Lint[];
+  /** The policy in words, a table of its retries, and what the linter says. The same text in every language. */
+  toString(): string;
+}
+
+type Given = Policy | PolicyFields | PresetName;
+
+const wordsOfAny = (policy: Given): Uint32Array => wordsOf(policy instanceof Policy ? policy : new Policy(policy));
+
+const IN_TIME = ["", "always", "sometimes", "never"] as const;
+const AS_USUAL = 0xffffffff;
+/** How many rows the desk holds. */
+const ROWS = 128;
+const COLUMNS = 8;
+
+/**
+ * Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
+ * failures of the kind `after` (transient, and in the text every kind that has delays of its own).
+ */
+export function explain(policy: Given, options: { rows?: number; after?: FailureKind } = {}): Explanation {
+  const { rows = AS_USUAL, after } = options;
+  if (!(Number.isInteger(rows) && rows >= 0 && rows <= AS_USUAL)) throw problem(WRONG_TYPE, "rows", rows);
+  const kind = after === undefined ? 0 : kindOf(after);
+  const words = wordsOfAny(policy);
+  const { core } = desk();
+  lay("policy", words);
+  const text = readText(core.explain(rows, kind));
+  const found: Row[] = [];
+  let count = 0;
+  do {
+    count = core.explain_rows(rows, kind, found.length);
+    for (let row = 0; row < count; row++) found.push(readRow(row * COLUMNS));
+  } while (count === ROWS);
+  return { rows: found, lints: readLints(), toString: () => text };
+}
+
+function readRow(from: number): Row {
+  const numbers = Array.from(desk().rows.subarray(from, from + COLUMNS), Number);
+  const [min, typical, max, minTotal, typicalTotal, maxTotal] = numbers.map((nanos) => nanos / 1e6) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const [retry, inTime] = numbers.slice(6) as [number, 1];
+  return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime: IN_TIME[inTime] };
+}
+
+/** What is questionable about a policy, its fields or a preset. */
+export function lints(policy: Given): Lint[] {
+  lay("policy", wordsOfAny(policy));
+  return readLints();
+}
+
+const LINES = 5;
+
+function readLints(): Lint[] {
+  const lines = readText(desk().core.lints()).split("\n");
+  const plain = (text = "") =>
+    text === "" ? undefined : text.startsWith("t") ? Number(text.slice(1)) / 1e6 : Number(text.slice(1));
+  const found: Lint[] = [];
+  for (let at = 0; at + LINES <= lines.length; at += LINES) {
+    const [code, word, text, what, limit] = lines.slice(at, at + LINES) as [string, string, string, string, string];
+    found.push({ code: Number(code), word, text, found: plain(what), limit: plain(limit) });
+  }
+  return found;
+}
+
+/** A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1). */
+export function applyJitter<T extends Time>(policy: Given, delay: T, max: Time, u: number): Same<T> {
+  const words = wordsOfAny(policy);
+  give(exact(delay, "delay"), exact(max, "max"));
+  giveDouble(2, u);
+  lay("policy", words);
+  desk().core.jitter();
+  return like(delay, got());
+}

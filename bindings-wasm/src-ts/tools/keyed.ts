@@ -1,0 +1,334 @@
+/** What outlives an operation: a gate for each key, which closes for a while after a failure, and a bucket of tokens. */
+import { problem, WRONG_TYPE } from "../errors.js";
+import type { Same, Time } from "../machine.js";
+import {
+  check,
+  desk,
+  exact,
+  give,
+  giveDouble,
+  got,
+  type Length,
+  lay,
+  like,
+  limit,
+  NO_LIMIT,
+  nanos,
+  take,
+  taken,
+} from "./border.js";
+
+type Maybe<T> = T | null | undefined;
+
+/** The choices for a gate. */
+export interface GateOptions {
+  /** The first delay; 1 s unless given. */
+  initial?: Maybe<Length>;
+  /** What each further failure multiplies it by; 2 unless given. */
+  factor?: Maybe<number>;
+  /** The longest delay; 5 minutes unless given, `"none"` for no limit. */
+  max?: Maybe<Length>;
+  /** The part of a delay that jitter moves it by, and which way; none and up unless given. */
+  jitter?: Maybe<number>;
+  direction?: Maybe<"up" | "down">;
+  /** `initial * factor^n`, or the last delay, jitter included, times the factor; power unless given. */
+  growth?: Maybe<"power" | "feedback">;
+  /** How many failures are let off, and with what delay instead; none unless given. */
+  grace?: Maybe<number>;
+  graceDelay?: Maybe<Length>;
+  /** Whether the first failure after the grace already counts as the second. */
+  ahead?: Maybe<boolean>;
+  /** How many failures a success takes back, or all; 1 unless given. */
+  forgives?: Maybe<number | "all">;
+  /** For how long at least it closes after a success. */
+  rest?: Maybe<Length>;
+  /** After more than this between two failures the second is the first again; never unless given. */
+  quiet?: Maybe<Length>;
+  /** For how long an entry that has been open is worth keeping, without failures and with; 5 minutes unless given. */
+  keep?: Maybe<Length>;
+  keepFailed?: Maybe<Length>;
+  /** What delays are rounded to. */
+  quantum?: Maybe<Length>;
+}
+
+const SECOND = 1_000_000_000n;
+const LONGEST = (1n << 63n) - 1n;
+const ALL = 0xffffffff;
+
+const most = (value: bigint) => (value === NO_LIMIT ? LONGEST : value);
+
+function whole(value: Maybe<number>, name: string, otherwise: number): bigint {
+  if (value === undefined || value === null) return BigInt(otherwise);
+  if (!(Number.isInteger(value) && value >= 0 && value <= ALL)) throw problem(WRONG_TYPE, name, value);
+  return BigInt(value);
+}
+
+/** The checked choices for gates. */
+export class GateConfig {
+  private readonly words: Uint32Array;
+
+  constructor(options: GateOptions = {}) {
+    const { factor, jitter, direction, growth, ahead, forgives } = options;
+    const spans = {
+      initial: nanos(options.initial, "initial", SECOND),
+      max: most(limit(options.max, "max", SECOND * 300n)),
+      graceDelay: nanos(options.graceDelay, "graceDelay", 0n),
+      rest: nanos(options.rest, "rest", 0n),
+      quiet: limit(options.quiet, "quiet", NO_LIMIT),
+      keep: limit(options.keep, "keep", SECOND * 300n),
+      keepFailed: limit(options.keepFailed, "keepFailed", SECOND * 300n),
+      quantum: nanos(options.quantum, "quantum", 0n),
+    };
+    const { initial, max, graceDelay, rest, quiet, keep, keepFailed, quantum } = spans;
+    const grace = whole(options.grace, "grace", 0);
+    const forgiven = forgives === "all" ? BigInt(ALL) : whole(forgives, "forgives", 1);
+    give(initial, 0n, max, 0n, grace, graceDelay, forgiven, rest, quiet, keep, keepFailed, quantum);
+    giveDouble(1, factor ?? 2);
+    giveDouble(3, jitter ?? 0);
+    const flags = [word("growth", growth, "power", "feedback"), word("direction", direction, "up", "down"), ahead];
+    check(desk().core.gate(flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0)));
+    this.words = taken("gateConfig");
+  }
+
+  /** An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given. */
+  static flowcontrol(options: { initial: Length; max: Length; maxJitter?: number; quiet?: Length }): GateConfig {
+    const { initial, max, maxJitter = 0, quiet } = options;
+    give(nanos(initial, "initial"), nanos(max, "max"), 0n, nanos(quiet, "quiet", NO_LIMIT));
+    giveDouble(2, maxJitter);
+    return GateConfig.preset(0);
+  }
+
+  /** An item of Kubernetes' `ItemExponentialFailureRateLimiter`. */
+  static itemExponential(base: Length, max: Length): GateConfig {
+    give(nanos(base, "base"), nanos(max, "max"));
+    return GateConfig.preset(1);
+  }
+
+  /** An item of Kubernetes' `ItemFastSlowRateLimiter`. */
+  static fastSlow(fast: Length, slow: Length, maxFastAttempts: number | bigint): GateConfig {
+    const attempts = typeof maxFastAttempts === "number" ? BigInt(Math.trunc(maxFastAttempts)) : maxFastAttempts;
+    give(nanos(fast, "fast"), nanos(slow, "slow"), BigInt.asUintN(64, attempts));
+    return GateConfig.preset(2);
+  }
+
+  /** Chromium's `net::BackoffEntry`, from its policy, whose times are milliseconds and whose -1 is no limit. */
+  static chromium(policy: ChromiumPolicy): GateConfig {
+    const { multiply_factor, jitter_factor, always_use_initial_delay } = policy;
+    const millis = (value: number, name: string) => {
+      if (!Number.isSafeInteger(value)) throw problem(WRONG_TYPE, name, value);
+      return value < 0 ? NO_LIMIT : BigInt(value);
+    };
+    give(
+      millis(Math.max(policy.initial_delay_ms, 0), "initial_delay_ms"),
+      0n,
+      0n,
+      millis(policy.maximum_backoff_ms, "maximum_backoff_ms"),
+      millis(policy.entry_lifetime_ms, "entry_lifetime_ms"),
+      whole(policy.num_errors_to_ignore, "num_errors_to_ignore", 0),
+      always_use_initial_delay ? 1n : 0n,
+    );
+    giveDouble(1, multiply_factor);
+    giveDouble(2, jitter_factor);
+    return GateConfig.preset(3);
+  }
+
+  private static preset(preset: number): GateConfig {
+    check(desk().core.gate_preset(preset));
+    return Object.assign(Object.create(GateConfig.prototype) as GateConfig, { words: taken("gateConfig") });
+  }
+}
+
+/** Chromium's policy, by its own names. */
+export interface ChromiumPolicy {
+  num_errors_to_ignore: number;
+  initial_delay_ms: number;
+  multiply_factor: number;
+  jitter_factor: number;
+  maximum_backoff_ms: number;
+  entry_lifetime_ms: number;
+  always_use_initial_delay: boolean;
+}
+
+function word(name: string, value: unknown, otherwise: string, other: string): boolean {
+  if (value !== undefined && value !== null && value !== otherwise && value !== other) {
+    throw problem(WRONG_TYPE, name, value);
+  }
+  return value === other;
+}
+
+/** How a gate stands. */
+export interface GateState<T extends Time = number> {
+  readonly failures: number;
+  /** What the last failure was answered with. */
+  readonly delay: T;
+  /** When it opens or opened. */
+  readonly release: T;
+  readonly isOpen: boolean;
+  /** Whether it can be thrown away. */
+  readonly isDiscardable: boolean;
+  /** Whether the last delay still covers something that happened at `event`, counted from the failure. */
+  readonly covers: boolean;
+  /** Whether less time than the last delay has passed since `event`. */
+  readonly coversSince: boolean;
+  /** Whether a failure would look at its draw. */
+  readonly draws: boolean;
+}
+
+/** How many keys there may be. */
+export interface GatesOptions {
+  /** Then the one used longest ago is given up for a new one; 10000 unless given. */
+  most?: Maybe<number>;
+}
+
+/**
+ * A gate for each key: a host, an item, an image. A key that is not known has a gate that is open. Times are nanoseconds since
+ * any moment, as numbers or bigints, and come back in the same type.
+ */
+export class Gates<K> {
+  private readonly config: Uint32Array;
+  private readonly most: number;
+  /** In the order of their last use. */
+  private readonly entries = new Map<K, Uint32Array>();
+
+  constructor(config: GateConfig | GateOptions = {}, options: GatesOptions = {}) {
+    const most = options.most ?? 10_000;
+    if (!(Number.isInteger(most) && most > 0)) throw problem(WRONG_TYPE, "most", most);
+    this.config = (config instanceof GateConfig ? config : new GateConfig(config))["words"];
+    this.most = most;
+  }
+
+  /** It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`. */
+  failure<T extends Time>(key: K, now: T, u: number = Math.random(), event: Time = now): Same<T> {
+    give(exact(event, "event"), exact(now, "now"));
+    giveDouble(2, u);
+    this.change(key, desk().core.gate_failure);
+    return like(now, got());
+  }
+
+  /** It succeeded at `now`. */
+  success(key: K, now: Time): void {
+    give(exact(now, "now"));
+    this.change(key, desk().core.gate_success);
+  }
+
+  /** It opens at `release` and no other time, until a failure puts it off: what a server said, or a person. */
+  releaseAt(key: K, release: Time): void {
+    give(exact(release, "release"));
+    this.change(key, desk().core.gate_release_at);
+  }
+
+  /** Whether it is open at `now`. */
+  isOpen(key: K, now: Time): boolean {
+    return this.look(key, now).isOpen;
+  }
+
+  /** How it stands at `now`, with regard to something that happened at `event`. */
+  look<T extends Time>(key: K, now: T, event: Time = now): GateState<Same<T>> {
+    return this.state(this.entries.get(key), now, event);
+  }
+
+  /** Starts anew. Whether there was anything to forget. */
+  forget(key: K): boolean {
+    return this.entries.delete(key);
+  }
+
+  /** Throws away what is not worth keeping at `now`; how many. */
+  collect(now: Time): number {
+    const before = this.entries.size;
+    for (const [key, state] of this.entries) {
+      if (this.state(state, now, now).isDiscardable) this.entries.delete(key);
+    }
+    return before - this.entries.size;
+  }
+
+  /** The keys, the one used longest ago first. */
+  keys(): IterableIterator<K> {
+    return this.entries.keys();
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  private state<T extends Time>(entry: Uint32Array | undefined, now: T, event: Time): GateState<Same<T>> {
+    give(exact(event, "event"), exact(now, "now"));
+    this.lay(entry);
+    const flags = desk().core.gate_look();
+    const is = (bit: number) => (flags & (1 << bit)) !== 0;
+    return {
+      failures: Number(got(0)),
+      delay: like(now, got(1)),
+      release: like(now, got(2)),
+      isOpen: is(0),
+      isDiscardable: is(1),
+      covers: is(2),
+      coversSince: is(3),
+      draws: is(4),
+    };
+  }
+
+  private lay(entry: Uint32Array | undefined): void {
+    lay("gateConfig", this.config);
+    if (entry === undefined) desk().core.gate_forget();
+    else lay("gate", entry);
+  }
+
+  private change(key: K, transition: () => unknown): void {
+    const known = this.entries.get(key);
+    this.lay(known);
+    transition();
+    const entry = known ?? taken("gate");
+    take("gate", entry);
+    if (known !== undefined) this.entries.delete(key);
+    this.entries.set(key, entry);
+    if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as K);
+  }
+}
+
+/** How fast a bucket fills and how much it holds. */
+export interface BucketOptions {
+  /** How many tokens drip in each `per`, 1 s unless given. */
+  rate: number;
+  per?: Maybe<Length>;
+  /** How many of them are kept. */
+  burst: number;
+}
+
+/** Tokens that drip into a bucket, as `golang.org/x/time/rate` counts them. Full at `now`. */
+export class Bucket {
+  private readonly config: Uint32Array;
+  private readonly state: Uint32Array;
+
+  constructor({ rate, per, burst }: BucketOptions, now: Time) {
+    give(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
+    giveDouble(0, rate);
+    check(desk().core.bucket());
+    this.config = taken("bucketConfig");
+    this.state = taken("bucket");
+  }
+
+  /**
+   * Takes `count` tokens at `now` and says how long they take to be there, in nanoseconds; undefined, and nothing is taken,
+   * for more than a burst or when that is longer than `longest` (0 takes only what is there).
+   */
+  reserve<T extends Time>(count: number, now: T, longest: Time = LONGEST): Same<T> | undefined {
+    give(exact(count, "count"), exact(now, "now"), exact(longest, "longest"));
+    this.lay();
+    const was = desk().core.bucket_reserve();
+    take("bucket", this.state);
+    return was === 0 ? undefined : like(now, got());
+  }
+
+  /** The tokens there are at `now`; negative while some are reserved that are not there yet. */
+  tokensAt(now: Time): number {
+    give(exact(now, "now"));
+    this.lay();
+    desk().core.bucket_tokens();
+    return desk().doubles[0] as number;
+  }
+
+  private lay(): void {
+    lay("bucketConfig", this.config);
+    lay("bucket", this.state);
+  }
+}

@@ -1,0 +1,174 @@
+/** A retry inside a retry, as one machine with one cap over both levels. */
+import { readBigint, SPAN } from "../core.js";
+import { ATTEMPTS_RANGE, problem, WRONG_TYPE } from "../errors.js";
+import { type Failure, writeFailure } from "../failure.js";
+import { type Same, type Step, stepOf, type Time, ticketOf, wordsOf } from "../machine.js";
+import type { Policy } from "../policy.js";
+import { checkSeed } from "../seed.js";
+import { type FailureKind, reasonCode, reasonWord, type StopReason } from "../words.js";
+import { check, desk, exact, give, got, lay, like, take, taken } from "./border.js";
+
+/** What is between the two levels. */
+export interface LayersOptions {
+  /** How many attempts there may be over both; as many as the two policies allow unless given. */
+  attempts?: number | null | undefined;
+  /**
+   * Whether the outer level goes on when the inner one gave up for a reason; unless given it does after attempts, deadline and
+   * hint, and does not after a permanent failure.
+   */
+  goOnAfter?: Partial<Record<StopReason, boolean>> | null | undefined;
+}
+
+const UNCAPPED = 0xffffffff;
+const LEVELS = ["", "inner", "outer", "cap"] as const;
+
+/** The policies of both levels. */
+export class Layers {
+  private readonly words: Uint32Array;
+
+  constructor(outer: Policy, inner: Policy, options: LayersOptions = {}) {
+    const { attempts, goOnAfter } = options;
+    const cap = attempts ?? UNCAPPED;
+    const right = Number.isInteger(cap) && cap >= 0 && (cap < UNCAPPED || attempts === undefined || attempts === null);
+    if (!right) throw problem(ATTEMPTS_RANGE, "attempts", attempts);
+    const reasons = Object.entries(goOnAfter ?? {}).map(([reason, goesOn]) => {
+      const code = reasonCode(reason);
+      if (code === 0) throw problem(WRONG_TYPE, `goOnAfter.${reason}`, goesOn);
+      return [code, goesOn ? 1 : 0] as const;
+    });
+    lay("policy", wordsOf(outer));
+    lay("inner", wordsOf(inner));
+    const { core } = desk();
+    check(core.layers(cap));
+    for (const [code, goesOn] of reasons) core.layers_go_on(code, goesOn);
+    this.words = taken("layers");
+  }
+
+  /** The most attempts there can be over both levels, or Infinity. */
+  get attempts(): number {
+    lay("layers", this.words);
+    const most = desk().core.layers_attempts() >>> 0;
+    return most === UNCAPPED ? Infinity : most;
+  }
+}
+
+/** A call inside a call: driven as a {@link Call} is. */
+export class Layered {
+  private readonly layers: Uint32Array;
+  private readonly words: Uint32Array;
+
+  private constructor(layers: Uint32Array) {
+    this.layers = layers;
+    this.words = taken("layered");
+  }
+
+  /** Begins at `now` with the first attempt of both levels, and its first step. */
+  static begin<T extends Time>(layers: Layers, seed: number | bigint, now: T): [Layered, Step<Same<T>>] {
+    layOrigin(layers, seed, now);
+    desk().core.layered_begin();
+    return [new Layered(layers["words"]), readStep(now)];
+  }
+
+  /** One whose first attempt, ticket 1, already runs since `started`. */
+  static underway(layers: Layers, seed: number | bigint, started: Time): Layered {
+    layOrigin(layers, seed, started);
+    desk().core.layered_underway();
+    return new Layered(layers["words"]);
+  }
+
+  /** The attempt with this ticket succeeded at `now`. */
+  succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
+    return this.answer(now, ticket, desk().core.layered_succeed);
+  }
+
+  /** The attempt with this ticket failed at `now`. `outward` is what the outer level is told if the inner one gives up. */
+  fail<T extends Time>(
+    ticket: number | bigint,
+    now: T,
+    failure: Failure | FailureKind,
+    outward?: Failure | FailureKind,
+  ): Step<Same<T>> {
+    const kind = writeFailure(failure);
+    const hint = readBigint(SPAN);
+    const told = outward === undefined ? 0 : writeFailure(outward);
+    return this.answer(now, ticket, () => desk().core.layered_fail(kind, told), hint, readBigint(SPAN));
+  }
+
+  /** Why the inner level would give up if that attempt failed like that; undefined when it would not. */
+  wouldGiveUp(ticket: number | bigint, now: Time, failure: Failure | FailureKind): StopReason | undefined {
+    const kind = writeFailure(failure);
+    give(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
+    this.lay();
+    const reason = desk().core.layered_would_give_up(kind);
+    return reason === 0 ? undefined : reasonWord(reason);
+  }
+
+  /** Nothing but time has passed. */
+  tick<T extends Time>(now: T): Step<Same<T>> {
+    return this.answer(now, 0, desk().core.layered_tick);
+  }
+
+  /** The caller wants no more of it. */
+  cancel<T extends Time>(now: T): Step<Same<T>> {
+    return this.answer(now, 0, desk().core.layered_cancel);
+  }
+
+  /** The attempts so far, and once it gave up the level that did and why the inner one last did. */
+  get state(): {
+    attempt: number;
+    outerAttempt: number;
+    innerAttempt: number;
+    stoppedBy: "inner" | "outer" | "cap" | undefined;
+    innerReason: StopReason | undefined;
+  } {
+    this.lay();
+    desk().core.layered_look();
+    const [attempt, outerAttempt, innerAttempt, level, reason] = [0, 1, 2, 3, 4].map((at) => Number(got(at))) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const stoppedBy = level === 0 ? undefined : (LEVELS[level] as "inner");
+    return {
+      attempt,
+      outerAttempt,
+      innerAttempt,
+      stoppedBy,
+      innerReason: reason === 0 ? undefined : reasonWord(reason),
+    };
+  }
+
+  private lay(): void {
+    lay("layers", this.layers);
+    lay("layered", this.words);
+  }
+
+  private answer<T extends Time>(
+    now: T,
+    ticket: number | bigint,
+    ask: () => number,
+    ...hints: bigint[]
+  ): Step<Same<T>> {
+    give(exact(now, "now"), BigInt(ticketOf(ticket)), ...hints);
+    this.lay();
+    ask();
+    take("layered", this.words);
+    return readStep(now);
+  }
+}
+
+function layOrigin(layers: Layers, seed: number | bigint, now: Time): void {
+  if (!(layers instanceof Layers)) throw problem(WRONG_TYPE, "layers", layers);
+  checkSeed(seed, "seed");
+  give(exact(now, "now"), BigInt(seed));
+  lay("layers", layers["words"]);
+}
+
+function readStep<T extends Time>(now: T): Step<Same<T>> {
+  const { words } = desk();
+  const [codes, attempt] = words.step as unknown as [number, number];
+  const long = (at: number) => BigInt(words.step[at] as number) | (BigInt(words.step[at + 1] as number) << 32n);
+  return stepOf(codes, attempt, (first) => like(now, long(first ? 2 : 4)));
+}

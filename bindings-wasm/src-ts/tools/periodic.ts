@@ -1,0 +1,285 @@
+/** What runs again and again: a backoff that steps, a pace that begins again by itself, and the loop around it. */
+import { problem, WRONG_TYPE } from "../errors.js";
+import type { Same, Time } from "../machine.js";
+import { checkSeed } from "../seed.js";
+import {
+  check,
+  desk,
+  exact,
+  give,
+  giveDouble,
+  got,
+  type Length,
+  lay,
+  like,
+  limit,
+  NO_LIMIT,
+  nanos,
+  take,
+  taken,
+} from "./border.js";
+
+type Maybe<T> = T | null | undefined;
+
+/** A backoff that carries its configuration: Kubernetes' `wait.Backoff`. */
+export interface SteppedOptions {
+  /** The first delay: milliseconds, text with a unit, or nanoseconds as a bigint. */
+  duration: Length;
+  /** What a step multiplies the duration by; 0, unless given, for nothing. */
+  factor?: Maybe<number>;
+  /** The part of a delay that jitter may add; 0 unless given. */
+  jitter?: Maybe<number>;
+  /** How many steps may multiply; none unless given. */
+  steps?: Maybe<number | bigint>;
+  /** What multiplying stops at; `"none"` unless given. */
+  cap?: Maybe<Length>;
+}
+
+const LONGEST = (1n << 63n) - 1n;
+
+function count(value: Maybe<number | bigint>, name: string): bigint {
+  return value === undefined || value === null ? 0n : exact(value, name);
+}
+
+function layStepped({ duration, factor, jitter, steps, cap }: SteppedOptions): void {
+  const longest = cap === "none" ? LONGEST : nanos(cap, "cap", LONGEST);
+  give(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
+  giveDouble(1, factor ?? 0);
+  giveDouble(2, jitter ?? 0);
+  check(desk().core.stepped());
+}
+
+/** How a stepped backoff stands. */
+export interface SteppedState {
+  /** The delay of the next step before jitter, in nanoseconds. */
+  readonly duration: bigint;
+  /** How many steps may still multiply it. */
+  readonly steps: bigint;
+  readonly cap: bigint;
+  /** Whether a step looks at its draw. */
+  readonly draws: boolean;
+}
+
+function readState(draws: number): SteppedState {
+  return { duration: got(0), steps: got(1), cap: got(2), draws: draws !== 0 };
+}
+
+/** A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints. */
+export class Stepped {
+  private readonly words: Uint32Array;
+
+  constructor(options: SteppedOptions) {
+    layStepped(options);
+    this.words = taken("stepped");
+  }
+
+  /** From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none. */
+  static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): Stepped {
+    const { duration, factor, jitter, steps, cap } = fields;
+    give(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
+    giveDouble(1, factor);
+    giveDouble(2, jitter);
+    return Stepped.of(desk().core.stepped_kubernetes());
+  }
+
+  /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; one that is not positive reads as 1. */
+  static kubernetesJitter(duration: Length, maxFactor: number): Stepped {
+    give(nanos(duration, "duration"));
+    giveDouble(1, maxFactor);
+    return Stepped.of(desk().core.stepped_jitter());
+  }
+
+  private static of(problem: number): Stepped {
+    check(problem);
+    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: taken("stepped") });
+  }
+
+  /** The next delay, for a draw `u` from [0, 1). */
+  step(u: number = Math.random()): bigint {
+    lay("stepped", this.words);
+    giveDouble(0, u);
+    desk().core.stepped_step();
+    take("stepped", this.words);
+    return got();
+  }
+
+  get state(): SteppedState {
+    lay("stepped", this.words);
+    return readState(desk().core.stepped_look());
+  }
+}
+
+/** When a pace begins again with its first delay: after so much quiet, or so long after it last did; else never. */
+export interface PaceReset {
+  afterQuiet?: Maybe<Length>;
+  every?: Maybe<Length>;
+}
+
+/** The delays between the runs of something that runs for ever. */
+export class Pace {
+  private readonly words: Uint32Array;
+
+  /** The delays of a stepped backoff, made at `now`. */
+  constructor(backoff: SteppedOptions | Stepped, { afterQuiet, every }: PaceReset = {}, now: Time = 0) {
+    const time = exact(now, "now");
+    const [rule, span] =
+      afterQuiet !== undefined && afterQuiet !== null
+        ? [1, nanos(afterQuiet, "afterQuiet")]
+        : every !== undefined && every !== null
+          ? [2, nanos(every, "every")]
+          : [0, 0n];
+    if (backoff instanceof Stepped) lay("stepped", backoff["words"]);
+    else layStepped(backoff);
+    give(span, time);
+    desk().core.pace(rule);
+    this.words = taken("pace");
+  }
+
+  /** Kubernetes' `NewJitteredBackoffManager`. */
+  static jittered(period: Length, jitter: number): Pace {
+    give(nanos(period, "period"));
+    giveDouble(1, jitter);
+    return Pace.of(desk().core.pace_jittered());
+  }
+
+  /** Kubernetes' `NewExponentialBackoffManager`. */
+  static exponential(
+    options: { initial: Length; max: Length; reset: Length; factor: number; jitter: number },
+    now: Time = 0,
+  ): Pace {
+    const { initial, max, reset, factor, jitter } = options;
+    const spans = [nanos(initial, "initial"), nanos(max, "max"), nanos(reset, "reset")];
+    give(...spans, 0n, 0n, exact(now, "now"));
+    giveDouble(3, factor);
+    giveDouble(4, jitter);
+    return Pace.of(desk().core.pace_exponential());
+  }
+
+  /** Kubernetes' `Backoff.DelayWithReset`. */
+  static withReset(backoff: Stepped, reset: Length, now: Time = 0): Pace {
+    const [span, time] = [nanos(reset, "reset"), exact(now, "now")];
+    lay("stepped", backoff["words"]);
+    give(span, time);
+    desk().core.pace(3);
+    return Pace.of(0);
+  }
+
+  private static of(problem: number): Pace {
+    check(problem);
+    return Object.assign(Object.create(Pace.prototype) as Pace, { words: taken("pace") });
+  }
+
+  /** The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1). */
+  next<T extends Time>(now: T, u: number = Math.random()): Same<T> {
+    give(exact(now, "now"));
+    giveDouble(1, u);
+    lay("pace", this.words);
+    desk().core.pace_next();
+    take("pace", this.words);
+    return like(now, got());
+  }
+
+  /** Its backoff as it stands. */
+  get state(): SteppedState {
+    lay("pace", this.words);
+    return readState(desk().core.pace_look());
+  }
+}
+
+/** How a periodic loop goes about it. */
+export interface PeriodicOptions {
+  /**
+   * Where the time between runs comes from: asked of the pace before each (`"variable"`, unless given), a grid whose mesh is
+   * asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes' `Backoff.Timer` takes.
+   */
+  timer?: Maybe<"variable" | "grid" | "grid_skipping" | "no_wait" | "poll">;
+  /** Whether an interval begins with the end of a run; true unless given. */
+  sliding?: Maybe<boolean>;
+  /** Whether the first run comes before the first interval; true unless given. */
+  immediate?: Maybe<boolean>;
+  /** Whether an immediate first run takes place even if cancelled or out of time before. */
+  firstIsSure?: Maybe<boolean>;
+  /** Whether runs end with the steps of the pace's backoff. */
+  bySteps?: Maybe<boolean>;
+  /** Whether there is one last run when the time is up. */
+  lastAtDeadline?: Maybe<boolean>;
+  /** How long the whole may take; `"none"` unless given. */
+  deadline?: Maybe<Length>;
+}
+
+export type PeriodicStep<T extends Time = number> =
+  /** Run it, then tell what it found with `finish`. */
+  | { readonly kind: "run"; readonly run: number }
+  /** Wait until then, then tick. */
+  | { readonly kind: "sleep"; readonly until: T }
+  /** A run is in flight. */
+  | { readonly kind: "wait" }
+  | { readonly kind: "stop"; readonly ended: "cancelled" | "done" | "failed" | "deadline" | "steps" };
+
+const TIMERS = ["variable", "grid", "grid_skipping", "no_wait", "poll"];
+const ENDS = ["", "cancelled", "done", "failed", "deadline", "steps"] as const;
+const ANSWERS = { again: 1, done: 2, failed: 3 } as const;
+
+/** Something that runs again and again, as a machine: no timer, no clock. */
+export class Periodic {
+  private readonly words: Uint32Array;
+
+  /** Runs at the intervals of `pace`, made at `now`, from which a deadline counts. */
+  constructor(pace: Pace, options: PeriodicOptions, seed: number | bigint, now: Time) {
+    const { timer, sliding, immediate, firstIsSure, bySteps, lastAtDeadline, deadline } = options;
+    if (!(pace instanceof Pace)) throw problem(WRONG_TYPE, "pace", pace);
+    checkSeed(seed, "seed");
+    const which = TIMERS.indexOf(timer ?? "variable");
+    if (which < 0) throw problem(WRONG_TYPE, "timer", timer);
+    give(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", NO_LIMIT));
+    lay("pace", pace["words"]);
+    const flags = [sliding ?? true, immediate ?? true, firstIsSure, bySteps, lastAtDeadline];
+    desk().core.periodic(
+      which,
+      flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0),
+    );
+    this.words = taken("periodic");
+  }
+
+  /** Nothing but time has passed: begins it, or starts the next run if it is due. */
+  tick<T extends Time>(now: T): PeriodicStep<Same<T>> {
+    give(exact(now, "now"));
+    return this.answer(now, desk().core.periodic_tick);
+  }
+
+  /** The run with this number ended at `now`. */
+  finish<T extends Time>(run: number, now: T, answer: "again" | "done" | "failed"): PeriodicStep<Same<T>> {
+    const code = Object.hasOwn(ANSWERS, answer) ? ANSWERS[answer] : undefined;
+    if (code === undefined) throw problem(WRONG_TYPE, "answer", answer);
+    give(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
+    return this.answer(now, () => desk().core.periodic_finish(code));
+  }
+
+  /** The caller wants no more of it; a run in flight is the last one. */
+  cancel(): PeriodicStep {
+    return this.answer(0, desk().core.periodic_cancel);
+  }
+
+  /** How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline. */
+  get state(): { runs: number; intervals: number; interval: bigint; deadline: bigint } {
+    lay("periodic", this.words);
+    desk().core.periodic_look();
+    return { runs: Number(got(0)), intervals: Number(got(1)), interval: got(2), deadline: got(3) };
+  }
+
+  private answer<T extends Time>(sample: T, ask: () => number): PeriodicStep<Same<T>> {
+    lay("periodic", this.words);
+    const kind = ask();
+    take("periodic", this.words);
+    switch (kind) {
+      case 1:
+        return { kind: "run", run: Number(got()) };
+      case 2:
+        return { kind: "sleep", until: like(sample, got()) };
+      case 3:
+        return { kind: "wait" };
+      default:
+        return { kind: "stop", ended: ENDS[Number(got())] as "done" };
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** States that last: as bytes or JSON, to be resumed later, elsewhere, or in another language. */
+import { NOT_JSON, problem, WRONG_TYPE } from "../errors.js";
+import { isFields } from "../host.js";
+import { Call, Retry, type Time, wordsOf } from "../machine.js";
+import type { Policy } from "../policy.js";
+import {
+  check,
+  desk,
+  exact,
+  give,
+  giveDouble,
+  type Length,
+  lay,
+  nanos,
+  readText,
+  taken,
+  writeName,
+  writeText,
+} from "./border.js";
+
+/** How to resume. */
+export interface ResumeOptions {
+  /** Take it although it was saved under another policy, which is known to differ harmlessly. */
+  forced?: boolean | null | undefined;
+  /** How long it lay, if that is to count: against the deadline, and as sleep. */
+  away?: Length | null | undefined;
+}
+
+/** What was saved: bytes, JSON as text, or what was read from it. */
+export type Saved = Uint8Array | string | object;
+
+/** The state of a machine at `now` as bytes: 56 of a retry, 72 of a call. */
+export function save(machine: Retry | Call, now: Time): Uint8Array {
+  laySaved(machine, now);
+  const { core, text } = desk();
+  return text.slice(0, core.saved_bytes());
+}
+
+/** The same as JSON. */
+export function saveJson(machine: Retry | Call, now: Time): string {
+  laySaved(machine, now);
+  return readText(desk().core.saved_json());
+}
+
+function laySaved(machine: Retry | Call, now: Time): void {
+  if (machine instanceof Call) {
+    layMachine("call", machine["policy"], machine["state"], now);
+    desk().core.save_call();
+  } else if (machine instanceof Retry) {
+    layMachine("retry", machine["policy"], machine["state"], now);
+    desk().core.save_retry();
+  } else {
+    throw problem(WRONG_TYPE, "machine", machine);
+  }
+}
+
+function layMachine(field: "call" | "retry", policy: Uint32Array, state: Uint32Array, now: Time): void {
+  give(exact(now, "now"));
+  lay("policy", policy);
+  lay(field, state);
+}
+
+/** The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's. */
+export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Retry {
+  const words = resume(saved, policy, now, options);
+  check(desk().core.resume_retry());
+  return Object.assign(Object.create(Retry.prototype) as Retry, { policy: words, state: taken("retry") });
+}
+
+/**
+ * The loop that was saved, on a clock that reads `now`; what comes next is said by its `tick`. An attempt that was in flight
+ * is abandoned: it fails now, as a timeout.
+ */
+export function resumeCall(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Call {
+  const words = resume(saved, policy, now, options);
+  check(desk().core.resume_call());
+  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, state: taken("call") });
+}
+
+/** Lays down what was saved, the policy and the time. */
+function resume(saved: Saved, policy: Policy, now: Time, { forced, away }: ResumeOptions): Uint32Array {
+  const words = wordsOf(policy);
+  const time = exact(now, "now");
+  const lain = nanos(away, "away", 0n);
+  read(saved);
+  lay("policy", words);
+  give(lain);
+  desk().core.saved_change(forced ? 1 : 0);
+  give(time);
+  return words;
+}
+
+function read(saved: Saved): void {
+  const { core, text } = desk();
+  if (saved instanceof Uint8Array) {
+    // A state is short, and what is longer than the desk is none.
+    const bytes = saved.subarray(0, text.length);
+    text.set(bytes);
+    check(core.saved_read(bytes.length));
+    return;
+  }
+  const fields = typeof saved === "string" ? parsed(saved) : saved;
+  if (!isFields(fields)) throw problem(WRONG_TYPE, "", fields);
+  // Read first: a getter may save something, too.
+  const given = Object.entries(fields);
+  core.saved_start();
+  for (const [name, value] of given) {
+    const [kind, size] = setting(value);
+    check(core.saved_set(writeName(name), kind, size), name, value);
+  }
+}
+
+const OTHER = 0;
+const TEXT = 1;
+const NUMBER = 2;
+const NOTHING = 3;
+
+function setting(value: unknown): [kind: number, size: number] {
+  if (value === undefined || value === null) return [NOTHING, 0];
+  if (typeof value === "string" || typeof value === "bigint") return [TEXT, writeText(String(value))];
+  if (typeof value !== "number") return [OTHER, 0];
+  giveDouble(0, value);
+  return [NUMBER, 0];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw problem(NOT_JSON, "", text, cause);
+  }
+}

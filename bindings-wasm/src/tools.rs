@@ -1,0 +1,125 @@
+//! The second module: the other machines, saved states, and what explains a policy to people.
+//!
+//! Its functions take numbers from `args` and leave numbers there; a span, a time and a double are a place each.
+#![allow(unsafe_code)]
+
+mod explain;
+mod keyed;
+mod layered;
+mod periodic;
+mod save;
+
+use crate::shared::{Name, Problem, Shared, Value};
+use core::mem::offset_of;
+use holdoff_core::{
+    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, Gate, GateConfig, Layered, Layers, Pace, Periodic,
+    Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
+};
+
+/// One of everything. JavaScript asks where each thing lies.
+#[repr(C)]
+struct Desk {
+    args: [u64; 16],
+    problem: Problem,
+    step: FlatStep,
+    policy: Policy,
+    rules: Rules,
+    inner: Policy,
+    retry: Retry,
+    call: Call,
+    saved: Saved,
+    stepped: Stepped,
+    pace: Pace,
+    periodic: Periodic,
+    gate_config: GateConfig,
+    gate: Gate,
+    bucket_config: BucketConfig,
+    bucket: Bucket,
+    layers: Layers,
+    layered: Layered,
+    rows: [[u64; 8]; explain::ROWS],
+    name: Name,
+    text: Value,
+}
+
+// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
+// out of the module.
+static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+
+/// Where each field of the desk begins and how long it is, in bytes.
+#[unsafe(no_mangle)]
+static PLACES: [[u32; 2]; 21] = {
+    macro_rules! places {
+        ($($field:ident: $type:ty),*) => { [$([offset_of!(Desk, $field) as u32, size_of::<$type>() as u32]),*] };
+    }
+    places!(
+        args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
+        call: Call, saved: Saved, stepped: Stepped, pace: Pace, periodic: Periodic, gate_config: GateConfig, gate: Gate,
+        bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
+        rows: [[u64; 8]; explain::ROWS], name: Name, text: Value
+    )
+};
+
+/// Where the desk is in memory. It never moves.
+#[unsafe(no_mangle)]
+extern "C" fn desk() -> usize {
+    DESK.address()
+}
+
+/// Works on the desk. Not to be nested.
+fn with<T>(work: impl FnOnce(&mut Desk) -> T) -> T {
+    DESK.with(work)
+}
+
+impl Desk {
+    fn arg(&self, at: usize) -> u64 {
+        self.args.get(at).copied().unwrap_or_default()
+    }
+
+    fn span(&self, at: usize) -> Span {
+        Span::from_nanos(self.arg(at))
+    }
+
+    /// A span, or nothing where it is 2^64-1.
+    fn limit(&self, at: usize) -> Option<Span> {
+        (self.arg(at) != u64::MAX).then(|| self.span(at))
+    }
+
+    fn time(&self, at: usize) -> Timestamp {
+        Timestamp::from_nanos(self.arg(at))
+    }
+
+    fn real(&self, at: usize) -> f64 {
+        f64::from_bits(self.arg(at))
+    }
+
+    /// Leaves numbers, from the first place on.
+    fn leave<const N: usize>(&mut self, numbers: [u64; N]) {
+        self.args.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    }
+
+    /// 0 and the machine, or the length of what is wrong.
+    fn made<T>(&mut self, made: Result<T, ConfigError>, keep: impl FnOnce(&mut Self, T)) -> u32 {
+        match made {
+            Ok(machine) => {
+                keep(self, machine);
+                0
+            }
+            Err(error) => self.problem.explain(&mut self.text, &error),
+        }
+    }
+
+    /// A value as JavaScript has it: `kind` 0 none of the others, 1 the text, 2 the number in place 0, 3 not given.
+    fn setting(&self, kind: u32, value: u32) -> Setting<'_> {
+        match kind {
+            1 => Setting::Text(self.text.get(value)),
+            2 => Setting::Number { value: self.real(0), unit: 1.0 },
+            3 => Setting::Nothing,
+            _ => Setting::Other,
+        }
+    }
+}
+
+fn kind_of(code: u32) -> FailureKind {
+    FailureKind::from_code(code).unwrap_or(FailureKind::Permanent)
+}

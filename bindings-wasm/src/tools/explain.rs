@@ -1,0 +1,89 @@
+//! What a policy does, for people.
+#![allow(unsafe_code)]
+
+use super::{Desk, with};
+use core::fmt;
+use holdoff_core::{Explanation, FailureKind, Given, Lint, Policy};
+
+/// How many rows lie on the desk at once.
+pub(super) const ROWS: usize = 128;
+
+/// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
+fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
+    let mut explanation = Explanation::of(&desk.policy);
+    if rows != u32::MAX {
+        explanation = explanation.rows(rows);
+    }
+    match FailureKind::from_code(kind) {
+        Some(kind) => explanation.after(kind),
+        None => explanation,
+    }
+}
+
+/// The explanation as text; its length.
+#[unsafe(no_mangle)]
+extern "C" fn explain(rows: u32, kind: u32) -> u32 {
+    with(|desk| {
+        let explanation = explanation(desk, rows, kind);
+        desk.text.say(&explanation)
+    })
+}
+
+/// The retries from `from` on into `rows`; how many.
+#[unsafe(no_mangle)]
+extern "C" fn explain_rows(rows: u32, kind: u32, from: u32) -> u32 {
+    with(|desk| {
+        let found = explanation(desk, rows, kind).iter().skip(from as usize);
+        let mut count = 0;
+        for (place, row) in desk.rows.iter_mut().zip(found) {
+            let spans = [row.min, row.typical, row.max, row.min_total, row.typical_total, row.max_total];
+            let [a, b, c, d, e, f] = spans.map(|span| span.as_nanos());
+            *place = [a, b, c, d, e, f, row.retry.into(), row.in_time as u64];
+            count += 1;
+        }
+        count
+    })
+}
+
+/// What the linter says of `policy`, five lines each: number, word, text, and the two numbers in it: a time
+/// in nanoseconds behind `t`, another number behind `n`. The length.
+#[unsafe(no_mangle)]
+extern "C" fn lints() -> u32 {
+    with(|desk| {
+        let policy = desk.policy;
+        desk.text.say(&Lints(&policy))
+    })
+}
+
+struct Lints<'p>(&'p Policy);
+
+impl fmt::Display for Lints<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.lints().try_for_each(|lint| {
+            let Lint { kind, found, limit } = lint;
+            writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Plain(found), Plain(limit))
+        })
+    }
+}
+
+struct Plain(Given);
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Given::Unshown => Ok(()),
+            Given::Span(span) => write!(f, "t{}", span.as_nanos()),
+            Given::Number(number) => write!(f, "n{number}"),
+        }
+    }
+}
+
+/// The jitter of `policy` applied to the delay in place 0, at most place 1, for the draw in place 2; into place 0.
+#[unsafe(no_mangle)]
+extern "C" fn jitter() {
+    with(|desk| {
+        let (jitter, cap) = (desk.policy.jitter(), desk.policy.cap());
+        let delay = jitter.apply_capped(desk.span(0), desk.span(1), cap, desk.real(2));
+        desk.leave([delay.as_nanos()]);
+    });
+}
