@@ -2,7 +2,7 @@
 //!
 //! A reservation takes tokens that are not there yet and says when they will be, so that callers queue up in time without a
 //! queue. The arithmetic is that of Go's `golang.org/x/time/rate`, in doubles and in its order, so that limiters in both
-//! worlds let the same calls through (spec 24).
+//! worlds let the same calls through (spec 20).
 
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};

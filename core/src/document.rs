@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a policy document says (docs/spec.md, section 14).
+/// What a policy document says (docs/policy.md).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Document {
     /// When and how often to try again.
@@ -37,10 +37,12 @@ pub struct DocumentError {
     pub path: String,
     /// The value, as far as it is one alone that is wrong.
     pub given: Option<String>,
-    /// The rule in words: what the field must be; or what the format's reader says.
-    pub rule: String,
+    /// The rule in words: what the field must be.
+    pub rule: &'static str,
     /// The valid name or word nearest to the one that was given, when one is near.
     pub nearest: Option<&'static str>,
+    /// What the format's reader says of text that is not of its format.
+    pub cause: Option<String>,
 }
 
 /// `backoff[1].max = 5: must be ...`, and `; did you mean "..."?` where a name is near.
@@ -52,10 +54,11 @@ impl fmt::Display for DocumentError {
             None if self.path.is_empty() => f.write_str(" ")?,
             None => f.write_str(": ")?,
         }
-        f.write_str(&self.rule)?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
+        f.write_str(self.rule)?;
+        match (self.nearest, &self.cause) {
+            (Some(nearest), _) => write!(f, "; did you mean \"{nearest}\"?"),
+            (None, Some(cause)) => write!(f, ": {cause}"),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -64,17 +67,17 @@ impl core::error::Error for DocumentError {}
 
 impl DocumentError {
     fn new(code: ErrorCode, path: &str, given: Option<String>) -> Self {
-        Self { code, path: path.into(), given, rule: code.rule(None).into(), nearest: None }
+        Self { code, path: path.into(), given, rule: code.rule(None), nearest: None, cause: None }
     }
 
     /// Of fields that do not fit together: the path is the error's own.
-    fn built(code: ErrorCode, path: String, given: Given, rule: &str, nearest: Option<&'static str>) -> Self {
+    fn built(code: ErrorCode, path: String, given: Given, rule: &'static str, nearest: Option<&'static str>) -> Self {
         let given = match given {
             Given::Unshown => None,
             Given::Span(span) => Some(span.to_string()),
             Given::Number(number) => Some(number.to_string()),
         };
-        Self { code, path, given, rule: rule.into(), nearest }
+        Self { code, path, given, rule, nearest, cause: None }
     }
 }
 
@@ -168,8 +171,9 @@ impl Reading {
 
     fn all<'de, D: Deserializer<'de>>(mut self, input: D) -> Result<Document, DocumentError> {
         if let Err(error) = Node(&mut self).deserialize(input) {
-            let cause = DocumentError { rule: error.to_string(), ..DocumentError::new(ErrorCode::NotJson, "", None) };
-            return Err(self.wrong.unwrap_or(cause));
+            let no =
+                DocumentError { cause: Some(error.to_string()), ..DocumentError::new(ErrorCode::NotJson, "", None) };
+            return Err(self.wrong.unwrap_or(no));
         }
         let (policy, rules) = match &self.sink {
             Sink::Policy(builder) => (builder.build()?, builder.rules()),
@@ -180,12 +184,13 @@ impl Reading {
 
     fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
         let Self { sink, kept, path, .. } = self;
-        let wrong = |code, rule: &str, nearest, path: String| DocumentError {
+        let wrong = |code, rule, nearest, path| DocumentError {
             code,
             path,
             given: Some(shown.to_string()),
-            rule: rule.into(),
+            rule,
             nearest,
+            cause: None,
         };
         match sink {
             Sink::Policy(builder) => {
@@ -420,8 +425,11 @@ mod tests {
         let error = read(r#"{"deadline": "1s", "min_attempt": "2s"}"#);
         assert_eq!((error.path.as_str(), error.given.as_deref()), ("min_attempt", Some("2s")));
         let error = read("{");
-        assert_eq!((error.code, error.path.as_str(), error.given), (ErrorCode::NotJson, "", None));
-        assert!(error.rule.starts_with("EOF"), "{}", error.rule);
+        assert_eq!((error.code, error.path.as_str(), error.given.as_deref()), (ErrorCode::NotJson, "", None));
+        assert_eq!(
+            error.to_string(),
+            "a policy document must be JSON text: EOF while parsing an object at line 1 column 1"
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Layers {
     /// attempts of every inner run.
     ///
     /// The outer policy's deadline is shared: the inner level stops at it, or at the end of the outer level's attempt when
-    /// that comes first (spec 16.3).
+    /// that comes first (spec 14.3).
     ///
     /// # Errors
     /// [`ErrorCode::AttemptsRange`] for 0 and for the number that means "for ever", which [`Layers::uncapped`] says.
@@ -340,7 +340,7 @@ impl Layered {
         self.inner.fail(&policy, ticket, now, failure)
     }
 
-    /// The inner policy with its deadline no later than the end of the outer level's attempt (spec 16.3).
+    /// The inner policy with its deadline no later than the end of the outer level's attempt (spec 14.3).
     fn inner_policy(&self, layers: &Layers) -> Policy {
         let room = self.limit.as_nanos().saturating_sub(self.inner.started().as_nanos());
         let mut policy = layers.inner;
@@ -377,7 +377,7 @@ impl Layered {
         }
     }
 
-    /// Sleeps before one more attempt, if the cap over both levels leaves one (spec 16.4).
+    /// Sleeps before one more attempt, if the cap over both levels leaves one (spec 14.4).
     fn sleep(&mut self, layers: &Layers, phase: u8, until: Timestamp, cause: Cause) -> Step {
         if layers.attempts != UNCAPPED && self.attempts >= layers.attempts {
             return self.give_up(StopReason::Attempts, Timestamp::NEVER, Level::Cap);

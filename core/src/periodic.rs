@@ -2,7 +2,7 @@
 //!
 //! Loops that poll, sync or heartbeat differ in a handful of choices that are easily made by accident: whether the interval
 //! counts from the start or the end of a run, what becomes of a tick that was missed, whether there is a run before the first
-//! interval and one after the last. Here each is an option of one machine (spec 22); the presets name the combinations that
+//! interval and one after the last. Here each is an option of one machine (spec 18); the presets name the combinations that
 //! Kubernetes' `wait` package is made of.
 
 pub(crate) mod flat;
@@ -112,7 +112,7 @@ pub enum PeriodicStep {
 ///   answered with the step that still holds;
 /// - `Stop` is final.
 ///
-/// Time is not clamped (spec 21.4): a clock that runs backwards makes a sleep longer and a quiet time none. Every bit
+/// Time is not clamped (spec 17.4): a clock that runs backwards makes a sleep longer and a quiet time none. Every bit
 /// pattern of the state is valid (zeroes read as a cancelled periodic), and no input panics.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]

@@ -2,7 +2,7 @@
 //!
 //! Where a policy is shared and a retry keeps the state, a loop that paces one thing for ever wants both in one value
 //! that it can copy, restart and look at. This is the form of Kubernetes' `wait.Backoff`: the duration that comes next,
-//! and how many times it may still grow (spec 20).
+//! and how many times it may still grow (spec 16).
 
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
@@ -70,7 +70,7 @@ impl Stepped {
         Self::constant(duration, read)
     }
 
-    /// The next delay for the uniform `u` from [0, 1), which only jitter looks at; moves on (spec 20.2 to 20.4).
+    /// The next delay for the uniform `u` from [0, 1), which only jitter looks at; moves on (spec 16.2 to 20.4).
     pub fn step(&mut self, u: f64) -> Span {
         let delay = self.duration();
         if self.steps > 0 {

@@ -3,7 +3,7 @@
 //! A retry ends with its operation. What outlives it is what is known of the other side: this host, this item, this image
 //! has failed lately, so leave it alone until then. Schedulers, work queues and browsers keep that in much the same way and
 //! differ in numbers: which failures count, how the delay grows, what a success forgives. Here those are the numbers of one
-//! configuration (spec 23), and the presets are the systems they come from.
+//! configuration (spec 19), and the presets are the systems they come from.
 
 use super::config::{AHEAD, DOWNWARD, FEEDBACK, GateConfig, NONE};
 use crate::backoff::{real, truncated};
@@ -15,7 +15,7 @@ use crate::time::{Span, Timestamp};
 /// # Contract
 /// The inputs are [`Gate::failure`], [`Gate::success`], [`Gate::release_at`] and [`Gate::forget`], all with the same
 /// [`GateConfig`], in any order and however many are in flight; the rest are questions. A failure never opens a closed gate
-/// sooner and neither does a success. Time is not clamped (spec 23.8). Every bit pattern of the state is valid and no input
+/// sooner and neither does a success. Time is not clamped (spec 19.8). Every bit pattern of the state is valid and no input
 /// panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
@@ -35,7 +35,7 @@ impl Gate {
         Self { failures: 0, delay: 0, failed_at: 0, release: 0 }
     }
 
-    /// It failed at `now`; says for how long it closes, with the uniform `u` from [0, 1) for the jitter (spec 23.2 to 23.5).
+    /// It failed at `now`; says for how long it closes, with the uniform `u` from [0, 1) for the jitter (spec 19.2 to 23.5).
     pub fn failure(&mut self, config: &GateConfig, now: Timestamp, u: f64) -> Span {
         self.failure_of(config, now, now, u)
     }
@@ -67,7 +67,7 @@ impl Gate {
         config.jitter > 0.0 && (failures >= u64::from(config.grace) || config.grace_delay > 0)
     }
 
-    /// It succeeded at `now`: forgives what the configuration says a success forgives (spec 23.6).
+    /// It succeeded at `now`: forgives what the configuration says a success forgives (spec 19.6).
     pub fn success(&mut self, config: &GateConfig, now: Timestamp) {
         self.failures = self.failures.saturating_sub(u64::from(config.forgives));
         if self.failures == 0 {
@@ -125,7 +125,7 @@ impl Gate {
         self.counts(config, event) && (now < event || now.since(event) < self.delay())
     }
 
-    /// Whether at `now` it can be thrown away (spec 23.7): its failures have become too old to count, or it has been open and
+    /// Whether at `now` it can be thrown away (spec 19.7): its failures have become too old to count, or it has been open and
     /// out of use for as long as the configuration keeps one.
     #[must_use]
     pub fn is_discardable(&self, config: &GateConfig, now: Timestamp) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! What runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet time, or a
 //! while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they are one machine
-//! with a rule (spec 21).
+//! with a rule (spec 17).
 
 use crate::error::ConfigError;
 use crate::rng::Rng;
@@ -105,7 +105,7 @@ impl Pace {
         Self::new(backoff, rule, now)
     }
 
-    /// The delay to wait at `now`, for the uniform `u` from [0, 1), which only jitter looks at (spec 21.2 and 21.3).
+    /// The delay to wait at `now`, for the uniform `u` from [0, 1), which only jitter looks at (spec 17.2 and 21.3).
     pub fn next(&mut self, now: Timestamp, u: f64) -> Span {
         let now = now.as_now();
         let over = now.since(Timestamp::from_nanos(self.since)).as_nanos() > self.limit;

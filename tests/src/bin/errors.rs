@@ -1,6 +1,8 @@
 //! Prints docs/errors.md: every number and word that crosses a language border, from the core's own tables.
 
-use holdoff_core::{Cause, ErrorCode, FailureKind, Field, FlatStep, StopReason};
+use holdoff_core::{
+    Answer, Cause, Ended, ErrorCode, FailureKind, Field, FlatPeriodicStep, FlatStep, LintKind, Preset, StopReason,
+};
 
 fn main() {
     println!("# Numbers and words\n");
@@ -53,6 +55,48 @@ fn main() {
     );
     table("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))));
     println!("100 to 199 are about a configuration, 200 to 299 about what a machine was handed.\n");
+    table("Lints", "means", LintKind::ALL.map(|lint| (lint.code(), lint.name(), lint.text())));
+    table(
+        "Steps of a periodic",
+        "means",
+        [
+            (FlatPeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
+            (FlatPeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
+            (FlatPeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
+            (FlatPeriodicStep::STOP.into(), "stop", "it is over"),
+        ],
+    );
+    table(
+        "Answers to a run",
+        "means",
+        Answer::ALL.map(|answer| {
+            let means = match answer {
+                Answer::Again => "not done: run again",
+                Answer::Done => "done",
+                Answer::Failed => "it cannot be done",
+            };
+            (answer.code().into(), answer.name(), means)
+        }),
+    );
+    table(
+        "Ends of a periodic",
+        "means",
+        Ended::ALL.map(|end| {
+            let means = match end {
+                Ended::Cancelled => "the caller cancelled",
+                Ended::Done => "a run was done",
+                Ended::Failed => "a run failed",
+                Ended::Deadline => "the time was up",
+                Ended::Steps => "the steps were used up",
+            };
+            (end.code().into(), end.name(), means)
+        }),
+    );
+    println!("## Presets\n\n| number | name |\n|---|---|");
+    for preset in Preset::ALL {
+        println!("| {} | `{}` |", preset.code(), preset.name());
+    }
+    println!();
     println!("## Policy fields\n\n| number | path | also written |\n|---|---|---|");
     let mut last = None;
     for &(_, field) in Field::names() {
