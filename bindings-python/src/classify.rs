@@ -3,7 +3,7 @@
 use crate::caller::Retrying;
 use crate::failure::Failure;
 use crate::{clock, convert, hints};
-use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Operations, Rules};
+use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Rules};
 use pyo3::exceptions::{
     PyArithmeticError, PyAssertionError, PyAttributeError, PyBufferError, PyConnectionAbortedError, PyConnectionError,
     PyConnectionRefusedError, PyConnectionResetError, PyException, PyImportError, PyLookupError, PyMemoryError,
@@ -79,8 +79,13 @@ impl Known {
 /// judged by the policy's own rules. An attempt that was aborted at its limit is a timeout whatever they say.
 pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Kind> {
     let py = error.py();
+    let judged = |known: Known| {
+        let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
+        let grpc = known.grpc.map(|code| u32::from(code.code()));
+        judged(&settings.policy.get().0, known.failure, known.http, grpc, settings.idempotent, text)
+    };
     if timed_out {
-        return Ok(judged(error, Known::of(Kind::TIMEOUT), settings));
+        return Ok(judged(Known::of(Kind::TIMEOUT)));
     }
     let mut asked_for = false;
     match &settings.on {
@@ -105,47 +110,50 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
             return said(&answer, "classify");
         }
     }
-    let known = match plain(error) {
+    let plain = if settings.policy.get().0.error_types.is_empty() { plain(error) } else { None };
+    let known = match plain {
         Some(plain) => Known::of(plain),
         None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
             return Ok(Kind::PERMANENT);
         }
         None => {
-            let names = Names::of(&error.get_type())?;
-            if names.cancelled {
+            let names = Names::of(&error.get_type(), &settings.policy.get().0.error_types)?;
+            if names.cancelled || names.refused {
                 return Ok(Kind::PERMANENT);
             }
             known(error, &names)?
         }
     };
-    let failure = judged(error, known, settings);
+    let failure = judged(known);
     if asked_for && failure.kind == FailureKind::Permanent {
         return Ok(Kind { kind: FailureKind::Transient, ..failure });
     }
     Ok(failure)
 }
 
-/// What the policy's rules make of it; they stand above the default and below what the user's functions said.
-fn judged(error: &Bound<'_, PyAny>, known: Known, settings: &Retrying) -> Kind {
-    let Document { rules, patterns, non_idempotent_patterns, .. } = &settings.policy.get().0;
+/// What a policy's rules make of a failure; they stand above the default and below what the user's functions said. The text
+/// of the error is made only where there is something to look for.
+pub(crate) fn judged(
+    document: &Document,
+    failure: Kind,
+    http: u16,
+    grpc: Option<u32>,
+    idempotent: bool,
+    message: impl FnOnce() -> Option<String>,
+) -> Kind {
+    let rules = &document.rules;
     if *rules == Rules::NONE {
-        return known.failure;
+        return failure;
     }
-    let patterns = match rules.patterns(settings.idempotent) {
-        None => &[][..],
-        Some(Operations::All) => patterns,
-        Some(Operations::NonIdempotent) => non_idempotent_patterns,
-    };
-    // The text is made only where there is something to look for.
-    let message = if patterns.is_empty() { None } else { error.str().ok() };
-    let message = message.as_ref().map(|text| text.to_string_lossy()).unwrap_or_default();
+    let patterns = rules.patterns(idempotent).map_or(&[][..], |operations| document.patterns_for(operations));
+    let message = if patterns.is_empty() { None } else { message() }.unwrap_or_default();
     let facts = Facts {
-        http: known.http,
-        grpc: known.grpc.map_or(u8::MAX, GrpcCode::code),
+        http,
+        grpc: grpc.map_or(u8::MAX, |code| GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).code()),
         matched: patterns.iter().any(|pattern| message.contains(pattern.as_str())),
-        idempotent: settings.idempotent,
+        idempotent,
     };
-    rules.judge(facts, known.failure)
+    rules.judge(facts, failure)
 }
 
 /// A user's function answers with a failure or the word of its kind.
@@ -282,17 +290,22 @@ fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
 
 /// Libraries have their own timeouts and cancellations: known by the names of their classes.
 struct Names {
+    /// It is of a type that the policy never retries.
+    refused: bool,
     timeout: bool,
     cancelled: bool,
     rpc: bool,
 }
 
 impl Names {
-    fn of(class: &Bound<'_, PyType>) -> PyResult<Self> {
-        let mut names = Self { timeout: false, cancelled: false, rpc: false };
+    fn of(class: &Bound<'_, PyType>, refused: &[String]) -> PyResult<Self> {
+        let mut names = Self { refused: false, timeout: false, cancelled: false, rpc: false };
         for ancestor in class.mro() {
             let Ok(ancestor) = ancestor.cast_into::<PyType>() else { continue };
-            match ancestor.name()?.to_string_lossy().as_ref() {
+            let name = ancestor.name()?;
+            let name = name.to_string_lossy();
+            names.refused |= refused.iter().any(|refused| *refused == name);
+            match name.as_ref() {
                 "TimeoutError" | "TimeoutException" | "Timeout" => names.timeout = true,
                 "Cancelled" | "CancelledError" => names.cancelled = true,
                 "RpcError" => names.rpc = true,

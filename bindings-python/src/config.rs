@@ -22,11 +22,13 @@ pub(crate) struct Problem<'a> {
     pub(crate) given: Option<String>,
     pub(crate) rule: &'static str,
     pub(crate) nearest: Option<&'static str>,
+    /// What another reader says of it.
+    pub(crate) cause: Option<String>,
 }
 
 impl<'a> Problem<'a> {
     pub(crate) fn of(code: ErrorCode, path: &'a str, value: Option<&Bound<'_, PyAny>>) -> Self {
-        Self { code, path, given: value.map(shown), rule: code.rule(None), nearest: None }
+        Self { code, path, given: value.map(shown), rule: code.rule(None), nearest: None, cause: None }
     }
 }
 
@@ -47,6 +49,9 @@ pub(crate) fn raise(class: &Bound<'_, PyType>, problem: &Problem<'_>, whole: &st
     if let Some(nearest) = problem.nearest {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
+    if let Some(cause) = &problem.cause {
+        text.push_str(&format!(": {cause}"));
+    }
     let error = class.call1((text,))?;
     error.setattr("code", problem.code.code())?;
     error.setattr("name", problem.code.name())?;
@@ -61,9 +66,13 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let Ok(text) = value.repr() else {
         return format!("<{}>", crate::convert::type_name(value));
     };
-    let text = text.to_string_lossy();
+    cut(&text.to_string_lossy())
+}
+
+/// A text, cut where it is long.
+pub(crate) fn cut(text: &str) -> String {
     if text.chars().count() <= SHOWN {
-        return text.into_owned();
+        return text.to_owned();
     }
     text.chars().take(SHOWN).chain("...".chars()).collect()
 }
@@ -110,22 +119,16 @@ struct Reading<'py> {
 
 impl<'py> Reading<'py> {
     fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {
-        let mut names = Vec::new();
         for item in fields.items()? {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
             let text = key.cast::<PyString>().ok();
             let key = text.map_or_else(|| shown(&key), |text| text.to_string_lossy().into_owned());
             let path = if name.is_empty() { key } else { format!("{name}.{key}") };
-            // Only the text of a document has a name twice.
-            if names.contains(&path) {
-                return Err(config_error(value.py(), &Problem::of(ErrorCode::Twice, &path, Some(&value))));
-            }
             if text.is_some() {
                 self.read(&path, &value, depth)?;
             } else {
                 self.set(&path, &value)?;
             }
-            names.push(path);
         }
         Ok(())
     }
@@ -246,7 +249,10 @@ fn explained(py: Python<'_>, error: &ConfigError, name: &str, value: Option<&Bou
         name
     };
     let given = value.map(shown).or_else(|| given(error.given));
-    config_error(py, &Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest })
+    config_error(
+        py,
+        &Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None },
+    )
 }
 
 /// The value that the core knows.

@@ -36,7 +36,8 @@ fn each(headers: &Bound<'_, PyAny>, mut take: impl FnMut(&[u8], &[u8])) -> PyRes
         }
     }
     for line in lines.try_iter()? {
-        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = line?.extract()?;
+        let line = line?;
+        let (name, value) = (line.get_item(0)?, line.get_item(1)?);
         bytes(&name, |name| bytes(&value, |value| take(name, value)))??;
     }
     Ok(())
@@ -77,20 +78,21 @@ pub(crate) fn http_failure(
     Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
 }
 
+/// A gRPC code: its number, its name or an enum member. One that is none of the table reads as UNKNOWN.
+pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let name = code.getattr_opt(intern!(code.py(), "name"))?;
+    match name.as_ref().unwrap_or(code).cast::<PyString>() {
+        Ok(name) => Ok(u32::from(GrpcCode::from_name(&name.to_string_lossy()).unwrap_or(GrpcCode::Unknown).code())),
+        Err(_) => half("code", code),
+    }
+}
+
 /// How a gRPC call ended: its status code, as a number, its name or an enum member, and the value of its
 /// grpc-retry-pushback-ms. None for OK.
 #[pyfunction]
 #[pyo3(signature = (code, pushback = None))]
 pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Failure>> {
-    let name = match code.getattr_opt(intern!(code.py(), "name"))? {
-        Some(name) => name,
-        None => code.clone(),
-    };
-    let number = match name.cast::<PyString>() {
-        // A code that is none of the table reads as UNKNOWN.
-        Ok(name) => u32::from(GrpcCode::from_name(&name.to_string_lossy()).unwrap_or(GrpcCode::Unknown).code()),
-        Err(_) => half("code", code)?,
-    };
+    let number = grpc_code(code)?;
     let failure = match pushback {
         Some(value) => bytes(value, |value| holdoff_core::Failure::from_grpc(number, Some(value)))?,
         None => holdoff_core::Failure::from_grpc(number, None),

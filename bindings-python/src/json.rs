@@ -1,28 +1,62 @@
-//! JSON by Python's own reader, which every program has loaded or can.
+//! Documents and states as text, and their way into Python's own objects.
 
-use crate::config::{Problem, config_error};
-use holdoff_core::ErrorCode;
+use crate::config::{Problem, config_error, shown};
+use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyString};
 
-/// What the text says, as strictly as JSON is defined: no constants of its own.
+/// What JSON text says, by Python's own reader.
 pub(crate) fn loads<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    LOADS.import(text.py(), "holdoff._json", "loads")?.call1((text,))
+    LOADS.import(text.py(), "json", "loads")?.call1((text,))
 }
 
-/// The object that a policy document is.
-pub(crate) fn document<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+/// The policy document in a text; of another system's form if there is a reader for it.
+pub(crate) fn document(text: &Bound<'_, PyAny>, form: Option<FormReader>) -> PyResult<Document> {
     let py = text.py();
-    match loads(text) {
-        Ok(object) => match object.cast_into::<PyDict>() {
-            Ok(fields) => Ok(fields),
-            Err(other) => Err(config_error(py, &Problem::of(ErrorCode::NotAnObject, "", Some(&other.into_inner())))),
-        },
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyValueError>(py) => {
-            Err(config_error(py, &Problem::of(ErrorCode::NotJson, "", Some(text))))
-        }
-        Err(error) => Err(error),
+    let read = if let Ok(bytes) = text.cast::<PyBytes>() {
+        Some(read(bytes.as_bytes(), form))
+    } else {
+        // Text that is no Unicode is no JSON either.
+        text.cast::<PyString>()?.to_cow().ok().map(|text| read(text.as_bytes(), form))
+    };
+    match read {
+        Some(document) => document.map_err(|error| document_error(py, error)),
+        None => Err(config_error(py, &Problem::of(ErrorCode::NotJson, "", Some(text)))),
     }
+}
+
+fn read(text: &[u8], form: Option<FormReader>) -> Result<Document, DocumentError> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let document = match form {
+        Some(reader) => Document::read_form(reader, &mut json),
+        None => Document::read(&mut json),
+    }?;
+    json.end().map_err(|error| DocumentError {
+        code: ErrorCode::NotJson,
+        path: String::new(),
+        given: None,
+        rule: ErrorCode::NotJson.rule(None),
+        nearest: None,
+        cause: Some(error.to_string()),
+    })?;
+    Ok(document)
+}
+
+pub(crate) fn document_error(py: Python<'_>, error: DocumentError) -> PyErr {
+    let DocumentError { code, path, given, rule, nearest, cause } = error;
+    let given = given.map(|given| crate::config::cut(&given));
+    config_error(py, &Problem { code, path: &path, given, rule, nearest, cause })
+}
+
+/// JSON text of whatever is none yet.
+pub(crate) fn text<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Ok(value.clone());
+    }
+    let dumped = DUMPS.import(value.py(), "json", "dumps")?.call1((value,));
+    // Text that JSON cannot be made of, which the reader refuses as it refuses any other.
+    dumped.or_else(|_| Ok(PyString::new(value.py(), &shown(value)).into_any()))
 }

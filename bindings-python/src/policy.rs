@@ -3,9 +3,10 @@
 use crate::caller::Retrying;
 use crate::config::{self, Numbers};
 use crate::explain::{Explanation, Lint};
-use crate::{convert, json};
-use holdoff_core::Document;
-use pyo3::exceptions::PyTypeError;
+use crate::failure::Failure;
+use crate::{classify, convert, hints, json};
+use holdoff_core::{Document, Form};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 
@@ -30,6 +31,13 @@ pub(crate) fn given<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Polic
     }
     let given = convert::type_name(value);
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {given}")))
+}
+
+fn form(name: &str) -> PyResult<Form> {
+    Form::named(name).ok_or_else(|| {
+        let known = Form::ALL.map(Form::name).join(", ");
+        PyValueError::new_err(format!("form = {name:?}: must be one of {known}"))
+    })
 }
 
 /// A policy given as one or by its fields.
@@ -85,18 +93,28 @@ impl Policy {
     #[staticmethod]
     #[pyo3(signature = (text, /))]
     fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let fields = json::document(text)?;
-        config::document(text.py(), None, Some(fields.as_mapping()), Numbers::Unitless).map(Self)
+        json::document(text, None).map(Self)
     }
 
     /// The policy as a document: JSON text in one line, from which from_json makes the same policy in every language.
     fn to_json(&self) -> String {
-        let Document { policy, rules, patterns, non_idempotent_patterns } = &self.0;
-        let mut text = String::new();
-        let others = non_idempotent_patterns.iter().map(String::as_str);
-        // Writing to a string does not fail.
-        let _ = holdoff_core::write_document(policy, rules, patterns.iter().map(String::as_str), others, &mut text);
-        text
+        self.0.to_json()
+    }
+
+    /// The policy of another system's form: JSON text or what it is parsed to. `entry` says which of a service config's.
+    #[staticmethod]
+    #[pyo3(signature = (form, document, *, entry = None))]
+    fn from_form(form: &str, document: &Bound<'_, PyAny>, entry: Option<u32>) -> PyResult<Self> {
+        let mut reader = self::form(form)?.reader();
+        if let Some(entry) = entry {
+            reader = reader.entry(entry);
+        }
+        json::document(&json::text(document)?, Some(reader)).map(Self)
+    }
+
+    /// The policy in another system's form, as JSON text; a ConfigError says what that has no way to say.
+    fn to_form(&self, py: Python<'_>, form: &str) -> PyResult<String> {
+        self.0.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()))
     }
 
     /// The document as a dict; from_dict makes the same policy of it.
@@ -109,6 +127,24 @@ impl Policy {
     #[pyo3(signature = (*, rows = None, after = None))]
     fn explain(&self, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Explanation> {
         Explanation::of(self.core(), rows, after)
+    }
+
+    /// What the policy's `retry_on` makes of a failure: one of an error with that HTTP status, gRPC code (a number, its name
+    /// or an enum member) and message.
+    #[pyo3(signature = (failure, *, http = None, grpc = None, message = "", idempotent = true))]
+    fn judge(
+        &self,
+        failure: &Bound<'_, Failure>,
+        http: Option<u16>,
+        grpc: Option<&Bound<'_, PyAny>>,
+        message: &str,
+        idempotent: bool,
+    ) -> PyResult<Failure> {
+        let grpc = grpc.map(hints::grpc_code).transpose()?;
+        let judged = classify::judged(&self.0, failure.get().0, http.unwrap_or(0), grpc, idempotent, || {
+            Some(message.to_owned())
+        });
+        Ok(Failure(judged))
     }
 
     /// What is questionable about the policy.
@@ -154,8 +190,16 @@ impl Policy {
         self.fingerprint()
     }
 
-    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-        Ok((PyTuple::empty(py), self.to_dict(py)?))
+    /// The types of errors that are never retried are in no document.
+    #[staticmethod]
+    fn _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> {
+        Ok(Self(Document { error_types, ..json::document(text, None)? }))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let document = &slf.get().0;
+        let parts = (document.to_json(), document.error_types.clone());
+        (slf.get_type().getattr("_restored")?, parts).into_pyobject(slf.py())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

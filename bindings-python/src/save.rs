@@ -80,7 +80,7 @@ fn save_error(py: Python<'_>, error: &SaveError, name: &str, value: Option<&Boun
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let path = error.field.unwrap_or(name);
     let given = value.map(shown).or_else(|| config::given(error.given));
-    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest };
+    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None };
     let class = TYPE.import(py, "holdoff._errors", "SaveError");
     class.and_then(|class| raise(class, &problem, "saved state")).unwrap_or_else(|error| error)
 }

@@ -39,11 +39,7 @@ pub(crate) fn test() -> Result<()> {
     shell::run(python(&["-m", "pytest"]).current_dir(binding()))?;
     examples()?;
     package()?;
-    let vectors = shell::root().join("tests/vectors/holdoff");
-    if vectors.exists() {
-        shell::run(&mut runner_of_built(&vectors))?;
-    }
-    Ok(())
+    shell::run(&mut runner_of_built(&shell::root().join("tests/vectors")))
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.

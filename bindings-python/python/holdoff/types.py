@@ -35,6 +35,8 @@ PresetName: TypeAlias = Literal[
     "tenacity-random-exponential",
 ]
 """The name of a preset."""
+FormName: TypeAlias = Literal["grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster"]
+"""A system whose own form of a policy is read and written."""
 BackoffKind: TypeAlias = Literal[
     "constant",
     "linear",

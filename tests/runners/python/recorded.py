@@ -1,0 +1,412 @@
+"""Files recorded from the reference systems, in their own formats: which machine runs which kind.
+
+A runner reads a case's configuration into a machine, hands it the inputs and compares; it decides nothing itself. It
+answers with the number of inputs of which the original's result is no example, or with one of the two words below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed, Pace, Policy, Schedule, Stepped
+from holdoff.types import Word
+
+Case = dict[str, Any]
+LATER: Final = "later"
+"""It is of a machine that does not exist yet."""
+OUT_OF_DOMAIN: Final = "out of domain"
+"""The configuration is outside the declared domain (docs/compat.md), and what is promised there holds."""
+Verdict = int | str
+LONGEST = 2**63 - 1
+"""The longest span."""
+
+_T = TypeVar("_T")
+
+
+class Different(Exception):
+    """A case whose answer is not the expected one."""
+
+
+def same(at: int, what: str, expected: object, got: object) -> None:
+    if expected != got:
+        raise Different(f"input {at}: {what}: expected {expected!r}, got {got!r}")
+
+
+def nanos(value: int) -> str:
+    return f"{value}ns"
+
+
+def refusal(make: Callable[[], _T]) -> _T | ConfigError:
+    """What is made of a configuration, or what is wrong with it."""
+    try:
+        return make()
+    except ConfigError as error:
+        return error
+
+
+class Wrapped:
+    """Counts the inputs whose recorded result is no example. No negative number goes into a case that runs, so one that
+    comes out left the range of an integer."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, *recorded: object) -> bool:
+        wrapped = any(isinstance(one, int) and one < 0 for one in recorded)
+        self.count += wrapped
+        return wrapped
+
+
+def stepped(config: Case) -> Stepped:
+    return Stepped.kubernetes(
+        nanos(config["duration"]),
+        factor=float(config["factor"]),
+        jitter=float(config["jitter"]),
+        steps=config["steps"],
+        cap_ns=config["cap"],
+    )
+
+
+def k8s_backoff(case: Case) -> Verdict:
+    config = case["config"]
+
+    def make() -> Stepped:
+        if config.get("op") == "Jitter":
+            return Stepped.kubernetes_jitter(nanos(config["duration"]), float(config["max_factor"]))
+        return Stepped(0) if config.get("nil") else stepped(config)
+
+    backoff = refusal(make)
+    if isinstance(backoff, ConfigError):
+        return OUT_OF_DOMAIN
+    wrapped = Wrapped()
+    for at, (u, expected) in enumerate(zip(case["inputs"], case["expected"], strict=True)):
+        same(at, "whether a uniform is drawn", u is not None, backoff.draws)
+        delay = backoff.step(0.0 if u is None else u)
+        after = expected.get("duration_after")
+        if wrapped(expected["delay"], after):
+            same(at, "saturated duration", LONGEST if backoff.cap is None else backoff.cap, backoff.duration)
+            continue
+        same(at, "delay", expected["delay"], delay)
+        if after is not None:
+            same(at, "duration after it", after, backoff.duration)
+            same(at, "steps after it", expected["steps_after"], backoff.steps)
+    return wrapped.count
+
+
+def k8s_manager(case: Case) -> Verdict:
+    # A clock that runs backwards needs room before the start.
+    clock, config = 1 << 60, case["config"]
+
+    def make() -> Pace:
+        if config["kind"] == "NewJitteredBackoffManager":
+            return Pace.jittered(nanos(config["duration"]), float(config["jitter"]))
+        if config["kind"] == "DelayWithReset":
+            return Pace.with_reset(stepped(config), nanos(config["reset"]), now=clock)
+        if config["kind"] != "NewExponentialBackoffManager":
+            raise Different(f"unknown manager {config['kind']!r}")
+        initial, longest, reset = nanos(config["init"]), nanos(config["max"]), nanos(config["reset"])
+        factor, jitter = float(config["factor"]), float(config["jitter"])
+        return Pace.exponential(initial, longest, reset, factor=factor, jitter=jitter, now=clock)
+
+    pace = refusal(make)
+    if isinstance(pace, ConfigError):
+        return OUT_OF_DOMAIN
+    draws, wrapped = iter(config.get("uniforms") or ()), Wrapped()
+    for at, (advance, expected) in enumerate(zip(case["inputs"], case["expected"], strict=True)):
+        clock += advance
+        delay = pace.next(clock, next(draws) if pace.draws else 0.0)
+        if not wrapped(expected):
+            same(at, "delay", expected, delay)
+    return wrapped.count
+
+
+def drawn(script: float) -> float:
+    """The uniform that the original drew. This family scripts the source below Go's generator, whose `Float64` takes 53
+    low bits of a number into which the script wrote 43, so that every draw is the 1024th part of what is written."""
+    return int(script * 2**31 * 2**12) / 2**53
+
+
+def k8s_flowcontrol(case: Case) -> Verdict:
+    config = case["config"]
+
+    def make() -> GateConfig:
+        rule: str | None = config.get("has_expired")
+        quiet = None
+        if rule is not None:
+            # `event-last >= N`, said as more than the nanosecond before.
+            quiet = nanos(int(rule.removeprefix("event-last >= ")) - 1)
+        jitter = float(config["max_jitter_factor"])
+        return GateConfig.flowcontrol(nanos(config["initial"]), nanos(config["max"]), max_jitter=jitter, quiet=quiet)
+
+    gates = refusal(make)
+    if isinstance(gates, ConfigError):
+        return OUT_OF_DOMAIN
+    draws, wrapped = iter(config.get("uniforms") or ()), Wrapped()
+    # Events may be before the start.
+    keyed, clock = Keyed(gates, most=1 << 20), 1 << 60
+    for at, (of, expected) in enumerate(zip(case["inputs"], case["expected"], strict=True)):
+        clock += of.get("ns", 0)
+        op, key, event = of["op"], of.get("id", ""), clock + of.get("event_offset", 0)
+        gate = keyed.peek(key, clock) or Gate()
+        got: object = None
+        if op == "next":
+            u = drawn(next(draws)) if gate.draws(gates, event) else 0.0
+            got = keyed.failure(key, clock, event=event, u=u)
+        elif op == "get":
+            got = gate.delay
+        elif op == "in_backoff_since_update":
+            got = gate.covers(gates, event)
+        elif op == "in_backoff_since":
+            got = gate.covers_since(gates, event, clock)
+        elif op in ("reset", "delete"):
+            keyed.forget(key)
+        elif op == "gc":
+            keyed.collect(clock)
+            got = {key: keyed.peek(key, clock) is not None for key in expected}
+        elif op != "advance":
+            raise Different(f"unknown op {op!r}")
+        if not wrapped(expected):
+            same(at, "answer", expected, got)
+    return wrapped.count
+
+
+class Limiter:
+    """A rate limiter of the work queue."""
+
+    def __init__(self, config: Case) -> None:
+        self.items: Keyed | None = None
+        self.bucket: Bucket | None = None
+        self.of: list[Limiter] = []
+        kind = config["kind"]
+        if kind == "ItemExponentialFailure":
+            gates = GateConfig.item_exponential(nanos(config["base"]), nanos(config["max"]))
+            self.items = Keyed(gates, most=1 << 20)
+        elif kind == "ItemFastSlow":
+            fast, slow = nanos(config["fast"]), nanos(config["slow"])
+            self.items = Keyed(GateConfig.fast_slow(fast, slow, config["max_fast_attempts"]), most=1 << 20)
+        elif kind == "Bucket":
+            self.bucket = Bucket(float(config["limit_per_s"]), config["burst"])
+        elif kind == "MaxOf":
+            self.of = [Limiter(one) for one in config["of"]]
+        else:
+            raise Different(f"unknown limiter {kind!r}")
+
+    def when(self, key: str, now: int) -> int:
+        if self.items is not None:
+            return self.items.failure(key, now, u=0.0)
+        if self.bucket is not None:
+            wait = self.bucket.reserve(now)
+            # Go says "never" as its longest duration.
+            return LONGEST if wait is None else wait
+        # Ask all of them, since each counts.
+        return max([one.when(key, now) for one in self.of], default=0)
+
+    def requeues(self, key: str, now: int) -> int:
+        if self.items is not None:
+            gate = self.items.peek(key, now)
+            return 0 if gate is None else gate.failures
+        return max((one.requeues(key, now) for one in self.of), default=0)
+
+    def forget(self, key: str) -> None:
+        if self.items is not None:
+            self.items.forget(key)
+        for one in self.of:
+            one.forget(key)
+
+
+def k8s_workqueue(case: Case) -> Verdict:
+    limiter = refusal(lambda: Limiter(case["config"]))
+    if isinstance(limiter, ConfigError):
+        return OUT_OF_DOMAIN
+    longest, wrapped = case["config"].get("max", LONGEST), Wrapped()
+    for at, (of, expected) in enumerate(zip(case["inputs"], case["expected"], strict=True)):
+        op, key, now = of["op"], of.get("id", ""), of.get("at", 0)
+        got: int | None = None
+        if op == "when":
+            got = limiter.when(key, now)
+        elif op == "requeues":
+            got = limiter.requeues(key, now)
+        elif op == "forget":
+            limiter.forget(key)
+        else:
+            raise Different(f"unknown op {op!r}")
+        if wrapped(expected):
+            same(at, "a delay in range", True, got is not None and got <= longest)
+        else:
+            same(at, "answer", expected, got)
+    return wrapped.count
+
+
+def aster(case: Case) -> Verdict:
+    """`calculateBackoff`: the delay after any attempt, in milliseconds as ticks. One above 2^63-1 stays there."""
+    config = case["config"]
+    if config["op"] != "calculateBackoff":
+        return LATER
+    base: int = config["base_delay_ms"]
+    bound = max(base, 0) // 2
+    backoff: Case = {"kind": "linear", "initial": nanos(base), "max": "none"}
+    if str(config["strategy"]).lower() == "exponential":
+        # Aster multiplies in doubles from the first delay on.
+        initial = nanos(min(int(float(base)), LONGEST))
+        backoff = {"kind": "exponential", "initial": initial, "factor": 2, "max": "none"}
+    jitter = {"kind": "bounded", "bound": nanos(bound)} if bound else "none"
+    document = {"backoff": backoff, "jitter": jitter, "cap": "before_jitter", "attempts": "forever"}
+    policy = refusal(lambda: Policy.from_dict(document))
+    if isinstance(policy, ConfigError):
+        if base < 0 and policy.name == "not_a_duration":
+            return OUT_OF_DOMAIN
+        raise Different(f"a configuration outside the domain gives {policy}")
+    deviations = 0
+    for at, (of, expected) in enumerate(zip(case["inputs"], case["expected"], strict=True)):
+        # An attempt below the first reads as the first; the number drawn is the middle of its place among as many.
+        before, raw = max(of["attempt"], 1) - 1, of["raw"]
+        u = (raw % bound + 0.5) / bound if bound and raw is not None else 0.0
+        got = Schedule.jittered(policy, Schedule.base_at(policy, before), u)
+        if expected != got:
+            if got != LONGEST:
+                raise Different(f"input {at}: expected {expected}, got {got}")
+            deviations += 1
+    return deviations
+
+
+def node_policy(config: Case) -> Policy:
+    """A langgraphgo `RetryConfig`. `MaxDelay` holds from the second delay on, so one below `InitialDelay` is a chain:
+    the first delay once, and then what it grows to, at most `MaxDelay`."""
+    if config.get("config_nil"):
+        return Policy("langgraphgo")
+    initial, longest = config["initial_delay"], config["max_delay"]
+    factor, attempts = float(config["backoff_factor"]), config["max_attempts"]
+
+    def made(*stages: Case) -> Policy:
+        backoff = stages[0] if len(stages) == 1 else stages
+        return Policy.from_dict({"backoff": backoff, "jitter": "none", "attempts": attempts})
+
+    def exponential(initial: int, longest: str) -> Case:
+        return {"kind": "exponential", "initial": nanos(initial), "factor": factor, "max": longest}
+
+    if longest >= initial or longest < 0:
+        return made(exponential(initial, nanos(longest)))
+    second = min(Schedule.base_at(made(exponential(initial, "none")), 1), longest)
+    first = {"kind": "constant", "delay": nanos(initial), "times": 1}
+    return made(first, exponential(second, nanos(longest)))
+
+
+class Node:
+    """A scripted node and its host, `RetryNode.Execute`, with a virtual clock."""
+
+    def __init__(self, case: Case) -> None:
+        self.config: Case = case["config"]
+        self.script = iter(case["inputs"])
+        self.now = self.calls = 0
+        self.delays: list[int] = []
+        cancel_at: int = self.config.get("cancel_at", -1)
+        self.ends: float = cancel_at if cancel_at >= 0 else float("inf")
+        self.deadline = bool(self.config.get("cancel_is_deadline"))
+
+    def call(self) -> str:
+        result = next(self.script)
+        self.calls += 1
+        self.now += result.get("took", 0)
+        return str(result["result"])
+
+    def wait(self, until: int) -> bool:
+        """Waits until then or until the context ends; whether that was first."""
+        self.delays.append(until - self.now)
+        cancelled = self.now >= self.ends or self.ends < until
+        if not cancelled:
+            self.now = until
+        elif self.now < self.ends:
+            self.now = int(self.ends)
+        return cancelled
+
+    def kind(self, text: str) -> Word:
+        said = self.config.get("retryable")
+        retryable = said in (None, "nil", "all") or (said == "equals transient" and text == "transient")
+        return "transient" if retryable else "permanent"
+
+    def execute(self, policy: Policy) -> Case:
+        """What a recording of the execution says."""
+        name, last = self.config.get("node", ""), ""
+        call, step = Call.begin(policy, 0, self.now)
+        while True:
+            ticket = step.ticket
+            if ticket is not None:
+                if self.now >= self.ends:
+                    return self.cancelled(call, "")
+                last = self.call()
+                if last == "ok":
+                    step = call.succeed(ticket, self.now)
+                else:
+                    step = call.fail(policy, ticket, self.now, Failure(self.kind(last)))
+            elif step.until is not None:
+                if self.wait(step.until):
+                    return self.cancelled(call, " during backoff")
+                step = call.tick(policy, self.now)
+            elif step.outcome == "succeeded":
+                done = {"calls": self.calls, "delays": self.delays, "now": self.now}
+                return {**done, "error": None, "value": "s!"}
+            elif step.reason == "permanent":
+                return self.failed(f"non-retryable error in {name}: {last}", last)
+            elif step.reason == "attempts":
+                return self.failed(f"max retries ({self.config['max_attempts']}) exceeded for {name}: {last}", last)
+            else:
+                raise Different(f"unexpected: {step!r}")
+
+    def cancelled(self, call: Call, during: str) -> Case:
+        if call.cancel(self.now).outcome != "cancelled":
+            raise Different("a call that is cancelled goes on")
+        error = "context deadline exceeded" if self.deadline else "context canceled"
+        ended = self.failed(f"retry cancelled{during}: {error}", error)
+        return {**ended, "is_canceled": not self.deadline, "is_deadline": self.deadline}
+
+    def failed(self, text: str, wraps: str) -> Case:
+        return {
+            "calls": self.calls,
+            "delays": self.delays,
+            "error": text,
+            "unwraps_to": [wraps],
+            "is_canceled": False,
+            "is_deadline": False,
+            "value_is_zero": True,
+            "now": self.now,
+        }
+
+
+def retry_node(case: Case) -> Verdict:
+    config = case["config"]
+    factor = float(config["backoff_factor"])
+    outside = {
+        ("attempts", "attempts_range"): config["max_attempts"] < 1,
+        ("backoff.initial", "not_a_duration"): config["initial_delay"] < 0,
+        ("backoff.max", "not_a_duration"): config["max_delay"] < 0,
+        ("backoff.factor", "factor_range"): not 0 <= factor < float("inf"),
+    }
+    policy = refusal(lambda: node_policy(config))
+    if any(outside.values()):
+        if isinstance(policy, ConfigError) and outside.get((policy.path, policy.name)):
+            return OUT_OF_DOMAIN
+        raise Different(f"a configuration outside the domain gives {policy}")
+    if isinstance(policy, ConfigError):
+        raise Different(f"the policy is refused: {policy}")
+    node = Node(case)
+    got, expected = node.execute(policy), case["expected"][0]
+    if config.get("impl_defined"):
+        # Where the original's product leaves the range of an integer, ours is the longest delay.
+        promised = [delay if delay >= 0 else config["max_delay"] for delay in expected["delays"]]
+        same(0, "delays", promised, node.delays)
+        return OUT_OF_DOMAIN
+    same(0, "execution", expected, got)
+    return 0
+
+
+KINDS: dict[str, Callable[[Case], Verdict]] = {
+    "aster": aster,
+    "k8s_backoff": k8s_backoff,
+    "k8s_flowcontrol": k8s_flowcontrol,
+    "k8s_manager": k8s_manager,
+    "k8s_workqueue": k8s_workqueue,
+    "langgraphgo_retrynode": retry_node,
+}
+OF_RUST = ("aster_estimate", "k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph")
+"""Kinds that need a host of their own, which the Rust runner has."""
