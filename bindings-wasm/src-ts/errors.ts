@@ -63,6 +63,7 @@ export const NOT_A_DURATION = 103;
 export const ATTEMPTS_RANGE = 104;
 export const SEED_RANGE = 113;
 export const NOT_JSON = 141;
+export const NOT_AN_OBJECT = 142;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 

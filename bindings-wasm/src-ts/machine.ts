@@ -268,14 +268,15 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     return this;
   }
 
-  /** The base delay, before jitter, after failure `n`, from 0; in nanoseconds. */
-  static baseAt(policy: Policy, n: number): number {
+  /** The base delay, before jitter, after failure `n`, from 0; in nanoseconds, exactly where `n` is a bigint. */
+  static baseAt<N extends Time>(policy: Policy, n: N): Same<N> {
     const words = wordsOf(policy);
-    if (!(Number.isInteger(n) && n >= 0 && n <= 0xffffffff)) throw problem(TIME_RANGE, "n", n);
+    const known = typeof n === "bigint" ? Number(n) : n;
+    if (!(Number.isInteger(known) && known >= 0 && known <= 0xffffffff)) throw problem(TIME_RANGE, "n", n);
     wasm();
     loadPolicy(words);
-    core.base_at(n);
-    return readNumber(SPAN);
+    core.base_at(known as number);
+    return (typeof n === "bigint" ? readBigint(SPAN) : readNumber(SPAN)) as Same<N>;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Policies: what to do after a failure, checked once. */
 import { readNumber, SPAN, takePolicy, takeRules, wasm, writeDouble, writeName, writeText } from "./core.js";
-import { configError, NOT_JSON, problem, WRONG_TYPE } from "./errors.js";
+import { configError, NOT_AN_OBJECT, NOT_JSON, problem, WRONG_TYPE } from "./errors.js";
 import { classifyBy, type Facts, type Failure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
@@ -134,7 +134,9 @@ function parsed(text: string): unknown {
 }
 
 function build(fields: unknown, reading: Reading): { words: Uint32Array; limit: number; rules: Rules | undefined } {
-  if (!isFields(fields)) throw problem(WRONG_TYPE, reading === inCode ? "policy" : "", fields);
+  if (!isFields(fields)) {
+    throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
+  }
   // All is read before the core hears of it: a getter may make a policy, too, and the core has one desk.
   const given: Given[] = [];
   collect(given, "", fields, reading.number, 0);

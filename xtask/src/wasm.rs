@@ -33,7 +33,16 @@ pub(crate) fn build() -> Result<()> {
     fs::create_dir_all(&dist)?;
     for (file, features) in [("core.wasm", ""), ("tools.wasm", "tools")] {
         let mut cargo = shell::cargo();
-        cargo.args(["build", "--quiet", "--profile", "wasm", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
+        cargo.args([
+            "build",
+            "--quiet",
+            "--profile",
+            "wasm",
+            "--target",
+            "wasm32-unknown-unknown",
+            "-p",
+            "holdoff-wasm",
+        ]);
         shell::step(&format!("compiling {file}"), cargo.args(["--features", features]))?;
         let module = shell::target().join("wasm32-unknown-unknown/wasm/holdoff_wasm.wasm");
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;

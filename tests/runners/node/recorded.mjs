@@ -1,0 +1,467 @@
+// Files recorded from the reference systems, in their own formats. A case's configuration is read into a machine of the
+// package, which gets the inputs; nothing is decided here. Verdicts are those of the Rust runner (tests/src/references).
+import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
+import { applyJitter, Bucket, GateConfig, Gates, Pace, Stepped } from "../../../bindings-wasm/dist/esm/tools.js";
+
+/** The original's result is no example for so many inputs. */
+const same = (deviations = 0) => ({ deviations });
+/** The configuration is outside the declared domain, and what is promised there holds. */
+const OUT_OF_DOMAIN = { outOfDomain: true };
+/** A machine that does not exist yet. */
+const NOT_YET = { notYet: true };
+
+const MAX = 2n ** 63n - 1n;
+
+function check(at, what, expected, got) {
+  const [want, have] = [expected, got].map(text);
+  if (want !== have) throw new Error(`input ${at}: ${what}: expected ${want}, got ${have}`);
+}
+
+/** What a value says: whole numbers of any type alike. */
+const text = (value) =>
+  JSON.stringify(value, (_, part) => (typeof part === "bigint" || Number.isInteger(part) ? `#${part}` : part));
+
+/** A whole number of 64 bits. */
+function whole(from, name) {
+  const value = from[name];
+  if (typeof value === "bigint") return value;
+  if (Number.isSafeInteger(value)) return BigInt(value);
+  throw new Error(`${name} is no whole number: ${value}`);
+}
+
+const WORDS = { NaN: Number.NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity };
+
+/** A number, or the word for one that JSON cannot write. */
+function real(from, name) {
+  const value = from[name];
+  if (Object.hasOwn(WORDS, value)) return WORDS[value];
+  if (value !== null && !Number.isNaN(Number(value))) return Number(value);
+  throw new Error(`${name} is no number: ${value}`);
+}
+
+/** What the machine makes of a configuration; nothing when it refuses it, or when a time is negative, which none is. */
+function made(make, ...spans) {
+  if (spans.some((span) => span < 0n)) return undefined;
+  try {
+    return make(...spans);
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+/** Counts the inputs whose recorded result is no example: a negative one left the range of an integer. */
+class Wrapped {
+  count = 0;
+  is(...recorded) {
+    const wrapped = recorded.some((number) => typeof number !== "boolean" && number !== null && number < 0);
+    if (wrapped) this.count++;
+    return wrapped;
+  }
+}
+
+function stepped(config) {
+  const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
+  const [steps, cap] = [whole(config, "steps"), whole(config, "cap")];
+  return made((duration) => Stepped.kubernetes({ duration, factor, jitter, steps, cap }), whole(config, "duration"));
+}
+
+function backoffOf(config) {
+  if (config.op === "Jitter") {
+    const factor = real(config, "max_factor");
+    return made((duration) => Stepped.kubernetesJitter(duration, factor), whole(config, "duration"));
+  }
+  return config.nil ? new Stepped({ duration: 0n }) : stepped(config);
+}
+
+function k8s_backoff({ config, inputs, expected }) {
+  const backoff = backoffOf(config);
+  if (backoff === undefined) return OUT_OF_DOMAIN;
+  const wrapped = new Wrapped();
+  for (const [at, u] of inputs.entries()) {
+    check(at, "whether a uniform is drawn", u !== null, backoff.state.draws);
+    const delay = backoff.step(u ?? 0);
+    const { duration, steps, cap } = backoff.state;
+    const want = expected[at];
+    if (wrapped.is(want.delay, want.duration_after ?? 0)) {
+      check(at, "saturated duration", cap, duration);
+      continue;
+    }
+    check(at, "delay", want.delay, delay);
+    if (want.duration_after === undefined) continue;
+    check(at, "duration after it", want.duration_after, duration);
+    check(at, "steps after it", want.steps_after, steps);
+  }
+  return same(wrapped.count);
+}
+
+function paceOf(config, start) {
+  switch (config.kind) {
+    case "NewExponentialBackoffManager": {
+      const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
+      const make = (initial, max, reset) => Pace.exponential({ initial, max, reset, factor, jitter }, start);
+      return made(make, whole(config, "init"), whole(config, "max"), whole(config, "reset"));
+    }
+    case "NewJitteredBackoffManager": {
+      const jitter = real(config, "jitter");
+      return made((period) => Pace.jittered(period, jitter), whole(config, "duration"));
+    }
+    case "DelayWithReset": {
+      const backoff = stepped(config);
+      return backoff && made((reset) => Pace.withReset(backoff, reset, start), whole(config, "reset"));
+    }
+    default:
+      throw new Error(`unknown manager ${config.kind}`);
+  }
+}
+
+// A clock that runs backwards needs room before the start.
+const START = 1n << 60n;
+
+function k8s_manager({ config, inputs, expected }) {
+  const pace = paceOf(config, START);
+  if (pace === undefined) return OUT_OF_DOMAIN;
+  const draws = draw(config.uniforms);
+  const wrapped = new Wrapped();
+  let clock = START;
+  for (const [at, input] of inputs.entries()) {
+    clock += BigInt(input);
+    const delay = pace.next(clock, pace.state.draws ? draws() : 0);
+    if (!wrapped.is(expected[at])) check(at, "delay", expected[at], delay);
+  }
+  return same(wrapped.count);
+}
+
+/** Draws in order, as many as a case scripts. */
+function draw(uniforms = []) {
+  let next = 0;
+  return () => {
+    const u = uniforms[next++];
+    if (typeof u !== "number") throw new Error("more draws than the original made");
+    return u;
+  };
+}
+
+function k8s_flowcontrol({ config, inputs, expected }) {
+  const maxJitter = real(config, "max_jitter_factor");
+  const rule = /^event-last >= (\d+)$/.exec(config.has_expired ?? "");
+  if (config.has_expired !== undefined && rule === null) throw new Error(`unknown rule ${config.has_expired}`);
+  // Said as more than the nanosecond before.
+  const quiet = rule === null ? {} : { quiet: BigInt(rule[1]) - 1n };
+  const make = (initial, max) => GateConfig.flowcontrol({ initial, max, maxJitter, ...quiet });
+  const options = made(make, whole(config, "initial"), whole(config, "max"));
+  if (options === undefined) return OUT_OF_DOMAIN;
+  const gates = new Gates(options, { most: 1 << 20 });
+  const draws = draw(config.uniforms);
+  const wrapped = new Wrapped();
+  const lost = new Set();
+  let now = START;
+  for (const [at, { op, id, ns = 0, event_offset = 0 }] of inputs.entries()) {
+    now += BigInt(ns);
+    const event = now + BigInt(event_offset);
+    const want = expected[at];
+    let got = null;
+    switch (op) {
+      case "advance":
+        break;
+      case "next":
+        got = gates.failure(id, now, gates.look(id, now, event).draws ? drawn(draws()) : 0, event);
+        break;
+      case "get":
+        got = gates.look(id, now).delay;
+        break;
+      case "in_backoff_since_update":
+        got = gates.look(id, now, event).covers;
+        break;
+      case "in_backoff_since":
+        got = gates.look(id, now, event).coversSince;
+        break;
+      case "reset":
+      case "delete":
+        gates.forget(id);
+        lost.delete(id);
+        break;
+      case "gc": {
+        gates.collect(now);
+        const keys = new Set(gates.keys());
+        got = Object.fromEntries(Object.keys(want ?? {}).map((key) => [key, keys.has(key)]));
+        break;
+      }
+      default:
+        throw new Error(`unknown op ${op}`);
+    }
+    // A wrapped delay is doubled again, which may give any number, until the entry is gone.
+    if (wrapped.is(want)) lost.add(id);
+    else if (!lost.has(id)) check(at, "answer", want, got);
+    else if (text(want) !== text(got)) wrapped.count++;
+  }
+  return same(wrapped.count);
+}
+
+/**
+ * The uniform that the original drew. This family scripts the source below Go's generator, whose `Float64` takes the low 53
+ * bits of a number into which the script wrote 43, so that every draw is the 1024th part of what is written.
+ */
+const drawn = (script) => Math.trunc(script * 2 ** 31 * 2 ** 12) / 2 ** 53;
+
+/** A rate limiter of the work queue: what it says of an item; nothing where it is refused. */
+function limiter(config) {
+  const items = (options) => {
+    const gates = options && new Gates(options, { most: 1 << 20 });
+    return (
+      gates && {
+        when: (id, now) => gates.failure(id, now, 0),
+        requeues: (id, now) => gates.look(id, now).failures,
+        forget: (id) => gates.forget(id),
+      }
+    );
+  };
+  switch (config.kind) {
+    case "ItemExponentialFailure":
+      return items(made(GateConfig.itemExponential, whole(config, "base"), whole(config, "max")));
+    case "ItemFastSlow": {
+      const attempts = whole(config, "max_fast_attempts");
+      const make = (fast, slow) => GateConfig.fastSlow(fast, slow, attempts);
+      return items(made(make, whole(config, "fast"), whole(config, "slow")));
+    }
+    case "Bucket": {
+      const rate = real(config, "limit_per_s");
+      const bucket = made((burst) => new Bucket({ rate, burst: Number(burst) }, 0n), whole(config, "burst"));
+      // Go says "never" as its longest duration.
+      return bucket && { when: (_, now) => bucket.reserve(1, now) ?? MAX, requeues: () => 0, forget: () => {} };
+    }
+    case "MaxOf": {
+      const all = config.of.map(limiter);
+      const most = (numbers) => numbers.reduce((a, b) => (b > a ? b : a), 0);
+      return all.includes(undefined)
+        ? undefined
+        : {
+            when: (id, now) => most(all.map((one) => one.when(id, now))),
+            requeues: (id, now) => most(all.map((one) => one.requeues(id, now))),
+            forget: (id) => all.forEach((one) => void one.forget(id)),
+          };
+    }
+    default:
+      throw new Error(`unknown limiter ${config.kind}`);
+  }
+}
+
+function k8s_workqueue({ config, inputs, expected }) {
+  const queue = limiter(config);
+  if (queue === undefined) return OUT_OF_DOMAIN;
+  const longest = config.max === undefined ? MAX : BigInt(config.max);
+  const wrapped = new Wrapped();
+  for (const [at, { op, id, at: time = 0 }] of inputs.entries()) {
+    const now = BigInt(time);
+    let got = null;
+    if (op === "when") got = queue.when(id, now);
+    else if (op === "requeues") got = queue.requeues(id, now);
+    else if (op === "forget") queue.forget(id);
+    else throw new Error(`unknown op ${op}`);
+    if (wrapped.is(expected[at])) check(at, "a delay in range", true, got >= 0n && got <= longest);
+    else check(at, "answer", expected[at], got);
+  }
+  return same(wrapped.count);
+}
+
+const ns = (value) => `${value}ns`;
+
+/** A `RetryConfig`'s policy. `MaxDelay` holds from the second delay on, so one below `InitialDelay` is a chain. */
+function nodePolicy(config) {
+  if (config.config_nil) return new Policy("langgraphgo");
+  const [initial, max] = [whole(config, "initial_delay"), whole(config, "max_delay")];
+  const [factor, attempts] = [real(config, "backoff_factor"), Number(whole(config, "max_attempts"))];
+  const made = (backoff) => Policy.fromJson({ backoff, jitter: "none", attempts });
+  const exponential = (initial, max) => ({ kind: "exponential", initial, factor, max });
+  if (max >= initial || max < 0n) return made(exponential(ns(initial), ns(max)));
+  const grown = Schedule.baseAt(made(exponential(ns(initial), "none")), 1n);
+  const second = grown < max ? grown : max;
+  return made([{ kind: "constant", delay: ns(initial), times: 1 }, exponential(ns(second), ns(max))]);
+}
+
+/** Which fields of a `RetryConfig` are outside the domain, and the errors that they must give. */
+function faults(config) {
+  const factor = real(config, "backoff_factor");
+  return [
+    [whole(config, "max_attempts") < 1n, "attempts", "attempts_range"],
+    [whole(config, "initial_delay") < 0n, "backoff.initial", "not_a_duration"],
+    [whole(config, "max_delay") < 0n, "backoff.max", "not_a_duration"],
+    [!Number.isFinite(factor) || factor < 0, "backoff.factor", "factor_range"],
+  ].filter(([isFault]) => isFault);
+}
+
+/** A configuration outside the domain is refused by the name of a field that is wrong in it. */
+function refused(config, wrong) {
+  const factor = real(config, "backoff_factor");
+  try {
+    // No document can say it, but a program can.
+    if (!Number.isFinite(factor)) new Policy({ backoff: { factor } });
+    else nodePolicy(config);
+  } catch (error) {
+    const named = ([, path, word]) => error instanceof ConfigError && error.path === path && error.word === word;
+    if (wrong.some(named)) return OUT_OF_DOMAIN;
+    throw error;
+  }
+  throw new Error("a configuration outside the domain is taken");
+}
+
+/** What a `RetryConfig`'s predicate says of an error. */
+function failureOf({ retryable }, error) {
+  switch (retryable) {
+    case undefined:
+    case "nil":
+    case "all":
+      return "transient";
+    case "none":
+      return "permanent";
+    case "equals transient":
+      return error === "transient" ? "transient" : "permanent";
+    default:
+      throw new Error(`an unknown predicate: ${retryable}`);
+  }
+}
+
+const WORDED = {
+  permanent: (_, node, last) => `non-retryable error in ${node}: ${last}`,
+  attempts: (config, node, last) => `max retries (${config.max_attempts}) exceeded for ${node}: ${last}`,
+};
+
+/** `RetryNode.Execute` around the loop machine: the host, with a virtual clock. */
+function execute(config, inputs) {
+  const { node = "", cancel_at = -1, cancel_is_deadline } = config;
+  const ends = cancel_at < 0 ? undefined : BigInt(cancel_at);
+  const isDone = () => ends !== undefined && now >= ends;
+  const why = cancel_is_deadline ? "context deadline exceeded" : "context canceled";
+  const delays = [];
+  let [now, calls, last] = [0n, 0, ""];
+  const report = (rest) => ({ calls, delays, ...rest, now });
+  const failed = (error, wraps, isCancelled) =>
+    report({
+      error,
+      unwraps_to: [wraps],
+      is_canceled: isCancelled && !cancel_is_deadline,
+      is_deadline: isCancelled && cancel_is_deadline,
+      value_is_zero: true,
+    });
+  const cancelled = (during) => {
+    check(calls, "cancelled", "cancelled", call.cancel(now).outcome);
+    return failed(`retry cancelled${during}: ${why}`, why, true);
+  };
+  let [call, step] = Call.begin(nodePolicy(config), 0n, now);
+  for (;;) {
+    if (step.kind === "attempt") {
+      if (isDone()) return cancelled("");
+      const input = inputs[calls++];
+      if (input === undefined) throw new Error("the node is called more often than recorded");
+      now += BigInt(input.took ?? 0);
+      last = input.result;
+      step = last === "ok" ? call.succeed(step.ticket, now) : call.fail(step.ticket, now, failureOf(config, last));
+    } else if (step.kind === "sleep") {
+      delays.push(step.until - now);
+      if (isDone()) return cancelled(" during backoff");
+      if (ends !== undefined && ends < step.until) {
+        now = ends;
+        return cancelled(" during backoff");
+      }
+      now = step.until;
+      step = call.tick(now);
+    } else if (step.outcome === "succeeded") {
+      return report({ error: null, value: "s!" });
+    } else {
+      return failed(WORDED[step.reason](config, node, last), last, false);
+    }
+  }
+}
+
+function langgraphgo_retrynode({ config, inputs, expected: [expected] }) {
+  const wrong = faults(config);
+  if (wrong.length > 0) return refused(config, wrong);
+  const got = execute(config, inputs);
+  if (config.impl_defined) {
+    // Where the original's product leaves the range of an integer, ours is the longest delay.
+    const max = whole(config, "max_delay");
+    check(
+      0,
+      "saturated delays",
+      expected.delays.map((delay) => (delay < 0 ? max : BigInt(delay))),
+      got.delays,
+    );
+    return OUT_OF_DOMAIN;
+  }
+  const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+  check(0, "outcome", sorted(expected), sorted(got));
+  return same();
+}
+
+/** Aster's milliseconds run as ticks. */
+function asterPolicy(config) {
+  const base = whole(config, "base_delay_ms");
+  const exponential = config.strategy?.toLowerCase() === "exponential";
+  // Aster multiplies in doubles from the first delay on.
+  const first = BigInt.asIntN(64, BigInt(Math.min(Number(base), 2 ** 63)) > MAX ? MAX : BigInt(Number(base)));
+  const backoff = exponential
+    ? { kind: "exponential", initial: ns(first), factor: 2, max: "none" }
+    : { kind: "linear", initial: ns(base), max: "none" };
+  const bound = below(base);
+  const jitter = bound === 0n ? "none" : { kind: "bounded", bound: ns(bound) };
+  return Policy.fromJson({ backoff, jitter, cap: "before_jitter", attempts: "forever" });
+}
+
+/** What the jitter stays below. */
+const below = (base) => (base / 2n > 0n ? base / 2n : 0n);
+
+/** The uniform that the recorded number is: the middle of its place among as many as there are. */
+function uniform(raw, bound) {
+  if (raw === null || raw === undefined || bound <= 0n) return 0;
+  const place = BigInt(raw) % bound;
+  return (Number(place < 0n ? place + bound : place) + 0.5) / Number(bound);
+}
+
+/** What is recorded of machines that are not of the formula. */
+const LATER = ["run", "run_with_timeout", "restoreRetryState", "scheduleRetry", "poll", "nextInt", "nextDouble"];
+
+function aster({ config, inputs, expected }) {
+  if (LATER.includes(config.op)) return NOT_YET;
+  if (config.op !== "calculateBackoff") throw new Error(`an unknown op: ${config.op}`);
+  const base = whole(config, "base_delay_ms");
+  if (base < 0n) {
+    try {
+      asterPolicy(config);
+    } catch (error) {
+      if (error instanceof ConfigError && error.word === "not_a_duration") return OUT_OF_DOMAIN;
+      throw error;
+    }
+    throw new Error("a configuration outside the domain is taken");
+  }
+  const policy = asterPolicy(config);
+  let deviations = 0;
+  for (const [at, { attempt, raw }] of inputs.entries()) {
+    // An attempt below the first reads as the first.
+    const before = BigInt(attempt > 1 ? attempt - 1 : 0);
+    const got = applyJitter(policy, Schedule.baseAt(policy, before), MAX, uniform(raw, below(base)));
+    if (BigInt(expected[at]) === got) continue;
+    if (got !== MAX) check(at, "delay", expected[at], got);
+    deviations++;
+  }
+  return same(deviations);
+}
+
+/** The kinds of recorded files. */
+export const RECORDED = {
+  aster,
+  k8s_backoff,
+  k8s_flowcontrol,
+  k8s_manager,
+  k8s_workqueue,
+  langgraphgo_retrynode,
+};
+
+/** Recorded kinds whose hosts the Rust runner has. */
+export const RUST_ONLY = [
+  "aster_estimate",
+  "k8s_backoffuntil",
+  "k8s_exponential_backoff",
+  "k8s_poll",
+  "langgraphgo_extras",
+  "langgraphgo_graph",
+];
