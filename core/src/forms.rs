@@ -267,8 +267,6 @@ impl FormReader {
             (Item::Group, Value::Empty | Value::NoItems) => return Ok(FormKept::All),
             (Item::Codes | Item::Patterns | Item::Types, Value::NoItems) => self.empty(item)?,
             (Item::Codes, _) => {
-                // A code's name in any case, as every implementation of gRPC reads it.
-                let value = said::code(value);
                 self.rules.set(if self.said.has(Item::Codes) { "grpc[1]" } else { "grpc[0]" }, value)?;
             }
             (Item::Patterns, Value::Text(text)) => {

@@ -85,7 +85,7 @@ pub use bucket::{Bucket, BucketConfig};
 pub use call::{Call, Outcome, Step, Ticket};
 pub use classify::{Facts, Kept, Operations, Rules};
 #[cfg(feature = "serde")]
-pub use document::Document;
+pub use document::{Document, DocumentError};
 pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
 pub use explain::{Explanation, InTime, Row, Rows, Words};
 pub use failure::{Failure, FailureKind};

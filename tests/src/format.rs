@@ -60,6 +60,8 @@ pub enum File {
     Seed(Cases<SeedCase>),
     /// What a document's rules make of errors.
     Classify(Cases<ClassifyCase>),
+    /// Texts of policy documents, good and bad.
+    Document(Cases<DocumentCase>),
     /// States that are saved and resumed.
     Save(Cases<SaveCase>),
     /// States to resume from, good and bad.
@@ -383,6 +385,32 @@ pub struct ErrorWord {
     pub path: String,
     /// The nearest valid name.
     pub nearest: Option<String>,
+}
+
+/// The text of a policy document and what is wrong with it, if anything.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct DocumentCase {
+    /// The text.
+    pub text: String,
+    /// The error it must give; none for a good one.
+    pub error: Option<WrongWord>,
+}
+
+/// What is wrong with a document, in words.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct WrongWord {
+    /// Its number.
+    pub code: u16,
+    /// Its name.
+    pub name: String,
+    /// Where it is; empty where it is the document as a whole.
+    pub path: String,
+    /// The nearest valid name.
+    pub nearest: Option<String>,
+    /// The rule that was broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 /// An HTTP answer and what it means.

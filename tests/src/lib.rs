@@ -4,6 +4,7 @@
 
 pub mod classify;
 pub mod document;
+pub mod documents;
 pub mod format;
 pub mod gates;
 pub mod generate;

@@ -2,6 +2,7 @@
 
 use crate::classify;
 use crate::document;
+use crate::documents;
 use crate::format::{
     BackoffCase, CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N,
     PolicyCase, RetryCase, ScheduleCase, SeedCase, StepWord,
@@ -130,6 +131,7 @@ pub fn cases(file: &File) -> Tally {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
         File::Seed(file) => tally(&file.cases, |case: &SeedCase| same(&case.seed, &N(seed_at(case.n.0, case.k.0)))),
+        File::Document(file) => tally(&file.cases, documents::run),
         File::Save(file) => tally(&file.cases, saves::save),
         File::Resume(file) => tally(&file.cases, saves::resume),
         File::Classify(file) => {

@@ -2,7 +2,6 @@
 
 use super::Form;
 use crate::error::Given;
-use crate::grpc::GrpcCode;
 use crate::policy::Value;
 use crate::time::Span;
 
@@ -227,17 +226,6 @@ fn strategy(form: Form, value: Value<'_>) -> Option<u32> {
         Value::Text(text) => known.iter().find(|word| word.0.eq_ignore_ascii_case(text)).map(|word| word.1),
         _ if form == Form::LanggraphgoGraph => u32::try_from(whole(value)?).ok().filter(|number| *number <= LINEAR),
         _ => None,
-    }
-}
-
-/// A gRPC code whose name is in the case of the table.
-pub(super) fn code(value: Value<'_>) -> Value<'_> {
-    match value {
-        Value::Text(text) => {
-            let known = GrpcCode::ALL.into_iter().map(GrpcCode::name).find(|name| name.eq_ignore_ascii_case(text));
-            Value::Text(known.unwrap_or(text))
-        }
-        other => other,
     }
 }
 

@@ -361,7 +361,8 @@ impl PolicyBuilder {
         if item.map(usize::from) != Some(known) {
             return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
         }
-        let nanos = span(field, value)?;
+        // The field itself takes a list, so that its rule would say nothing about an item.
+        let nanos = span(field, value).map_err(|error| ConfigError { code: ErrorCode::NotADuration, ..error })?;
         if !self.list(stage, nanos) {
             return Err(ConfigError::new(ErrorCode::TooManyStages, field, Given::Unshown));
         }

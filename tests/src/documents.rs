@@ -1,0 +1,38 @@
+//! What a policy document means or what is wrong with it, from its text on.
+
+use crate::format::{DocumentCase, WrongWord};
+use holdoff_core::{Document, DocumentError, ErrorCode};
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+
+/// Reads a case's text.
+pub fn run(case: &DocumentCase) -> Result<(), String> {
+    let got = read(&case.text).err().map(|error| word(&error));
+    let expected = case.error.as_ref().map(|expected| WrongWord {
+        // A case may leave the words of the rule to the language.
+        rule: expected.rule.clone().or_else(|| got.as_ref()?.rule.clone()),
+        ..expected.clone()
+    });
+    if expected == got { Ok(()) } else { Err(format!("expected {expected:?}, got {got:?}")) }
+}
+
+/// The document of a JSON text. That it is one comes first: readers differ in how much of a text they have seen when they meet
+/// something wrong.
+pub fn read(text: &str) -> Result<Document, DocumentError> {
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        let code = ErrorCode::NotJson;
+        let (path, rule, cause) = (String::new(), code.rule(None), Some(error.to_string()));
+        return Err(DocumentError { code, path, given: None, rule, nearest: None, cause });
+    }
+    Document::read(&mut Deserializer::from_str(text))
+}
+
+fn word(error: &DocumentError) -> WrongWord {
+    WrongWord {
+        code: error.code.code(),
+        name: error.code.name().to_owned(),
+        path: error.path.clone(),
+        nearest: error.nearest.map(str::to_owned),
+        rule: Some(error.rule.to_owned()),
+    }
+}
