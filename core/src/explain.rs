@@ -424,17 +424,17 @@ fn write_hints(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
         HintMode::Exact => "exact",
         HintMode::AtLeast => "at_least",
     })?;
-    if let Some(reach) = policy.hint_reach() {
-        write!(f, ", at most {reach} beyond the delay,")?;
+    if policy.hint_max() != Span::MAX {
+        let over = match policy.hint_over() {
+            HintOver::Stop => "stop",
+            HintOver::Clamp => "clamp",
+        };
+        write!(f, " up to {}, {over} above", policy.hint_max())?;
     }
-    if policy.hint_max() == Span::MAX {
-        return Ok(());
+    match policy.hint_reach() {
+        Some(reach) => write!(f, ", at most {reach} beyond the delay"),
+        None => Ok(()),
     }
-    let over = match policy.hint_over() {
-        HintOver::Stop => "stop",
-        HintOver::Clamp => "clamp",
-    };
-    write!(f, " up to {}, {over} above", policy.hint_max())
 }
 
 fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {

@@ -624,7 +624,7 @@ mod tests {
         let policy = builder.build().unwrap();
         assert_eq!(
             format!("{:?}", policy.stages().next().unwrap().backoff),
-            "Linear { initial: 250ms, increment: 250ms, max: 9223372036854775807ns }"
+            "Linear { initial: 250ms, increment: 250ms, max: 9223372036.854775807s }"
         );
         assert_eq!(policy.attempts(), None);
         assert_eq!(policy.deadline(), Some(Span::from_millis(1500)));
