@@ -18,16 +18,16 @@ const inlined = {
     })),
 };
 const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
-// What both entries need is in a file of its own, so that a program that loads both has one copy of it.
+// What several entries need is in files of its own, so that a program that loads them has one copy of it.
 await build({
   ...shared,
-  entryPoints: { index: "src-ts/index.ts", tools: "src-ts/tools/index.ts" },
+  entryPoints: { index: "src-ts/index.ts", machines: "src-ts/machines/index.ts", tools: "src-ts/tools/index.ts" },
   bundle: true,
   splitting: true,
   plugins: [inlined],
   format: "esm",
   outdir: "dist/esm",
-  chunkNames: "shared",
+  chunkNames: "shared-[hash]",
 });
 const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
 await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });

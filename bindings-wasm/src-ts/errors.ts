@@ -59,6 +59,7 @@ export function configError(length: number, name: string, lookUp: (path: string)
 }
 
 export const WRONG_TYPE = 101;
+export const UNKNOWN_WORD = 102;
 export const NOT_A_DURATION = 103;
 export const ATTEMPTS_RANGE = 104;
 export const SEED_RANGE = 113;

@@ -29,8 +29,7 @@ export class Policy {
    * snake_case and its times are text with a unit.
    */
   static fromJson(document: string | object): Policy {
-    const policy = Object.create(Policy.prototype) as Policy;
-    return Object.assign(policy, build(typeof document === "string" ? parsed(document) : document, inDocument));
+    return policyOf(build(typeof document === "string" ? parsed(document) : document, inDocument));
   }
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
@@ -68,6 +67,15 @@ export class Policy {
   }
 }
 
+interface Built {
+  readonly words: Uint32Array;
+  readonly limit: number;
+  readonly rules: Rules | undefined;
+}
+
+/** A policy from what it is made of. */
+export const policyOf = (built: Built): Policy => Object.assign(Object.create(Policy.prototype) as Policy, built);
+
 /** How names and numbers are read. */
 interface Reading {
   name(given: string): string;
@@ -77,21 +85,21 @@ interface Reading {
 
 // What a value is to the core.
 const OTHER = 0;
-const TEXT = 1;
-const NUMBER = 2;
+export const TEXT = 1;
+export const NUMBER = 2;
 const NOTHING = 3;
 const EMPTY = 4;
 const UNITLESS = 5;
 const NO_ITEMS = 6;
 /** A list with items, which goes to the core one by one. */
-const LIST = 7;
+export const LIST = 7;
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const inCode: Reading = { name: snake, number: NUMBER };
 const inDocument: Reading = { name: (name) => name, number: UNITLESS };
 
 /** A field with its path as it was given. */
-interface Given {
+export interface Given {
   readonly path: string;
   readonly value: unknown;
   readonly kind: number;
@@ -101,7 +109,7 @@ interface Given {
 const DEPTH = 8;
 
 /** Every field of an object or a list, those in it with their paths. */
-function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
+export function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
   const before = given.length;
   if (Array.isArray(value)) {
     given.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
@@ -133,7 +141,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function build(fields: unknown, reading: Reading): { words: Uint32Array; limit: number; rules: Rules | undefined } {
+function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
     throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
   }

@@ -4,19 +4,19 @@
 //! somebody frees it. So the machines' states live in JavaScript as plain words, and one fixed desk in wasm memory is
 //! where they are laid down, worked on and taken back. There is no allocator, no import and nothing to free.
 //!
-//! Two modules are made of this crate: what retrying needs, which every page loads, and with the feature `tools` the
-//! other machines and what only people need. A policy and a state are the same words in both.
+//! Three modules are made of this crate: what retrying needs, which every page loads; with the feature `machines` the other
+//! machines; with `tools` what only people need. A policy and a state are the same words in all of them.
 #![cfg_attr(target_arch = "wasm32", no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
-#[cfg(not(feature = "tools"))]
+#[cfg(not(any(feature = "machines", feature = "tools")))]
 mod desk;
-#[cfg(not(feature = "tools"))]
+#[cfg(not(any(feature = "machines", feature = "tools")))]
 mod exports;
+#[cfg(any(feature = "machines", feature = "tools"))]
+mod more;
 mod shared;
-#[cfg(feature = "tools")]
-mod tools;
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -83,17 +83,17 @@ impl Problem {
         text.lines([error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()])
     }
 
-    /// Lays down what is wrong with a saved state in the same way.
-    #[cfg(feature = "tools")]
-    pub(crate) fn explain_state(&mut self, text: &mut Value, error: &holdoff_core::SaveError) -> u32 {
-        let known = ConfigError { given: error.given, ..ConfigError::of_use(error.code) };
+    /// Lays down what is wrong with something else in the same way.
+    #[cfg(any(feature = "machines", feature = "tools"))]
+    pub(crate) fn explain_other(
+        &mut self,
+        text: &mut Value,
+        (code, given): (holdoff_core::ErrorCode, Given),
+        [field, rule, nearest]: [&str; 3],
+    ) -> u32 {
+        let known = ConfigError { given, ..ConfigError::of_use(code) };
         self.explain(text, &known);
-        text.lines([
-            error.code.name(),
-            error.field.unwrap_or_default(),
-            error.rule(),
-            error.nearest.unwrap_or_default(),
-        ])
+        text.lines([code.name(), field, rule, nearest])
     }
 }
 
@@ -121,7 +121,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// Writes what says itself, and how long it is.
-    #[cfg(feature = "tools")]
+    #[cfg(any(feature = "machines", feature = "tools"))]
     pub(crate) fn say(&mut self, said: &dyn core::fmt::Display) -> u32 {
         let mut out = Out { text: self, at: 0 };
         // What does not fit is left out.
@@ -130,7 +130,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// The first bytes, to be written.
-    #[cfg(feature = "tools")]
+    #[cfg(feature = "machines")]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> u32 {
         self.0.get_mut(..bytes.len()).map_or(0, |room| {
             room.copy_from_slice(bytes);
@@ -147,13 +147,13 @@ impl<const N: usize> Text<N> {
     }
 }
 
-#[cfg(feature = "tools")]
+#[cfg(any(feature = "machines", feature = "tools"))]
 struct Out<'t, const N: usize> {
     text: &'t mut Text<N>,
     at: usize,
 }
 
-#[cfg(feature = "tools")]
+#[cfg(any(feature = "machines", feature = "tools"))]
 impl<const N: usize> core::fmt::Write for Out<'_, N> {
     fn write_str(&mut self, part: &str) -> core::fmt::Result {
         self.text.write(&mut self.at, part);

@@ -27,11 +27,11 @@ fn node(script: impl AsRef<Path>) -> Command {
     command
 }
 
-/// Compiles the core, once for each of the two modules, and makes `bindings-wasm/dist` of them.
+/// Compiles the core, once for each of the modules, and makes `bindings-wasm/dist` of them.
 pub(crate) fn build() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
-    for (file, features) in [("core.wasm", ""), ("tools.wasm", "tools")] {
+    for (file, features) in [("core.wasm", ""), ("machines.wasm", "machines"), ("tools.wasm", "tools")] {
         let mut cargo = shell::cargo();
         cargo.args([
             "build",

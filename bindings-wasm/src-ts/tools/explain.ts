@@ -1,11 +1,12 @@
 /** What a policy does, for people. */
+
 import { problem, WRONG_TYPE } from "../errors.js";
 import { kindOf } from "../failure.js";
 import type { PolicyFields, PresetName } from "../fields.js";
-import { type Same, type Time, wordsOf } from "../machine.js";
+import { wordsOf } from "../machine.js";
 import { Policy } from "../policy.js";
 import type { FailureKind } from "../words.js";
-import { desk, exact, give, giveDouble, got, lay, like, readText } from "./border.js";
+import { desk } from "./desk.js";
 
 /** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
 export interface Row {
@@ -63,8 +64,8 @@ export function explain(policy: Given, options: { rows?: number; after?: Failure
   const kind = after === undefined ? 0 : kindOf(after);
   const words = wordsOfAny(policy);
   const { core } = desk();
-  lay("policy", words);
-  const text = readText(core.explain(rows, kind));
+  desk().lay("policy", words);
+  const text = desk().readText(core.explain(rows, kind));
   const found: Row[] = [];
   let count = 0;
   do {
@@ -90,14 +91,14 @@ function readRow(from: number): Row {
 
 /** What is questionable about a policy, its fields or a preset. */
 export function lints(policy: Given): Lint[] {
-  lay("policy", wordsOfAny(policy));
+  desk().lay("policy", wordsOfAny(policy));
   return readLints();
 }
 
 const LINES = 5;
 
 function readLints(): Lint[] {
-  const lines = readText(desk().core.lints()).split("\n");
+  const lines = desk().readText(desk().core.lints()).split("\n");
   const plain = (text = "") =>
     text === "" ? undefined : text.startsWith("t") ? Number(text.slice(1)) / 1e6 : Number(text.slice(1));
   const found: Lint[] = [];
@@ -106,14 +107,4 @@ function readLints(): Lint[] {
     found.push({ code: Number(code), word, text, found: plain(what), limit: plain(limit) });
   }
   return found;
-}
-
-/** A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1). */
-export function applyJitter<T extends Time>(policy: Given, delay: T, max: Time, u: number): Same<T> {
-  const words = wordsOfAny(policy);
-  give(exact(delay, "delay"), exact(max, "max"));
-  giveDouble(2, u);
-  lay("policy", words);
-  desk().core.jitter();
-  return like(delay, got());
 }

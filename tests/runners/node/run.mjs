@@ -13,7 +13,14 @@ import {
   Schedule,
   seedAt,
 } from "../../../bindings-wasm/dist/esm/index.js";
-import { GateConfig, Gates, resumeCall, resumeRetry, save, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
+import {
+  GateConfig,
+  Gates,
+  resumeCall,
+  resumeRetry,
+  save,
+  saveJson,
+} from "../../../bindings-wasm/dist/esm/machines.js";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
 
 const NEVER = 2n ** 64n - 1n;

@@ -5,9 +5,6 @@ use super::{Desk, with};
 use core::fmt;
 use holdoff_core::{Explanation, FailureKind, Given, Lint, Policy};
 
-/// How many rows lie on the desk at once.
-pub(super) const ROWS: usize = 128;
-
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
     let mut explanation = Explanation::of(&desk.policy);
@@ -76,14 +73,4 @@ impl fmt::Display for Plain {
             Given::Number(number) => write!(f, "n{number}"),
         }
     }
-}
-
-/// The jitter of `policy` applied to the delay in place 0, at most place 1, for the draw in place 2; into place 0.
-#[unsafe(no_mangle)]
-extern "C" fn jitter() {
-    with(|desk| {
-        let (jitter, cap) = (desk.policy.jitter(), desk.policy.cap());
-        let delay = jitter.apply_capped(desk.span(0), desk.span(1), cap, desk.real(2));
-        desk.leave([delay.as_nanos()]);
-    });
 }

@@ -191,3 +191,13 @@ extern "C" fn periodic_look() {
         desk.leave([periodic.runs(), periodic.intervals(), interval, deadline]);
     });
 }
+
+/// The jitter of `policy` applied to the delay in place 0, at most place 1, for the draw in place 2; into place 0.
+#[unsafe(no_mangle)]
+extern "C" fn jitter() {
+    with(|desk| {
+        let (jitter, cap) = (desk.policy.jitter(), desk.policy.cap());
+        let delay = jitter.apply_capped(desk.span(0), desk.span(1), cap, desk.real(2));
+        desk.leave([delay.as_nanos()]);
+    });
+}

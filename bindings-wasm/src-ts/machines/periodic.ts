@@ -1,23 +1,10 @@
 /** What runs again and again: a backoff that steps, a pace that begins again by itself, and the loop around it. */
+
+import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import type { Same, Time } from "../machine.js";
 import { checkSeed } from "../seed.js";
-import {
-  check,
-  desk,
-  exact,
-  give,
-  giveDouble,
-  got,
-  type Length,
-  lay,
-  like,
-  limit,
-  NO_LIMIT,
-  nanos,
-  take,
-  taken,
-} from "./border.js";
+import { desk } from "./desk.js";
 
 type Maybe<T> = T | null | undefined;
 
@@ -43,10 +30,10 @@ function count(value: Maybe<number | bigint>, name: string): bigint {
 
 function layStepped({ duration, factor, jitter, steps, cap }: SteppedOptions): void {
   const longest = cap === "none" ? LONGEST : nanos(cap, "cap", LONGEST);
-  give(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
-  giveDouble(1, factor ?? 0);
-  giveDouble(2, jitter ?? 0);
-  check(desk().core.stepped());
+  desk().give(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
+  desk().giveDouble(1, factor ?? 0);
+  desk().giveDouble(2, jitter ?? 0);
+  desk().check(desk().core.stepped());
 }
 
 /** How a stepped backoff stands. */
@@ -61,7 +48,7 @@ export interface SteppedState {
 }
 
 function readState(draws: number): SteppedState {
-  return { duration: got(0), steps: got(1), cap: got(2), draws: draws !== 0 };
+  return { duration: desk().got(0), steps: desk().got(1), cap: desk().got(2), draws: draws !== 0 };
 }
 
 /** A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints. */
@@ -70,41 +57,41 @@ export class Stepped {
 
   constructor(options: SteppedOptions) {
     layStepped(options);
-    this.words = taken("stepped");
+    this.words = desk().taken("stepped");
   }
 
   /** From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none. */
   static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): Stepped {
     const { duration, factor, jitter, steps, cap } = fields;
-    give(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
-    giveDouble(1, factor);
-    giveDouble(2, jitter);
+    desk().give(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
+    desk().giveDouble(1, factor);
+    desk().giveDouble(2, jitter);
     return Stepped.of(desk().core.stepped_kubernetes());
   }
 
   /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; one that is not positive reads as 1. */
   static kubernetesJitter(duration: Length, maxFactor: number): Stepped {
-    give(nanos(duration, "duration"));
-    giveDouble(1, maxFactor);
+    desk().give(nanos(duration, "duration"));
+    desk().giveDouble(1, maxFactor);
     return Stepped.of(desk().core.stepped_jitter());
   }
 
   private static of(problem: number): Stepped {
-    check(problem);
-    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: taken("stepped") });
+    desk().check(problem);
+    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: desk().taken("stepped") });
   }
 
   /** The next delay, for a draw `u` from [0, 1). */
   step(u: number = Math.random()): bigint {
-    lay("stepped", this.words);
-    giveDouble(0, u);
+    desk().lay("stepped", this.words);
+    desk().giveDouble(0, u);
     desk().core.stepped_step();
-    take("stepped", this.words);
-    return got();
+    desk().take("stepped", this.words);
+    return desk().got();
   }
 
   get state(): SteppedState {
-    lay("stepped", this.words);
+    desk().lay("stepped", this.words);
     return readState(desk().core.stepped_look());
   }
 }
@@ -128,17 +115,17 @@ export class Pace {
         : every !== undefined && every !== null
           ? [2, nanos(every, "every")]
           : [0, 0n];
-    if (backoff instanceof Stepped) lay("stepped", backoff["words"]);
+    if (backoff instanceof Stepped) desk().lay("stepped", backoff["words"]);
     else layStepped(backoff);
-    give(span, time);
+    desk().give(span, time);
     desk().core.pace(rule);
-    this.words = taken("pace");
+    this.words = desk().taken("pace");
   }
 
   /** Kubernetes' `NewJitteredBackoffManager`. */
   static jittered(period: Length, jitter: number): Pace {
-    give(nanos(period, "period"));
-    giveDouble(1, jitter);
+    desk().give(nanos(period, "period"));
+    desk().giveDouble(1, jitter);
     return Pace.of(desk().core.pace_jittered());
   }
 
@@ -149,39 +136,39 @@ export class Pace {
   ): Pace {
     const { initial, max, reset, factor, jitter } = options;
     const spans = [nanos(initial, "initial"), nanos(max, "max"), nanos(reset, "reset")];
-    give(...spans, 0n, 0n, exact(now, "now"));
-    giveDouble(3, factor);
-    giveDouble(4, jitter);
+    desk().give(...spans, 0n, 0n, exact(now, "now"));
+    desk().giveDouble(3, factor);
+    desk().giveDouble(4, jitter);
     return Pace.of(desk().core.pace_exponential());
   }
 
   /** Kubernetes' `Backoff.DelayWithReset`. */
   static withReset(backoff: Stepped, reset: Length, now: Time = 0): Pace {
     const [span, time] = [nanos(reset, "reset"), exact(now, "now")];
-    lay("stepped", backoff["words"]);
-    give(span, time);
+    desk().lay("stepped", backoff["words"]);
+    desk().give(span, time);
     desk().core.pace(3);
     return Pace.of(0);
   }
 
   private static of(problem: number): Pace {
-    check(problem);
-    return Object.assign(Object.create(Pace.prototype) as Pace, { words: taken("pace") });
+    desk().check(problem);
+    return Object.assign(Object.create(Pace.prototype) as Pace, { words: desk().taken("pace") });
   }
 
   /** The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1). */
   next<T extends Time>(now: T, u: number = Math.random()): Same<T> {
-    give(exact(now, "now"));
-    giveDouble(1, u);
-    lay("pace", this.words);
+    desk().give(exact(now, "now"));
+    desk().giveDouble(1, u);
+    desk().lay("pace", this.words);
     desk().core.pace_next();
-    take("pace", this.words);
-    return like(now, got());
+    desk().take("pace", this.words);
+    return like(now, desk().got());
   }
 
   /** Its backoff as it stands. */
   get state(): SteppedState {
-    lay("pace", this.words);
+    desk().lay("pace", this.words);
     return readState(desk().core.pace_look());
   }
 }
@@ -231,19 +218,19 @@ export class Periodic {
     checkSeed(seed, "seed");
     const which = TIMERS.indexOf(timer ?? "variable");
     if (which < 0) throw problem(WRONG_TYPE, "timer", timer);
-    give(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", NO_LIMIT));
-    lay("pace", pace["words"]);
+    desk().give(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", FOREVER));
+    desk().lay("pace", pace["words"]);
     const flags = [sliding ?? true, immediate ?? true, firstIsSure, bySteps, lastAtDeadline];
     desk().core.periodic(
       which,
       flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0),
     );
-    this.words = taken("periodic");
+    this.words = desk().taken("periodic");
   }
 
   /** Nothing but time has passed: begins it, or starts the next run if it is due. */
   tick<T extends Time>(now: T): PeriodicStep<Same<T>> {
-    give(exact(now, "now"));
+    desk().give(exact(now, "now"));
     return this.answer(now, desk().core.periodic_tick);
   }
 
@@ -251,7 +238,7 @@ export class Periodic {
   finish<T extends Time>(run: number, now: T, answer: "again" | "done" | "failed"): PeriodicStep<Same<T>> {
     const code = Object.hasOwn(ANSWERS, answer) ? ANSWERS[answer] : undefined;
     if (code === undefined) throw problem(WRONG_TYPE, "answer", answer);
-    give(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
+    desk().give(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
     return this.answer(now, () => desk().core.periodic_finish(code));
   }
 
@@ -262,24 +249,29 @@ export class Periodic {
 
   /** How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline. */
   get state(): { runs: number; intervals: number; interval: bigint; deadline: bigint } {
-    lay("periodic", this.words);
+    desk().lay("periodic", this.words);
     desk().core.periodic_look();
-    return { runs: Number(got(0)), intervals: Number(got(1)), interval: got(2), deadline: got(3) };
+    return {
+      runs: Number(desk().got(0)),
+      intervals: Number(desk().got(1)),
+      interval: desk().got(2),
+      deadline: desk().got(3),
+    };
   }
 
   private answer<T extends Time>(sample: T, ask: () => number): PeriodicStep<Same<T>> {
-    lay("periodic", this.words);
+    desk().lay("periodic", this.words);
     const kind = ask();
-    take("periodic", this.words);
+    desk().take("periodic", this.words);
     switch (kind) {
       case 1:
-        return { kind: "run", run: Number(got()) };
+        return { kind: "run", run: Number(desk().got()) };
       case 2:
-        return { kind: "sleep", until: like(sample, got()) };
+        return { kind: "sleep", until: like(sample, desk().got()) };
       case 3:
         return { kind: "wait" };
       default:
-        return { kind: "stop", ended: ENDS[Number(got())] as "done" };
+        return { kind: "stop", ended: ENDS[Number(desk().got())] as "done" };
     }
   }
 }

@@ -1,22 +1,9 @@
 /** What outlives an operation: a gate for each key, which closes for a while after a failure, and a bucket of tokens. */
+
+import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import type { Same, Time } from "../machine.js";
-import {
-  check,
-  desk,
-  exact,
-  give,
-  giveDouble,
-  got,
-  type Length,
-  lay,
-  like,
-  limit,
-  NO_LIMIT,
-  nanos,
-  take,
-  taken,
-} from "./border.js";
+import { desk } from "./desk.js";
 
 type Maybe<T> = T | null | undefined;
 
@@ -55,7 +42,7 @@ const SECOND = 1_000_000_000n;
 const LONGEST = (1n << 63n) - 1n;
 const ALL = 0xffffffff;
 
-const most = (value: bigint) => (value === NO_LIMIT ? LONGEST : value);
+const most = (value: bigint) => (value === FOREVER ? LONGEST : value);
 
 function whole(value: Maybe<number>, name: string, otherwise: number): bigint {
   if (value === undefined || value === null) return BigInt(otherwise);
@@ -74,7 +61,7 @@ export class GateConfig {
       max: most(limit(options.max, "max", SECOND * 300n)),
       graceDelay: nanos(options.graceDelay, "graceDelay", 0n),
       rest: nanos(options.rest, "rest", 0n),
-      quiet: limit(options.quiet, "quiet", NO_LIMIT),
+      quiet: limit(options.quiet, "quiet", FOREVER),
       keep: limit(options.keep, "keep", SECOND * 300n),
       keepFailed: limit(options.keepFailed, "keepFailed", SECOND * 300n),
       quantum: nanos(options.quantum, "quantum", 0n),
@@ -82,32 +69,32 @@ export class GateConfig {
     const { initial, max, graceDelay, rest, quiet, keep, keepFailed, quantum } = spans;
     const grace = whole(options.grace, "grace", 0);
     const forgiven = forgives === "all" ? BigInt(ALL) : whole(forgives, "forgives", 1);
-    give(initial, 0n, max, 0n, grace, graceDelay, forgiven, rest, quiet, keep, keepFailed, quantum);
-    giveDouble(1, factor ?? 2);
-    giveDouble(3, jitter ?? 0);
+    desk().give(initial, 0n, max, 0n, grace, graceDelay, forgiven, rest, quiet, keep, keepFailed, quantum);
+    desk().giveDouble(1, factor ?? 2);
+    desk().giveDouble(3, jitter ?? 0);
     const flags = [word("growth", growth, "power", "feedback"), word("direction", direction, "up", "down"), ahead];
-    check(desk().core.gate(flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0)));
-    this.words = taken("gateConfig");
+    desk().check(desk().core.gate(flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0)));
+    this.words = desk().taken("gateConfig");
   }
 
   /** An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given. */
   static flowcontrol(options: { initial: Length; max: Length; maxJitter?: number; quiet?: Length }): GateConfig {
     const { initial, max, maxJitter = 0, quiet } = options;
-    give(nanos(initial, "initial"), nanos(max, "max"), 0n, nanos(quiet, "quiet", NO_LIMIT));
-    giveDouble(2, maxJitter);
+    desk().give(nanos(initial, "initial"), nanos(max, "max"), 0n, nanos(quiet, "quiet", FOREVER));
+    desk().giveDouble(2, maxJitter);
     return GateConfig.preset(0);
   }
 
   /** An item of Kubernetes' `ItemExponentialFailureRateLimiter`. */
   static itemExponential(base: Length, max: Length): GateConfig {
-    give(nanos(base, "base"), nanos(max, "max"));
+    desk().give(nanos(base, "base"), nanos(max, "max"));
     return GateConfig.preset(1);
   }
 
   /** An item of Kubernetes' `ItemFastSlowRateLimiter`. */
   static fastSlow(fast: Length, slow: Length, maxFastAttempts: number | bigint): GateConfig {
     const attempts = typeof maxFastAttempts === "number" ? BigInt(Math.trunc(maxFastAttempts)) : maxFastAttempts;
-    give(nanos(fast, "fast"), nanos(slow, "slow"), BigInt.asUintN(64, attempts));
+    desk().give(nanos(fast, "fast"), nanos(slow, "slow"), BigInt.asUintN(64, attempts));
     return GateConfig.preset(2);
   }
 
@@ -116,9 +103,9 @@ export class GateConfig {
     const { multiply_factor, jitter_factor, always_use_initial_delay } = policy;
     const millis = (value: number, name: string) => {
       if (!Number.isSafeInteger(value)) throw problem(WRONG_TYPE, name, value);
-      return value < 0 ? NO_LIMIT : BigInt(value);
+      return value < 0 ? FOREVER : BigInt(value);
     };
-    give(
+    desk().give(
       millis(Math.max(policy.initial_delay_ms, 0), "initial_delay_ms"),
       0n,
       0n,
@@ -127,14 +114,14 @@ export class GateConfig {
       whole(policy.num_errors_to_ignore, "num_errors_to_ignore", 0),
       always_use_initial_delay ? 1n : 0n,
     );
-    giveDouble(1, multiply_factor);
-    giveDouble(2, jitter_factor);
+    desk().giveDouble(1, multiply_factor);
+    desk().giveDouble(2, jitter_factor);
     return GateConfig.preset(3);
   }
 
   private static preset(preset: number): GateConfig {
-    check(desk().core.gate_preset(preset));
-    return Object.assign(Object.create(GateConfig.prototype) as GateConfig, { words: taken("gateConfig") });
+    desk().check(desk().core.gate_preset(preset));
+    return Object.assign(Object.create(GateConfig.prototype) as GateConfig, { words: desk().taken("gateConfig") });
   }
 }
 
@@ -199,21 +186,21 @@ export class Gates<K> {
 
   /** It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`. */
   failure<T extends Time>(key: K, now: T, u: number = Math.random(), event: Time = now): Same<T> {
-    give(exact(event, "event"), exact(now, "now"));
-    giveDouble(2, u);
+    desk().give(exact(event, "event"), exact(now, "now"));
+    desk().giveDouble(2, u);
     this.change(key, desk().core.gate_failure);
-    return like(now, got());
+    return like(now, desk().got());
   }
 
   /** It succeeded at `now`. */
   success(key: K, now: Time): void {
-    give(exact(now, "now"));
+    desk().give(exact(now, "now"));
     this.change(key, desk().core.gate_success);
   }
 
   /** It opens at `release` and no other time, until a failure puts it off: what a server said, or a person. */
   releaseAt(key: K, release: Time): void {
-    give(exact(release, "release"));
+    desk().give(exact(release, "release"));
     this.change(key, desk().core.gate_release_at);
   }
 
@@ -251,14 +238,14 @@ export class Gates<K> {
   }
 
   private state<T extends Time>(entry: Uint32Array | undefined, now: T, event: Time): GateState<Same<T>> {
-    give(exact(event, "event"), exact(now, "now"));
+    desk().give(exact(event, "event"), exact(now, "now"));
     this.lay(entry);
     const flags = desk().core.gate_look();
     const is = (bit: number) => (flags & (1 << bit)) !== 0;
     return {
-      failures: Number(got(0)),
-      delay: like(now, got(1)),
-      release: like(now, got(2)),
+      failures: Number(desk().got(0)),
+      delay: like(now, desk().got(1)),
+      release: like(now, desk().got(2)),
       isOpen: is(0),
       isDiscardable: is(1),
       covers: is(2),
@@ -268,17 +255,17 @@ export class Gates<K> {
   }
 
   private lay(entry: Uint32Array | undefined): void {
-    lay("gateConfig", this.config);
+    desk().lay("gateConfig", this.config);
     if (entry === undefined) desk().core.gate_forget();
-    else lay("gate", entry);
+    else desk().lay("gate", entry);
   }
 
   private change(key: K, transition: () => unknown): void {
     const known = this.entries.get(key);
     this.lay(known);
     transition();
-    const entry = known ?? taken("gate");
-    take("gate", entry);
+    const entry = known ?? desk().taken("gate");
+    desk().take("gate", entry);
     if (known !== undefined) this.entries.delete(key);
     this.entries.set(key, entry);
     if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as K);
@@ -300,11 +287,11 @@ export class Bucket {
   private readonly state: Uint32Array;
 
   constructor({ rate, per, burst }: BucketOptions, now: Time) {
-    give(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
-    giveDouble(0, rate);
-    check(desk().core.bucket());
-    this.config = taken("bucketConfig");
-    this.state = taken("bucket");
+    desk().give(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
+    desk().giveDouble(0, rate);
+    desk().check(desk().core.bucket());
+    this.config = desk().taken("bucketConfig");
+    this.state = desk().taken("bucket");
   }
 
   /**
@@ -312,23 +299,23 @@ export class Bucket {
    * for more than a burst or when that is longer than `longest` (0 takes only what is there).
    */
   reserve<T extends Time>(count: number, now: T, longest: Time = LONGEST): Same<T> | undefined {
-    give(exact(count, "count"), exact(now, "now"), exact(longest, "longest"));
+    desk().give(exact(count, "count"), exact(now, "now"), exact(longest, "longest"));
     this.lay();
     const was = desk().core.bucket_reserve();
-    take("bucket", this.state);
-    return was === 0 ? undefined : like(now, got());
+    desk().take("bucket", this.state);
+    return was === 0 ? undefined : like(now, desk().got());
   }
 
   /** The tokens there are at `now`; negative while some are reserved that are not there yet. */
   tokensAt(now: Time): number {
-    give(exact(now, "now"));
+    desk().give(exact(now, "now"));
     this.lay();
     desk().core.bucket_tokens();
-    return desk().doubles[0] as number;
+    return desk().gotDouble();
   }
 
   private lay(): void {
-    lay("bucketConfig", this.config);
-    lay("bucket", this.state);
+    desk().lay("bucketConfig", this.config);
+    desk().lay("bucket", this.state);
   }
 }

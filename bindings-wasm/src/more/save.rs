@@ -93,6 +93,9 @@ fn told<T>(desk: &mut Desk, result: Result<T, SaveError>, keep: impl FnOnce(&mut
             keep(desk, value);
             0
         }
-        Err(error) => desk.problem.explain_state(&mut desk.text, &error),
+        Err(error) => {
+            let words = [error.field.unwrap_or_default(), error.rule(), error.nearest.unwrap_or_default()];
+            desk.problem.explain_other(&mut desk.text, (error.code, error.given), words)
+        }
     }
 }

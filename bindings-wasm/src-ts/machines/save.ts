@@ -1,22 +1,11 @@
 /** States that last: as bytes or JSON, to be resumed later, elsewhere, or in another language. */
+
+import { exact, type Length, nanos } from "../border.js";
 import { NOT_JSON, problem, WRONG_TYPE } from "../errors.js";
 import { isFields } from "../host.js";
 import { Call, Retry, type Time, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
-import {
-  check,
-  desk,
-  exact,
-  give,
-  giveDouble,
-  type Length,
-  lay,
-  nanos,
-  readText,
-  taken,
-  writeName,
-  writeText,
-} from "./border.js";
+import { desk } from "./desk.js";
 
 /** How to resume. */
 export interface ResumeOptions {
@@ -39,7 +28,7 @@ export function save(machine: Retry | Call, now: Time): Uint8Array {
 /** The same as JSON. */
 export function saveJson(machine: Retry | Call, now: Time): string {
   laySaved(machine, now);
-  return readText(desk().core.saved_json());
+  return desk().readText(desk().core.saved_json());
 }
 
 function laySaved(machine: Retry | Call, now: Time): void {
@@ -55,16 +44,16 @@ function laySaved(machine: Retry | Call, now: Time): void {
 }
 
 function layMachine(field: "call" | "retry", policy: Uint32Array, state: Uint32Array, now: Time): void {
-  give(exact(now, "now"));
-  lay("policy", policy);
-  lay(field, state);
+  desk().give(exact(now, "now"));
+  desk().lay("policy", policy);
+  desk().lay(field, state);
 }
 
 /** The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's. */
 export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Retry {
   const words = resume(saved, policy, now, options);
-  check(desk().core.resume_retry());
-  return Object.assign(Object.create(Retry.prototype) as Retry, { policy: words, state: taken("retry") });
+  desk().check(desk().core.resume_retry());
+  return Object.assign(Object.create(Retry.prototype) as Retry, { policy: words, state: desk().taken("retry") });
 }
 
 /**
@@ -73,8 +62,8 @@ export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: Re
  */
 export function resumeCall(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Call {
   const words = resume(saved, policy, now, options);
-  check(desk().core.resume_call());
-  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, state: taken("call") });
+  desk().check(desk().core.resume_call());
+  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, state: desk().taken("call") });
 }
 
 /** Lays down what was saved, the policy and the time. */
@@ -83,10 +72,10 @@ function resume(saved: Saved, policy: Policy, now: Time, { forced, away }: Resum
   const time = exact(now, "now");
   const lain = nanos(away, "away", 0n);
   read(saved);
-  lay("policy", words);
-  give(lain);
+  desk().lay("policy", words);
+  desk().give(lain);
   desk().core.saved_change(forced ? 1 : 0);
-  give(time);
+  desk().give(time);
   return words;
 }
 
@@ -96,7 +85,7 @@ function read(saved: Saved): void {
     // A state is short, and what is longer than the desk is none.
     const bytes = saved.subarray(0, text.length);
     text.set(bytes);
-    check(core.saved_read(bytes.length));
+    desk().check(core.saved_read(bytes.length));
     return;
   }
   const fields = typeof saved === "string" ? parsed(saved) : saved;
@@ -106,7 +95,7 @@ function read(saved: Saved): void {
   core.saved_start();
   for (const [name, value] of given) {
     const [kind, size] = setting(value);
-    check(core.saved_set(writeName(name), kind, size), name, value);
+    desk().check(core.saved_set(desk().writeName(name), kind, size), name, value);
   }
 }
 
@@ -117,9 +106,9 @@ const NOTHING = 3;
 
 function setting(value: unknown): [kind: number, size: number] {
   if (value === undefined || value === null) return [NOTHING, 0];
-  if (typeof value === "string" || typeof value === "bigint") return [TEXT, writeText(String(value))];
+  if (typeof value === "string" || typeof value === "bigint") return [TEXT, desk().writeText(String(value))];
   if (typeof value !== "number") return [OTHER, 0];
-  giveDouble(0, value);
+  desk().giveDouble(0, value);
   return [NUMBER, 0];
 }
 

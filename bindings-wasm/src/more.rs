@@ -1,20 +1,32 @@
-//! The second module: the other machines, saved states, and what explains a policy to people.
+//! The desk of the other two modules.
 //!
-//! Its functions take numbers from `args` and leave numbers there; a span, a time and a double are a place each.
+//! Their functions take numbers from `args` and leave numbers there; a span, a time and a double are a place each.
 #![allow(unsafe_code)]
+// Both have the whole desk, and each works on its part of it.
+#![allow(dead_code, reason = "each module needs only some of this")]
 
+#[cfg(feature = "tools")]
+mod document;
+#[cfg(feature = "tools")]
 mod explain;
+#[cfg(feature = "machines")]
 mod keyed;
+#[cfg(feature = "machines")]
 mod layered;
+#[cfg(feature = "machines")]
 mod periodic;
+#[cfg(feature = "machines")]
 mod save;
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, Gate, GateConfig, Layered, Layers, Pace, Periodic,
-    Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
+    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, Layered, Layers,
+    Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
 };
+
+/// How many rows of an explanation lie on the desk at once.
+const ROWS: usize = 128;
 
 /// One of everything. JavaScript asks where each thing lies.
 #[repr(C)]
@@ -37,9 +49,10 @@ struct Desk {
     bucket: Bucket,
     layers: Layers,
     layered: Layered,
-    rows: [[u64; 8]; explain::ROWS],
+    rows: [[u64; 8]; ROWS],
     name: Name,
     text: Value,
+    form: FormReader,
 }
 
 // SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
@@ -56,7 +69,7 @@ static PLACES: [[u32; 2]; 21] = {
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
         call: Call, saved: Saved, stepped: Stepped, pace: Pace, periodic: Periodic, gate_config: GateConfig, gate: Gate,
         bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
-        rows: [[u64; 8]; explain::ROWS], name: Name, text: Value
+        rows: [[u64; 8]; ROWS], name: Name, text: Value
     )
 };
 
@@ -109,12 +122,16 @@ impl Desk {
         }
     }
 
-    /// A value as JavaScript has it: `kind` 0 none of the others, 1 the text, 2 the number in place 0, 3 not given.
+    /// A value as JavaScript has it: `kind` 0 none of the others, 1 the text, 2 the number in place 0, 3 not given,
+    /// 4 an object without fields, 5 the whole number in place 0, 6 a list without items.
     fn setting(&self, kind: u32, value: u32) -> Setting<'_> {
         match kind {
             1 => Setting::Text(self.text.get(value)),
             2 => Setting::Number { value: self.real(0), unit: 1.0 },
             3 => Setting::Nothing,
+            4 => Setting::Empty,
+            5 => Setting::Nanos(self.arg(0)),
+            6 => Setting::NoItems,
             _ => Setting::Other,
         }
     }

@@ -1,4 +1,6 @@
 /** A retry inside a retry, as one machine with one cap over both levels. */
+
+import { exact, like } from "../border.js";
 import { readBigint, SPAN } from "../core.js";
 import { ATTEMPTS_RANGE, problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
@@ -6,7 +8,7 @@ import { type Same, type Step, stepOf, type Time, ticketOf, wordsOf } from "../m
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import { type FailureKind, reasonCode, reasonWord, type StopReason } from "../words.js";
-import { check, desk, exact, give, got, lay, like, take, taken } from "./border.js";
+import { desk } from "./desk.js";
 
 /** What is between the two levels. */
 export interface LayersOptions {
@@ -36,17 +38,17 @@ export class Layers {
       if (code === 0) throw problem(WRONG_TYPE, `goOnAfter.${reason}`, goesOn);
       return [code, goesOn ? 1 : 0] as const;
     });
-    lay("policy", wordsOf(outer));
-    lay("inner", wordsOf(inner));
+    desk().lay("policy", wordsOf(outer));
+    desk().lay("inner", wordsOf(inner));
     const { core } = desk();
-    check(core.layers(cap));
+    desk().check(core.layers(cap));
     for (const [code, goesOn] of reasons) core.layers_go_on(code, goesOn);
-    this.words = taken("layers");
+    this.words = desk().taken("layers");
   }
 
   /** The most attempts there can be over both levels, or Infinity. */
   get attempts(): number {
-    lay("layers", this.words);
+    desk().lay("layers", this.words);
     const most = desk().core.layers_attempts() >>> 0;
     return most === UNCAPPED ? Infinity : most;
   }
@@ -59,7 +61,7 @@ export class Layered {
 
   private constructor(layers: Uint32Array) {
     this.layers = layers;
-    this.words = taken("layered");
+    this.words = desk().taken("layered");
   }
 
   /** Begins at `now` with the first attempt of both levels, and its first step. */
@@ -97,7 +99,7 @@ export class Layered {
   /** Why the inner level would give up if that attempt failed like that; undefined when it would not. */
   wouldGiveUp(ticket: number | bigint, now: Time, failure: Failure | FailureKind): StopReason | undefined {
     const kind = writeFailure(failure);
-    give(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
+    desk().give(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
     this.lay();
     const reason = desk().core.layered_would_give_up(kind);
     return reason === 0 ? undefined : reasonWord(reason);
@@ -123,13 +125,9 @@ export class Layered {
   } {
     this.lay();
     desk().core.layered_look();
-    const [attempt, outerAttempt, innerAttempt, level, reason] = [0, 1, 2, 3, 4].map((at) => Number(got(at))) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [attempt, outerAttempt, innerAttempt, level, reason] = [0, 1, 2, 3, 4].map((at) =>
+      Number(desk().got(at)),
+    ) as [number, number, number, number, number];
     const stoppedBy = level === 0 ? undefined : (LEVELS[level] as "inner");
     return {
       attempt,
@@ -141,8 +139,8 @@ export class Layered {
   }
 
   private lay(): void {
-    lay("layers", this.layers);
-    lay("layered", this.words);
+    desk().lay("layers", this.layers);
+    desk().lay("layered", this.words);
   }
 
   private answer<T extends Time>(
@@ -151,10 +149,10 @@ export class Layered {
     ask: () => number,
     ...hints: bigint[]
   ): Step<Same<T>> {
-    give(exact(now, "now"), BigInt(ticketOf(ticket)), ...hints);
+    desk().give(exact(now, "now"), BigInt(ticketOf(ticket)), ...hints);
     this.lay();
     ask();
-    take("layered", this.words);
+    desk().take("layered", this.words);
     return readStep(now);
   }
 }
@@ -162,8 +160,8 @@ export class Layered {
 function layOrigin(layers: Layers, seed: number | bigint, now: Time): void {
   if (!(layers instanceof Layers)) throw problem(WRONG_TYPE, "layers", layers);
   checkSeed(seed, "seed");
-  give(exact(now, "now"), BigInt(seed));
-  lay("layers", layers["words"]);
+  desk().give(exact(now, "now"), BigInt(seed));
+  desk().lay("layers", layers["words"]);
 }
 
 function readStep<T extends Time>(now: T): Step<Same<T>> {

@@ -1,0 +1,192 @@
+/**
+ * The border to the wasm modules that only some programs load. As with the first, states are rows of words that JavaScript
+ * owns, laid on a desk for a transition; here the module says itself where things lie.
+ */
+import { encoder } from "./core.js";
+import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
+import type { Duration } from "./fields.js";
+import { checkTime, parseNanos, type Same, type Time } from "./machine.js";
+import { decoded } from "./module.js";
+
+/** The functions that a module exports, by their names. */
+type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;
+
+interface Memory {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly PLACES: { readonly value: number };
+  desk(): number;
+}
+
+/** The fields of the desk in their order. */
+const FIELDS = [
+  "args",
+  "problem",
+  "step",
+  "policy",
+  "rules",
+  "inner",
+  "retry",
+  "call",
+  "saved",
+  "stepped",
+  "pace",
+  "periodic",
+  "gateConfig",
+  "gate",
+  "bucketConfig",
+  "bucket",
+  "layers",
+  "layered",
+  "rows",
+  "name",
+  "text",
+] as const;
+
+type Field = (typeof FIELDS)[number];
+
+/** A module's desk, and what is laid on it and taken from it. */
+export class Desk<Name extends string> {
+  readonly core: Functions<Name>;
+  /** Each field as words. */
+  readonly words: Record<Field, Uint32Array>;
+  /** The numbers that go in and come out, and the same places as doubles. */
+  private readonly longs: BigUint64Array;
+  private readonly doubles: Float64Array;
+  /** The rows of an explanation. */
+  readonly rows: BigUint64Array;
+  private readonly problem: readonly [spans: BigUint64Array, numbers: Float64Array];
+  private readonly name: Uint8Array;
+  readonly text: Uint8Array;
+
+  /** Compiles the module. */
+  constructor(hex: string) {
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(decoded(hex)));
+    const { memory, PLACES, desk } = exports as unknown as Memory;
+    const { buffer } = memory;
+    const places = new Uint32Array(buffer, PLACES.value, FIELDS.length * 2);
+    const begin = desk();
+    const at = (field: Field): [offset: number, length: number] => {
+      const index = FIELDS.indexOf(field) * 2;
+      return [begin + (places[index] as number), places[index + 1] as number];
+    };
+    const of = <A>(
+      field: Field,
+      array: new (buffer: ArrayBuffer, offset: number, length: number) => A,
+      size: number,
+    ) => {
+      const [offset, length] = at(field);
+      return new array(buffer, offset, length / size);
+    };
+    this.core = exports as unknown as Functions<Name>;
+    this.words = Object.fromEntries(FIELDS.map((field) => [field, of(field, Uint32Array, 4)])) as typeof this.words;
+    this.longs = of("args", BigUint64Array, 8);
+    this.doubles = of("args", Float64Array, 8);
+    this.rows = of("rows", BigUint64Array, 8);
+    this.problem = [of("problem", BigUint64Array, 8), of("problem", Float64Array, 8)];
+    this.name = of("name", Uint8Array, 1);
+    this.text = of("text", Uint8Array, 1);
+  }
+
+  /** Lays a state down. */
+  lay(field: Field, state: Uint32Array): void {
+    this.words[field].set(state);
+  }
+
+  /** A state as it lies there. */
+  taken(field: Field): Uint32Array {
+    return this.words[field].slice();
+  }
+
+  /** Takes a state back. */
+  take(field: Field, state: Uint32Array): void {
+    state.set(this.words[field]);
+  }
+
+  /** Lays down spans, times and counts, from the first place on. */
+  give(...numbers: bigint[]): void {
+    for (const [at, number] of numbers.entries()) this.longs[at] = number;
+  }
+
+  giveDouble(at: number, value: number): void {
+    this.doubles[at] = value;
+  }
+
+  got(at = 0): bigint {
+    return this.longs[at] as bigint;
+  }
+
+  gotDouble(): number {
+    return this.doubles[0] as number;
+  }
+
+  writeName(name: string): number {
+    return encode(name, this.name);
+  }
+
+  writeText(text: string): number {
+    return encode(text, this.text);
+  }
+
+  /** The text that the core has written. */
+  readText(length: number): string {
+    return decoder.decode(this.text.subarray(0, length));
+  }
+
+  /**
+   * Throws what is wrong, if so much text says that something is. `name` is what was given and is shown where the core does
+   * not name a field, or always if it is a path; `value` is its value.
+   */
+  check(length: number, name = "", value?: unknown, isPath = false): void {
+    if (length === 0) return;
+    const [word, field, rule, nearest] = this.readText(length).split("\n") as [string, string, string, string];
+    const [code, given] = this.words.problem as unknown as [number, number];
+    const [spans, numbers] = this.problem;
+    const known = given === 2 ? numbers[2] : given === 1 ? `${Number(spans[1]) / 1e6}ms` : undefined;
+    const text = value !== undefined ? shown(value) : known;
+    const path = isPath ? name : field || name;
+    throw new ConfigError(code, word, path, text === undefined ? "" : ` = ${text}`, rule, nearest || undefined);
+  }
+}
+
+const decoder = new TextDecoder();
+
+function encode(text: string, into: Uint8Array): number {
+  const { read, written } = encoder.encodeInto(text, into);
+  return read === text.length ? written : encoder.encodeInto("?", into).written;
+}
+
+/** 2^64-1: never, or no limit. */
+export const FOREVER = (1n << 64n) - 1n;
+
+/** A time or another number of 64 bits on its way in. */
+export function exact(value: Time, name: string): bigint {
+  checkTime(value, name);
+  return value === Infinity ? FOREVER : BigInt(typeof value === "number" ? Math.floor(value) : value);
+}
+
+/** On its way out: 2^64-1 is never. */
+export const like = <T extends Time>(sample: T, value: bigint): Same<T> =>
+  (typeof sample === "bigint" ? value : value === FOREVER ? Infinity : Number(value)) as Same<T>;
+
+/** A time as options have it: milliseconds, text with a unit, or nanoseconds as a bigint. */
+export type Length = Duration | bigint;
+
+const LONGEST = (1n << 63n) - 1n;
+
+/** A length of time in nanoseconds; `otherwise` when it is not given. */
+export function nanos(value: Length | null | undefined, name: string, otherwise?: bigint): bigint {
+  if ((value === undefined || value === null) && otherwise !== undefined) return otherwise;
+  if (typeof value === "string") {
+    const read = parseNanos(value);
+    if (read !== undefined) return read;
+  } else if (typeof value === "bigint") {
+    if (value >= 0n && value <= LONGEST) return value;
+  } else if (typeof value === "number" && value >= 0 && value * 1e6 < 2 ** 63) {
+    return BigInt(Math.floor(value * 1e6 + 0.5));
+  }
+  throw problem(NOT_A_DURATION, name, value);
+}
+
+/** The same, where `"none"` and, if that is the default, nothing at all are no limit. */
+export const limit = (value: Length | null | undefined, name: string, otherwise?: bigint): bigint =>
+  value === "none" ? FOREVER : nanos(value, name, otherwise);

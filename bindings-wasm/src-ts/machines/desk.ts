@@ -1,0 +1,57 @@
+/** The second wasm module: the machines that a plain retry does without. */
+import hex from "../../dist/machines.wasm";
+import { Desk } from "../border.js";
+
+type Name =
+  | "bucket"
+  | "bucket_reserve"
+  | "bucket_tokens"
+  | "gate"
+  | "gate_failure"
+  | "gate_forget"
+  | "gate_look"
+  | "gate_preset"
+  | "gate_release_at"
+  | "gate_success"
+  | "jitter"
+  | "layered_begin"
+  | "layered_cancel"
+  | "layered_fail"
+  | "layered_look"
+  | "layered_succeed"
+  | "layered_tick"
+  | "layered_underway"
+  | "layered_would_give_up"
+  | "layers"
+  | "layers_attempts"
+  | "layers_go_on"
+  | "pace"
+  | "pace_exponential"
+  | "pace_jittered"
+  | "pace_look"
+  | "pace_next"
+  | "periodic"
+  | "periodic_cancel"
+  | "periodic_finish"
+  | "periodic_look"
+  | "periodic_tick"
+  | "resume_call"
+  | "resume_retry"
+  | "save_call"
+  | "save_retry"
+  | "saved_bytes"
+  | "saved_change"
+  | "saved_json"
+  | "saved_read"
+  | "saved_set"
+  | "saved_start"
+  | "stepped"
+  | "stepped_jitter"
+  | "stepped_kubernetes"
+  | "stepped_look"
+  | "stepped_step";
+
+let made: Desk<Name> | undefined;
+
+/** Its desk, compiled on first use. */
+export const desk = (): Desk<Name> => (made ??= new Desk(hex));

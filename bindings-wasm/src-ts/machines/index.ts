@@ -1,0 +1,25 @@
+/** The machines that a plain retry does without, and saved states: loaded by those who import it. */
+export type { Length } from "../border.js";
+export { applyJitter } from "./jitter.js";
+export {
+  Bucket,
+  type BucketOptions,
+  type ChromiumPolicy,
+  GateConfig,
+  type GateOptions,
+  type GateState,
+  Gates,
+  type GatesOptions,
+} from "./keyed.js";
+export { Layered, Layers, type LayersOptions } from "./layered.js";
+export {
+  Pace,
+  type PaceReset,
+  Periodic,
+  type PeriodicOptions,
+  type PeriodicStep,
+  Stepped,
+  type SteppedOptions,
+  type SteppedState,
+} from "./periodic.js";
+export { type ResumeOptions, resumeCall, resumeRetry, type Saved, save, saveJson } from "./save.js";

@@ -1,0 +1,19 @@
+/** The third wasm module: what only people need. */
+import hex from "../../dist/tools.wasm";
+import { Desk } from "../border.js";
+
+type Name =
+  | "document"
+  | "explain"
+  | "explain_rows"
+  | "form_build"
+  | "form_named"
+  | "form_set"
+  | "form_start"
+  | "form_write"
+  | "lints";
+
+let made: Desk<Name> | undefined;
+
+/** Its desk, compiled on first use. */
+export const desk = (): Desk<Name> => (made ??= new Desk(hex));
