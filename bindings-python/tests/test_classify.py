@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import email.utils
+import enum
 import json
 import urllib.error
+from datetime import datetime, timedelta, timezone
 from email.message import Message
 from typing import Any
 
@@ -13,6 +16,8 @@ import holdoff
 import httpx
 import pytest
 from holdoff.testing import virtual_time
+from hypothesis import given
+from hypothesis import strategies as st
 
 REQUEST = httpx.Request("GET", "http://example.test/")
 
@@ -154,3 +159,194 @@ def test_any_other_answer_is_an_error_of_the_program(options: Any) -> None:
 def test_an_unknown_word_is_explained() -> None:
     with pytest.raises(holdoff.ConfigError, match="must be one of transient, throttled, timeout, permanent"):
         holdoff.Failure("transeint")  # type: ignore[arg-type]
+
+
+def test_all_hint_headers_count() -> None:
+    assert taken_for(status(429, **{"retry-after-ms": "250"})) == holdoff.Failure("throttled", hint="250ms")
+    quota = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9"}
+    assert taken_for(status(429, **quota)) == holdoff.Failure("throttled", hint=9)
+    twice = httpx.Response(503, headers=[("Retry-After", "2"), ("Retry-After", "3")])
+    error = httpx.HTTPStatusError("status", request=REQUEST, response=twice)
+    assert taken_for(error) == holdoff.Failure("transient", hint=3)
+
+
+def test_a_date_is_held_against_the_clock_on_the_wall() -> None:
+    date = email.utils.format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    failure = taken_for(status(503, **{"Retry-After": date}))
+    assert failure is not None
+    assert isinstance(failure.hint, float)
+    assert 80 < failure.hint < 91
+    day = 86_400_000_000_000
+    dated = [("retry-after", "Fri, 02 Jan 1970 00:00:10 GMT")]
+    assert holdoff.parse_hint(dated, wall_ns=day) == 10_000_000_000
+    assert holdoff.parse_hint(dated, wall_ns=holdoff.NEVER) is None
+    assert holdoff.parse_hint(dated) == 0
+    failure = holdoff.http_failure(503, headers=dated, wall_ns=day)
+    assert failure == holdoff.http_failure(503, "Fri, 02 Jan 1970 00:00:10 GMT", wall_ns=day)
+    assert failure == holdoff.Failure("transient", hint=10)
+
+
+def test_headers_come_in_many_shapes() -> None:
+    message = Message()
+    message["Retry-After"] = "5"
+    shapes: list[Any] = [
+        {"Retry-After": "5"},
+        {b"retry-after": b"5"},
+        [("Retry-After", "5")],
+        [["Retry-After", b"5"]],
+        httpx.Headers({"Retry-After": "5"}),
+        message,
+        iter([("Retry-After", "5")]),
+    ]
+    for headers in shapes:
+        assert holdoff.parse_hint(headers) == 5_000_000_000
+    assert holdoff.parse_hint({}) is None
+    assert holdoff.parse_hint({"grpc-retry-pushback-ms": "-1"}) == "never"
+    assert holdoff.parse_hint({"X-RateLimit-Reset": "5"}, status=500) is None
+    wrong: Any
+    for wrong in (3, {"a": 1}, ["ab", 3]):
+        with pytest.raises((TypeError, LookupError)):
+            holdoff.parse_hint(wrong)
+    with pytest.raises(TypeError):
+        holdoff.http_failure(503, "5", headers={})
+
+
+def test_a_client_with_strange_headers_is_still_a_client() -> None:
+    class Strange(Exception):
+        status = 503
+        headers = 7
+
+    assert taken_for(Strange()) == holdoff.Failure("transient")
+
+
+class StatusCode(enum.Enum):
+    """As grpc has it."""
+
+    OK = (0, "ok")
+    UNAVAILABLE = (14, "unavailable")
+    ABORTED = (10, "aborted")
+
+
+class RpcError(Exception):
+    """As grpc has it: code and metadata are methods."""
+
+    def __init__(self, code: StatusCode, *metadata: tuple[str, str]) -> None:
+        super().__init__()
+        self._code, self._metadata = code, metadata
+
+    def code(self) -> StatusCode:
+        return self._code
+
+    def trailing_metadata(self) -> tuple[tuple[str, str], ...]:
+        return self._metadata
+
+
+def test_the_end_of_a_grpc_call_decides() -> None:
+    assert taken_for(RpcError(StatusCode.UNAVAILABLE)) == holdoff.Failure("transient")
+    assert taken_for(RpcError(StatusCode.ABORTED)) is None
+    pushed = RpcError(StatusCode.UNAVAILABLE, ("retry-after", "9"), ("grpc-retry-pushback-ms", "30"))
+    assert taken_for(pushed) == holdoff.Failure("transient", hint="30ms")
+    assert taken_for(RpcError(StatusCode.UNAVAILABLE, ("grpc-retry-pushback-ms", "-1"))) is None
+
+    class ApiCoreLike(Exception):
+        grpc_status_code = StatusCode.UNAVAILABLE
+        response = pushed
+
+    class HalfAnRpcError(RpcError):
+        def code(self) -> Any:
+            return None
+
+    assert taken_for(ApiCoreLike()) == holdoff.Failure("transient", hint="30ms")
+    assert taken_for(HalfAnRpcError(StatusCode.OK)) == holdoff.Failure("transient")
+
+
+def test_a_grpc_failure_is_made_of_a_code_and_a_pushback() -> None:
+    for code in (14, "UNAVAILABLE", "unavailable", StatusCode.UNAVAILABLE):
+        assert holdoff.grpc_failure(code, "5") == holdoff.Failure("transient", hint="5ms")
+    assert holdoff.grpc_failure(0) is None
+    assert holdoff.grpc_failure(99) == holdoff.grpc_failure("WHAT") == holdoff.Failure("permanent")
+    assert holdoff.grpc_failure(8, b"-1") == holdoff.Failure("throttled", hint="never")
+    with pytest.raises(TypeError):
+        holdoff.grpc_failure(1.5)
+
+
+def test_botocore_is_understood() -> None:
+    class ClientError(Exception):
+        response = {  # noqa: RUF012
+            "ResponseMetadata": {"HTTPStatusCode": 503, "HTTPHeaders": {"x-amz-retry-after": "1500"}}
+        }
+
+    assert taken_for(ClientError()) == holdoff.Failure("transient", hint=1.5)
+
+
+def test_rules_of_the_policy_stand_above_the_default() -> None:
+    rules: Any = {"http": [404, "5xx"], "grpc": ["ABORTED"], "patterns": ["try again"]}
+    assert taken_for(status(404), retry_on=rules) == holdoff.Failure("transient")
+    assert taken_for(status(429), retry_on=rules) is None
+    assert taken_for(RpcError(StatusCode.ABORTED), retry_on=rules) == holdoff.Failure("transient")
+    assert taken_for(OSError("please try again"), retry_on=rules) == holdoff.Failure("transient")
+    assert taken_for(OSError("no"), retry_on=rules) is None
+    assert taken_for(OSError("no"), retry_on={"patterns": []}) is None
+    assert taken_for(OSError("no"), retry_on={"http": [404]}) == holdoff.Failure("transient")
+
+
+def test_what_the_functions_of_the_user_say_stands_above_the_rules() -> None:
+    rules: Any = {"patterns": ["again"]}
+    assert taken_for(OSError("no"), retry_on=rules, on=lambda _: True) == holdoff.Failure("transient")
+    assert taken_for(OSError("again"), retry_on=rules, on=lambda _: False) is None
+    assert taken_for(OSError("no"), retry_on=rules, classify=lambda _: "timeout") == holdoff.Failure("timeout")
+    assert taken_for(OSError("again"), retry_on=rules, on=KeyError) is None
+    assert taken_for(ValueError("again"), retry_on=rules) is None
+    assert taken_for(ValueError("again"), retry_on=rules, on=ValueError) == holdoff.Failure("transient")
+
+
+def test_an_operation_that_may_not_run_twice_is_retried_after_what_is_safe() -> None:
+    rules: Any = {"patterns": ["reset"], "non_idempotent": {"http": [429], "patterns": ["refused"]}}
+    assert taken_for(OSError("reset"), retry_on=rules) == holdoff.Failure("transient")
+    assert taken_for(OSError("reset"), retry_on=rules, idempotent=False) is None
+    assert taken_for(OSError("refused"), retry_on=rules, idempotent=False) == holdoff.Failure("transient")
+    assert taken_for(status(429), retry_on=rules, idempotent=False) == holdoff.Failure("throttled")
+    assert taken_for(status(503), retry_on=rules, idempotent=False) is None
+    assert taken_for(OSError("reset"), retry_on={"patterns": ["reset"]}, idempotent=False) is not None
+
+
+def test_an_attempt_aborted_at_its_limit_is_judged_too() -> None:
+    calls = 0
+
+    async def hangs() -> None:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(60)
+
+    rules: Any = {"non_idempotent": {"http": [429]}}
+    fast: Any = {"attempts": 2, "attempt_timeout": "1ms", "backoff": {"kind": "constant", "delay": 0}}
+    for idempotent, made in ((True, 2), (False, 3)):
+        with pytest.raises(TimeoutError):
+            asyncio.run(holdoff.retry(hangs, retry_on=rules, idempotent=idempotent, **fast)())
+        assert calls == made
+
+
+def test_the_text_of_an_error_is_made_only_where_it_is_looked_at() -> None:
+    class Silent(OSError):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert taken_for(Silent(), retry_on={"http": [404]}) == holdoff.Failure("transient")
+    assert taken_for(Silent(), retry_on={"patterns": ["x"]}) is None
+    assert taken_for(Silent(), retry_on={"patterns": [""]}) == holdoff.Failure("transient")
+
+
+def test_a_policy_judges_a_failure() -> None:
+    policy = holdoff.Policy(retry_on={"http": [404], "grpc": [10], "non_idempotent": {"kinds": ["throttled"]}})
+    permanent = holdoff.Failure("permanent", hint=3)
+    assert policy.judge(permanent, http=404) == holdoff.Failure("transient", hint=3)
+    assert policy.judge(permanent, grpc="ABORTED") == policy.judge(permanent, grpc=StatusCode.ABORTED)
+    assert policy.judge(permanent, http=404, idempotent=False) == permanent
+    assert policy.judge(holdoff.Failure("throttled"), idempotent=False).kind == "throttled"
+    assert holdoff.Policy().judge(permanent, http=404) == permanent
+
+
+@given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=40))), st.integers(0, holdoff.NEVER))
+def test_no_headers_are_too_much(lines: list[tuple[bytes, bytes]], wall: int) -> None:
+    hint = holdoff.parse_hint(lines, wall_ns=wall)
+    assert hint is None or hint == "never" or 0 <= hint < 2**63

@@ -1,0 +1,337 @@
+"""Presets, chains, documents and the forms of other systems."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import holdoff
+import pytest
+from holdoff import ConfigError, Policy
+from holdoff.__main__ import main
+from holdoff.types import FormName, PresetName
+from hypothesis import given
+from hypothesis import strategies as st
+
+CHAIN: list[Any] = [{"kind": "constant", "delay": "1s", "times": 1}, {"initial": "2s", "factor": 3, "max": "1m"}]
+SECOND = 1_000_000_000
+
+
+def test_a_chain_is_stages_one_after_the_other() -> None:
+    policy = Policy(backoff=CHAIN, jitter="none", attempts=6)
+    assert list(holdoff.Schedule(policy, 0)) == [second * SECOND for second in (1, 2, 6, 18, 54)]
+    assert policy == Policy(backoff=tuple(CHAIN), jitter="none", attempts=6)
+
+
+def test_a_list_of_delays_says_how_many_attempts_there_are() -> None:
+    policy = Policy(backoff={"delays": [1, "2s", 0.5]}, jitter="none")
+    assert list(holdoff.Schedule(policy, 0)) == [SECOND, 2 * SECOND, SECOND // 2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (
+            {"backoff": [{"times": 1}, {"max": "x"}]},
+            'backoff[1].max = \'x\': must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"',
+        ),
+        ({"backoff": [{"kind": "constant", "delay": 1}, {}]}, "backoff[0].times: is needed by a stage that another"),
+        ({"backoff": [{}, {"maxx": 1}]}, "backoff[1].maxx = 1: is no field of a policy; did you mean"),
+        ({"backoff": [{"delay": 9}]}, "backoff[0].max = 5s: must not be below the stage's initial delay"),
+        ({"backoff": [{"delay": 9, "max": 7}]}, "backoff[0].max = 7: must not be below the stage's initial delay"),
+        ({"backoff": {"delays": []}}, "backoff.delays = []: must list at least one delay"),
+        ({"backoff": {"delays": [1, "no"]}}, "backoff.delays[1] = 'no': must be a time"),
+        ({"attempts": [3]}, "attempts = 3: must be a whole number"),
+        ({"retry_on": {"http": [99]}}, "retry_on.http[0] = 99: must be a status from 100 to 599"),
+        ({"retry_on": {"grpc": ["UNAVAILABEL"]}}, "retry_on.grpc[0] = 'UNAVAILABEL': must be a gRPC code from 0"),
+        ({"retry_on": {"patterns": "timeout"}}, "retry_on.patterns = 'timeout': must be a list"),
+        ({"preset": "kubernets"}, "preset = 'kubernets': must be one of default, langgraphgo"),
+    ],
+)
+def test_a_mistake_in_a_list_is_told_with_its_index(fields: Any, text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Policy(**fields)
+    assert str(raised.value).startswith(text)
+
+
+def test_presets_are_policies_by_name() -> None:
+    for name, source in holdoff.presets().items():
+        assert source
+        policy = Policy(name)
+        assert policy == Policy(preset=name) == Policy.from_json(policy.to_json()) == eval(repr(policy))
+        assert str(policy.explain()).count("\n") > 3
+        assert holdoff.retry(policy=name)(lambda: 1)() == 1
+        with next(holdoff.attempts(name)) as attempt:
+            assert attempt.number == 1
+    assert list(holdoff.presets()) == holdoff._holdoff.preset_names() == list(get_args(PresetName))
+    assert Policy("default") == Policy()
+
+
+def test_other_fields_start_from_the_preset() -> None:
+    policy = Policy("kubernetes", attempts=9)
+    assert list(holdoff.Schedule.pinned(policy, 0))[:4] == [10_000_000, 50_000_000, 250_000_000, 1_250_000_000]
+    assert policy == Policy(preset="kubernetes", attempts=9)
+
+
+def test_a_raw_machine_takes_the_name_of_a_preset() -> None:
+    assert holdoff.Schedule.base_at("temporal", 3) == 8 * SECOND
+    call, _ = holdoff.Call.begin("temporal", 0, 0)
+    assert call.fail("temporal", 1, 0, holdoff.Failure()).until == SECOND
+
+
+def test_a_policy_that_is_no_preset_is_refused() -> None:
+    unknown: Any = "kubernets"
+    for use in (lambda: Policy(unknown), lambda: holdoff.retry(policy=unknown), lambda: holdoff.attempts(unknown)):
+        with pytest.raises(ConfigError, match='did you mean "kubernetes"'):
+            use()
+    wrong: Any = 5
+    with pytest.raises(TypeError):
+        Policy(wrong)
+
+
+def test_equal_policies_have_equal_hashes() -> None:
+    assert len({Policy(), Policy("default"), Policy(attempts=3), Policy(attempts=4)}) == 2
+    assert Policy().fingerprint == Policy("default").fingerprint != Policy(attempts=4).fingerprint
+    assert Policy() != Policy(retry_on={"http": [503]})
+
+
+DOCUMENT = """{
+  "version": 1,
+  "backoff": [{"kind": "constant", "delay": "1s", "times": 2}, {"initial": "2s", "max": "1m"}],
+  "jitter": {"kind": "proportional", "factor": 0.25}, "attempts": 7, "deadline": "2m",
+  "hint": {"mode": "at_least", "reach": "5s"},
+  "retry_on": {"http": [408, "5xx"], "grpc": [14, "aborted"], "patterns": ["reset", "é"],
+               "non_idempotent": {"kinds": [], "patterns": ["refused"]}}
+}"""
+
+
+def test_a_document_is_read_from_text_or_from_what_it_is_parsed_to() -> None:
+    policy = Policy.from_json(DOCUMENT)
+    assert policy == Policy.from_json(DOCUMENT.encode()) == Policy.from_dict(json.loads(DOCUMENT))
+    assert policy == Policy.from_json(policy.to_json()) == Policy.from_dict(policy.to_dict())
+    assert policy == eval(repr(policy)) == pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy)
+    assert json.loads(policy.to_json()) == policy.to_dict()
+    assert policy.to_dict()["retry_on"]["non_idempotent"] == {"kinds": [], "patterns": ["refused"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "path"),
+    [
+        ("", "not_json", ""),
+        ("{", "not_json", ""),
+        ("{} {}", "not_json", ""),
+        ('{"deadline": NaN}', "not_json", ""),
+        ("\ud800", "not_json", ""),
+        (b"\xff", "not_json", ""),
+        ("[]", "not_an_object", ""),
+        ("7", "not_an_object", ""),
+        ('{"attempts": 3, "attempts": 4}', "twice", "attempts"),
+        ('{"deadline": 30}', "not_a_duration", "deadline"),
+        ('{"backoff": {"initial": 0.1}}', "not_a_duration", "backoff.initial"),
+        ('{"version": 2}', "document_version", "version"),
+        ('{"atempts": 3}', "unknown_field", "atempts"),
+        ('{"backoff": [{"times": 1}, {"max": "1x"}]}', "not_a_duration", "backoff[1].max"),
+        ('{"retry_on": {"kinds": ["permanent"]}}', "retry_kind", "retry_on.kinds[0]"),
+        ('{"a":' * 1000 + "1" + "}" * 1000, "unknown_field", "a.a.a.a.a.a.a.a.a"),
+    ],
+)
+def test_what_is_wrong_with_a_document_is_told(text: Any, name: str, path: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Policy.from_json(text)
+    assert (raised.value.name, raised.value.path) == (name, path)
+    assert raised.value.rule in str(raised.value)
+    wrong: Any = 3
+    with pytest.raises(TypeError):
+        Policy.from_json(wrong)
+
+
+def test_a_bare_number_is_seconds_in_code_and_nothing_in_a_document() -> None:
+    assert Policy(deadline=30) == Policy.from_dict({"deadline": "30s"})
+    with pytest.raises(ConfigError, match="must be a time from 0 to 292 years with its unit"):
+        Policy.from_dict({"deadline": 30})
+
+
+def test_fields_may_lie_deep_and_in_circles() -> None:
+    circle: dict[str, Any] = {}
+    circle["backoff"] = [circle]
+    with pytest.raises(ConfigError):
+        Policy.from_dict(circle)
+
+
+FORMS: dict[FormName, dict[str, Any]] = {
+    "grpc": {
+        "methodConfig": [
+            {
+                "name": [{"service": "s"}],
+                "timeout": "10s",
+                "retryPolicy": {
+                    "maxAttempts": 4,
+                    "initialBackoff": "0.1s",
+                    "maxBackoff": "1s",
+                    "backoffMultiplier": 2,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ]
+    },
+    "temporal": {"initialInterval": "1s", "backoffCoefficient": 2.0, "maximumInterval": "100s", "maximumAttempts": 5},
+    "kubernetes": {"Duration": "10ms", "Factor": 5.0, "Jitter": 0.1, "Steps": 4, "Cap": "1m"},
+    "langgraphgo": {"MaxAttempts": 3, "InitialDelay": "100ms", "MaxDelay": "5s", "BackoffFactor": 2.0},
+    "langgraphgo-graph": {"MaxRetries": 3, "BackoffStrategy": 1, "RetryableErrors": ["timeout"]},
+    "aster": {"maxAttempts": 3, "backoff": "exponential", "baseDelayMs": 1000},
+}
+
+
+@pytest.mark.parametrize("form", get_args(FormName))
+def test_a_form_is_read_and_written(form: FormName) -> None:
+    policy = Policy.from_form(form, FORMS[form])
+    assert policy == Policy.from_form(form, json.dumps(FORMS[form]))
+    assert Policy.from_form(form, policy.to_form(form)) == policy
+
+
+def test_types_of_errors_that_a_form_never_retries_are_not_retried() -> None:
+    class NotFound(Exception):
+        pass
+
+    class Missing(NotFound):
+        pass
+
+    policy = Policy.from_form(
+        "temporal", {"initialInterval": "0.001s", "nonRetryableErrorTypes": ["NotFound", "OSError"]}
+    )
+    assert policy == pickle.loads(pickle.dumps(policy)) == Policy.from_form("temporal", policy.to_form("temporal"))
+    for error in (NotFound(), Missing(), OSError()):
+        with pytest.raises(type(error)) as raised:
+            policy.call(raising, error)
+        outcome = holdoff.outcome_of(raised.value)
+        assert outcome is not None
+        assert (outcome.reason, outcome.attempts) == ("permanent", 1)
+
+
+def raising(error: Exception) -> None:
+    raise error
+
+
+def test_what_a_form_cannot_say_is_told() -> None:
+    with pytest.raises(ConfigError) as raised:
+        Policy("kubernetes", deadline=3).to_form("kubernetes")
+    assert (raised.value.name, raised.value.path) == ("not_in_form", "deadline")
+    with pytest.raises(ConfigError) as raised:
+        Policy.from_form("aster", {"maxAttempts": 3, "colour": 1})
+    assert raised.value.name == "unknown_form_field"
+    unknown: Any = "polly"
+    with pytest.raises(ValueError, match="must be one of grpc, temporal"):
+        Policy.from_form(unknown, {})
+    with pytest.raises(ConfigError) as raised:
+        Policy.from_form("grpc", {"a": object()})
+    assert raised.value.name == "not_json"
+
+
+def test_an_explanation_is_rows_and_text() -> None:
+    policy = Policy(attempts=4, deadline="1s", jitter="equal", backoff={"initial": "200ms"})
+    explanation = policy.explain()
+    rows = list(explanation)
+    assert [(row.retry, row.min, row.typical, row.max) for row in rows] == [
+        (1, 100_000_000, 150_000_000, 199_999_999),
+        (2, 200_000_000, 300_000_000, 399_999_999),
+        (3, 400_000_000, 600_000_000, 799_999_999),
+    ]
+    assert [row.in_time for row in rows] == ["always", "always", "sometimes"]
+    assert (rows[1].min_total, rows[1].typical_total, rows[1].max_total) == (300_000_000, 450_000_000, 599_999_998)
+    assert str(explanation).startswith("exponential backoff from 200ms by 2 up to 5s, equal jitter\n4 attempts")
+    assert len(list(Policy("temporal").explain())) == 10
+    assert len(list(Policy("temporal").explain(rows=3))) == 3
+    assert explanation == policy.explain() != policy.explain(rows=1)
+    slow = list(Policy("aws-standard-2.1").explain(after="throttled"))
+    assert slow[0].max > 900_000_000 > next(iter(Policy("aws-standard-2.1").explain())).max
+
+
+def test_lints_say_what_is_questionable() -> None:
+    found = {lint.name: lint for lint in Policy(attempts="forever", jitter="none", backoff={"factor": 0.5}).lints()}
+    assert set(found) == {"forever", "shrinking", "no_jitter"}
+    shrinking = found["shrinking"]
+    assert (shrinking.code, shrinking.found, shrinking.limit) == (302, 0.5, 1.0)
+    assert str(shrinking).startswith("warning 302 shrinking: a factor below 1")
+    assert Policy().lints() == []
+    long = Policy(attempts=5, backoff={"kind": "constant", "delay": "1h"}, deadline=60).lints()
+    assert [(lint.found, lint.limit) for lint in long if lint.name == "wait_above_deadline"] == [(4 * 3600, 60)]
+
+
+def test_the_command_explains_and_lists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["explain", "kubernetes"]) == 0
+    assert capsys.readouterr().out == f"{Policy('kubernetes').explain()}\n"
+    path = tmp_path / "policy.json"
+    path.write_text(DOCUMENT, encoding="utf-8")
+    assert main(["explain", str(path), "--rows", "2"]) == 0
+    assert capsys.readouterr().out == f"{Policy.from_json(DOCUMENT).explain(rows=2)}\n"
+    with path.open(encoding="utf-8") as standard:
+        monkeypatch.setattr(sys, "stdin", standard)
+        assert main(["explain", "-"]) == 0
+    assert "7 attempts" in capsys.readouterr().out
+    assert main(["presets"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(holdoff.presets())
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "kubernets"]) == 2
+    assert 'did you mean "kubernetes"?' in capsys.readouterr().err
+    path = tmp_path / "policy.json"
+    assert main(["explain", str(path)]) == 2
+    path.write_text('{"deadline": 3}', encoding="utf-8")
+    assert main(["explain", str(path)]) == 2
+    assert "deadline = 3: must be a time" in capsys.readouterr().err
+    path.write_bytes(b"\xff")
+    assert main(["explain", str(path)]) == 2
+
+
+durations = st.integers(0, 2**63 - 1).map("{}ns".format)
+stages = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["constant", "linear", "exponential", "polynomial", "fibonacci", "decorrelated"])},
+    optional={"initial": durations, "times": st.integers(1, 9), "max": st.just("none")},
+)
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "preset": st.sampled_from(get_args(PresetName)),
+        "backoff": st.lists(stages, min_size=1, max_size=7) | st.fixed_dictionaries({"delays": st.lists(durations)}),
+        "jitter": st.sampled_from(["none", "full", {"kind": "bounded", "bound": "1s"}, {"kind": "x"}]),
+        "cap": st.sampled_from(["keep_spread", "before_jitter", "clip"]),
+        "attempts": st.integers(0, 2**32) | st.just("forever"),
+        "deadline": durations,
+        "hint": st.fixed_dictionaries({"mode": st.sampled_from(["exact", "at_least"]), "reach": durations}),
+        "retry_on": st.dictionaries(
+            st.sampled_from(["http", "grpc", "kinds", "patterns"]),
+            st.lists(st.integers(0, 600) | st.text(max_size=3) | st.sampled_from(["5xx", "timeout"]), max_size=4),
+            max_size=3,
+        ),
+    },
+)
+
+
+@given(fields)
+def test_a_policy_survives_its_document(given: Any) -> None:
+    try:
+        policy = Policy.from_dict(given)
+    except ConfigError as error:
+        with pytest.raises(ConfigError) as raised:
+            Policy.from_json(json.dumps(given))
+        told = raised.value
+        assert (error.code, error.path, error.rule) == (told.code, told.path, told.rule)
+    else:
+        assert policy == Policy.from_json(json.dumps(given)) == Policy.from_json(policy.to_json())
+        assert policy == Policy.from_dict(policy.to_dict()) == eval(repr(policy))
+        assert list(policy.explain(rows=5))[:1] == list(policy.explain(rows=1))
+
+
+@given(st.text() | st.binary())
+def test_any_text_is_a_document_or_an_error(text: str | bytes) -> None:
+    try:
+        Policy.from_json(text)
+    except ConfigError as error:
+        assert error.code in (141, 142)
