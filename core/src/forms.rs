@@ -265,7 +265,11 @@ impl FormReader {
         }
         match (item, value) {
             (Item::Group, Value::Empty | Value::NoItems) => return Ok(FormKept::All),
-            (Item::Codes | Item::Patterns | Item::Types, Value::NoItems) => self.empty(item)?,
+            (Item::Patterns, Value::NoItems) => {
+                let _ = self.rules.set("patterns", value)?;
+            }
+            (Item::Types, Value::NoItems) => {}
+            (Item::Codes, Value::NoItems) => return Err(wrong()),
             (Item::Codes, _) => {
                 self.rules.set(if self.said.has(Item::Codes) { "grpc[1]" } else { "grpc[0]" }, value)?;
             }
@@ -283,17 +287,6 @@ impl FormReader {
         }
         self.said.give(item);
         Ok(FormKept::All)
-    }
-
-    /// An empty list: of codes and patterns the rule that nothing is retried.
-    fn empty(&mut self, item: Item) -> Result<(), FormError> {
-        let list = match item {
-            Item::Codes => "grpc",
-            Item::Patterns => "patterns",
-            _ => return Ok(()),
-        };
-        self.rules.set(list, Value::NoItems)?;
-        Ok(())
     }
 
     /// The policy that is meant.

@@ -18,7 +18,7 @@ pub(super) const SHAPE: Shape = Shape {
 
 const fn rule(item: Item) -> &'static str {
     match item {
-        Item::Attempts => "must be a whole number from 1 on",
+        Item::Attempts => "must be a whole number from 1 to 2147483647",
         Item::Strategy => "must be \"exponential\" or \"linear\"",
         _ => "must be whole milliseconds from 0 on",
     }
@@ -30,8 +30,9 @@ pub(super) const MILLI: u64 = 1_000_000;
 /// The base delay is a second unless given, as the language's compiler has it; a backoff that is not given is linear, as its
 /// runtime has it.
 fn policy(said: &Said) -> Result<Policy, FormError> {
-    if said.attempts == 0 {
-        return Err(FormError::value("maxAttempts", rule(Item::Attempts), Given::Number(0.0)));
+    if said.attempts == 0 || said.is_beyond_int() {
+        let given = Given::Number(said.attempts as f64);
+        return Err(FormError::value("maxAttempts", rule(Item::Attempts), given));
     }
     let millis = if said.has(Item::Initial) { said.initial / MILLI } else { 1000 };
     let base = Span::from_millis(millis).as_duration();

@@ -90,6 +90,11 @@ impl Said {
         u32::try_from(self.attempts).unwrap_or(u32::MAX).min(u32::MAX.wrapping_sub(1))
     }
 
+    /// Whether there are more attempts than 32 bits with a sign hold, as some systems count them.
+    pub(super) const fn is_beyond_int(&self) -> bool {
+        self.attempts > i32::MAX as u64
+    }
+
     /// Takes a value that is no entry of a list; whether the field takes it.
     pub(super) fn set(&mut self, form: Form, item: Item, value: Value<'_>) -> bool {
         match item {
@@ -130,13 +135,20 @@ fn whole(value: Value<'_>) -> Option<u64> {
     if whole as f64 == number || number >= 18_446_744_073_709_551_615.0 { Some(whole) } else { None }
 }
 
+/// The first number of nanoseconds that no span has.
+const TOO_LONG: u64 = 1 << 63;
+
 /// A time as the form writes it, in nanoseconds.
 fn time(form: Form, value: Value<'_>) -> Option<u64> {
     let nanos = match (form, value) {
         (_, Value::Nanos(nanos)) if form != Form::Aster || nanos.is_multiple_of(1_000_000) => nanos,
         (Form::Grpc | Form::Temporal, Value::Text(text)) => protobuf(text)?.as_nanos(),
         (Form::Kubernetes | Form::Langgraphgo, Value::Text(text)) => go(text)?.as_nanos(),
-        (Form::Kubernetes | Form::Langgraphgo, Value::Number { .. }) => whole(value)?,
+        (Form::Kubernetes | Form::Langgraphgo, Value::Number { .. }) => match whole(value)? {
+            // The longest time as a double has it.
+            TOO_LONG => Span::MAX.as_nanos(),
+            nanos => nanos,
+        },
         (Form::Aster, Value::Number { .. }) => whole(value)?.checked_mul(1_000_000)?,
         _ => return None,
     };

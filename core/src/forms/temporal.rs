@@ -25,7 +25,7 @@ pub(super) const SHAPE: Shape = Shape {
 
 const fn rule(item: Item) -> &'static str {
     match item {
-        Item::Attempts => "must be a whole number from 0 on, 0 for no limit",
+        Item::Attempts => "must be a whole number from 0 to 2147483647, 0 for no limit",
         Item::Factor => "must be a number from 1 on, or 0 for 2",
         Item::Types => "must be a list of the names of types",
         Item::Max => "must be a time not below initialInterval in seconds, such as \"100s\"",
@@ -40,6 +40,10 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
     let factor = if said.factor == 0.0 { 2.0 } else { said.factor };
     if !(factor >= 1.0 && factor.is_finite()) {
         return Err(FormError::value("backoffCoefficient", rule(Item::Factor), Given::Number(factor)));
+    }
+    if said.is_beyond_int() {
+        let given = Given::Number(said.attempts as f64);
+        return Err(FormError::value("maximumAttempts", rule(Item::Attempts), given));
     }
     if max < initial {
         return Err(FormError::value("maximumInterval", rule(Item::Max), Given::Span(Span::from_nanos(max))));

@@ -156,7 +156,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             Form::Temporal,
             "maximumAttempts",
             number(-1.0),
-            "maximumAttempts = -1: must be a whole number from 0 on, 0 for no limit",
+            "maximumAttempts = -1: must be a whole number from 0 to 2147483647, 0 for no limit",
         ),
         (
             Form::Kubernetes,
@@ -196,7 +196,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
         ),
         (Form::Kubernetes, &[], "Steps = 0: must be a whole number from 1 on"),
         (Form::Langgraphgo, &[], "MaxAttempts = 0: must be a whole number from 1 on"),
-        (Form::Aster, &[], "maxAttempts = 0: must be a whole number from 1 on"),
+        (Form::Aster, &[], "maxAttempts = 0: must be a whole number from 1 to 2147483647"),
     ] {
         assert_eq!(std::format!("{}", read(form, fields).unwrap_err()), error);
     }
@@ -248,7 +248,7 @@ fn each_form_is_written_as_its_system_reads_it() {
         (
             Form::Kubernetes,
             Preset::Kubernetes,
-            r#"{"Duration": 10000000, "Factor": 5, "Jitter": 0.1, "Steps": 4, "Cap": 9223372036854775807}"#,
+            r#"{"Duration": 10000000, "Factor": 5, "Jitter": 0.1, "Steps": 4, "Cap": 0}"#,
         ),
         (
             Form::Langgraphgo,
@@ -286,6 +286,16 @@ fn what_cannot_be_said_is_named() {
             Form::Grpc,
             Policy::builder().preset(Preset::Grpc).attempts(6),
             "attempts: cannot be said in a gRPC retryPolicy",
+        ),
+        (
+            Form::Grpc,
+            Policy::builder().preset(Preset::Grpc).forever(),
+            "attempts: cannot be said in a gRPC retryPolicy",
+        ),
+        (
+            Form::Kubernetes,
+            Policy::builder().preset(Preset::Kubernetes).forever(),
+            "attempts: cannot be said in a Kubernetes wait.Backoff",
         ),
         (
             Form::Aster,

@@ -30,13 +30,12 @@ impl Form {
         let shape = self.shape();
         let said = (shape.said)(policy);
         let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
-        let read = (shape.policy)(&said).map_err(|_| cannot(Field::BackoffKind.path()))?;
+        let read = (shape.policy)(&said).map_err(|error| {
+            let counts = error.field.ends_with("Attempts") || error.field == "Steps";
+            cannot(if counts { Field::Attempts.path() } else { "backoff" })
+        })?;
         if let Some(field) = difference(&plain(policy), &plain(&read)) {
             return Err(cannot(field));
-        }
-        // Both count attempts in 32 bits with a sign.
-        if matches!(self, Self::Temporal | Self::Aster) && said.attempts > i32::MAX as u64 {
-            return Err(cannot(Field::Attempts.path()));
         }
         let codes = self.codes(rules).ok_or(cannot("retry_on"))?;
         Ok(Formed { form: self, said, codes })
@@ -177,7 +176,7 @@ impl Formed {
                 object.number("Factor", said.factor)?;
                 object.number("Jitter", said.jitter)?;
                 object.whole("Steps", said.attempts)?;
-                object.whole("Cap", said.max)?;
+                object.whole("Cap", if said.max == Span::MAX.as_nanos() { 0 } else { said.max })?;
             }
             Form::Langgraphgo => {
                 object.whole("MaxAttempts", said.attempts)?;
