@@ -98,6 +98,13 @@ static inline uint64_t holdoff_now(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/** Returns the time of the clock on the wall, in nanoseconds since 1970: what holdoff_headers_begin wants. */
+static inline uint64_t holdoff_wall(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /** Sleeps until a time of the monotonic clock or until cancelled; `cancel` may be NULL. Never wakes early otherwise. */
 static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *cancel) {
   struct pollfd wake;
@@ -146,6 +153,10 @@ typedef struct holdoff_attempt {
   uint64_t abort_at;
   /** What the host gave; perhaps NULL. */
   const holdoff_cancel *cancel;
+  /** Where the operation says what is known of its error, for the host's rules: status, code, message. Zeroed before each
+   * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
+   * in the context for instance. */
+  holdoff_facts *facts;
 } holdoff_attempt;
 
 /** Whether the attempt is to end early because its call was cancelled. */
@@ -169,7 +180,8 @@ static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
  * One attempt. `context` is what was given to holdoff_run: where results and the last error go.
  *
  * Returns true for a success; for a failure false, described in `failure`, which is transient without a hint unless
- * changed. An attempt that is still transient after its abort_at counts as a timeout.
+ * changed. An attempt that is still transient after its abort_at counts as a timeout. Then the host's rules judge it, if
+ * there are any.
  */
 typedef bool (*holdoff_operation)(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
 
@@ -199,6 +211,10 @@ typedef struct holdoff_clock {
 typedef struct holdoff_host {
   /** How to cancel; NULL for not at all. */
   const holdoff_cancel *cancel;
+  /** The rules that judge each failure, by the facts that the operation leaves in its attempt; NULL for none. */
+  const holdoff_rules *rules;
+  /** Whether the operation may not run twice, for the rules. */
+  bool non_idempotent;
   /** Called before each sleep with the context of holdoff_run; NULL for nothing. */
   void (*on_retry)(void *context, const holdoff_retrying *retrying);
   /** The seed of this call; NULL for one of `seeds`. */
@@ -245,6 +261,12 @@ static inline void holdoff_host_sleep(const holdoff_host *host, uint64_t until) 
   }
 }
 
+/* An attempt that is about to begin: nothing is known of its error yet. */
+static inline void holdoff_facts_clear(const holdoff_host *host, holdoff_facts *facts) {
+  memset(facts, 0, sizeof *facts);
+  facts->non_idempotent = host != NULL && host->non_idempotent;
+}
+
 /* A result that says nothing yet but how it ended. */
 static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, uint8_t reason, uint32_t attempts) {
   if (result != NULL) {
@@ -270,6 +292,9 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
   for (;;) {
     if (failure.kind == HOLDOFF_TRANSIENT && now >= attempt.abort_at) {
       failure.kind = HOLDOFF_TIMEOUT;
+    }
+    if (host != NULL && host->rules != NULL) {
+      failure = holdoff_rules_judge(host->rules, attempt.facts, failure);
     }
     last = failure;
     step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now)
@@ -297,6 +322,7 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
     ticket = holdoff_step_ticket(step);
     attempt.number = step.attempt;
     attempt.abort_at = step.at;
+    holdoff_facts_clear(host, attempt.facts);
     memset(&failure, 0, sizeof failure);
     failure.kind = HOLDOFF_TRANSIENT;
     if (operation(context, &attempt, &failure)) {
@@ -328,6 +354,7 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   uint64_t started = HOLDOFF_NEVER;
   holdoff_attempt attempt;
   holdoff_failure failure;
+  holdoff_facts facts;
   if (policy == NULL || operation == NULL) {
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NULL_POINTER, 0);
     return false;
@@ -339,6 +366,7 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   attempt.number = 1;
   attempt.abort_at = HOLDOFF_NEVER;
   attempt.cancel = host != NULL ? host->cancel : NULL;
+  attempt.facts = &facts;
   if (holdoff_cancelled(attempt.cancel)) {
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
@@ -347,6 +375,7 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
     started = holdoff_host_now(host);
     attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
   }
+  holdoff_facts_clear(host, &facts);
   memset(&failure, 0, sizeof failure);
   failure.kind = HOLDOFF_TRANSIENT;
   if (operation(context, &attempt, &failure)) {

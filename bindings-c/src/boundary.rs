@@ -125,6 +125,53 @@ pub(crate) unsafe fn answer<T>(place: *mut T, value: T) {
     }
 }
 
+/// Something of the caller's that needs no magic word, because zeroes and any other content are one; to be looked at.
+///
+/// # Safety
+/// `place` is null or points to an `Outer` that is an `Inner`, of which every bit pattern is valid, and which nothing writes
+/// to while the answer lives.
+pub(crate) unsafe fn look_plain<'a, Outer, Inner>(place: *const Outer) -> Result<&'a Inner, ErrorCode> {
+    // SAFETY: passed on; a shared look is all that becomes of it.
+    unsafe { drive_plain(place.cast_mut()).map(|inner| &*inner) }
+}
+
+/// The same to be driven.
+///
+/// # Safety
+/// As for [`look_plain`]; nothing else touches it while the answer lives.
+pub(crate) unsafe fn drive_plain<'a, Outer, Inner>(place: *mut Outer) -> Result<&'a mut Inner, ErrorCode> {
+    const { assert!(size_of::<Outer>() == size_of::<Inner>() && align_of::<Outer>() == align_of::<Inner>()) };
+    if place.is_null() || !place.is_aligned() {
+        return Err(ErrorCode::NullPointer);
+    }
+    // SAFETY: not null, aligned, of the same size; the caller vouches for the rest.
+    Ok(unsafe { &mut *place.cast() })
+}
+
+/// Room of the caller's to keep bytes in; none without a pointer.
+///
+/// # Safety
+/// `start` is null or points to `size` bytes that nothing else touches while the answer lives.
+pub(crate) unsafe fn room<'a>(start: *mut c_char, size: usize) -> &'a mut [u8] {
+    if start.is_null() {
+        return &mut [];
+    }
+    // SAFETY: not null; the caller vouches for the rest; not more than a slice may be.
+    unsafe { core::slice::from_raw_parts_mut(start.cast(), size.min(isize::MAX as usize)) }
+}
+
+/// Bytes of the caller's; nothing without a pointer.
+///
+/// # Safety
+/// `start` is null or points to `size` bytes that stay as they are while the answer lives.
+pub(crate) unsafe fn span<'a>(start: *const c_char, size: usize) -> Option<&'a [u8]> {
+    if start.is_null() {
+        return None;
+    }
+    // SAFETY: not null; the caller vouches for the rest; not more than a slice may be.
+    Some(unsafe { core::slice::from_raw_parts(start.cast(), size.min(isize::MAX as usize)) })
+}
+
 /// A text of the caller's. What is no UTF-8 reads as a character that no name, word or duration has in it.
 ///
 /// # Safety

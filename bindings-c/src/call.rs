@@ -1,8 +1,8 @@
 //! The whole loop as a machine.
 
 use crate::boundary::{drive, is_zeroed, look, memory, place};
+use crate::errors::status;
 use crate::failure::holdoff_failure;
-use crate::numbers::status;
 use crate::policy::holdoff_policy;
 use crate::step::holdoff_step;
 use core::ffi::c_int;

@@ -36,13 +36,30 @@ impl TryFrom<holdoff_failure> for Failure {
 
 impl From<Failure> for holdoff_failure {
     fn from(failure: Failure) -> Self {
-        let (hint, hint_ns) = match failure.hint.span() {
-            Some(span) => (HOLDOFF_HINT_AFTER, span.as_nanos()),
-            None if failure.hint.is_never() => (HOLDOFF_HINT_NEVER, 0),
-            None => (HOLDOFF_HINT_NONE, 0),
-        };
+        let (hint, hint_ns) = flat_hint(failure.hint);
         Self { kind: u32::from(failure.kind.code()), hint, hint_ns }
     }
+}
+
+/// A HOLDOFF_HINT_ number and its nanoseconds.
+pub(crate) fn flat_hint(hint: Hint) -> (u32, u64) {
+    match hint.span() {
+        Some(span) => (HOLDOFF_HINT_AFTER, span.as_nanos()),
+        None if hint.is_never() => (HOLDOFF_HINT_NEVER, 0),
+        None => (HOLDOFF_HINT_NONE, 0),
+    }
+}
+
+/// Writes a failure to where the caller wants it; whether there is one.
+///
+/// # Safety
+/// `place` is null or points to a failure.
+pub(crate) unsafe fn told(failure: Option<Failure>, place: *mut holdoff_failure) -> bool {
+    if let Some(failure) = failure {
+        // SAFETY: passed on.
+        unsafe { answer(place, failure.into()) }
+    }
+    failure.is_some()
 }
 
 /// A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
@@ -52,7 +69,7 @@ pub extern "C" fn holdoff_failure_of(kind: u32) -> holdoff_failure {
 }
 
 /// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
-/// seconds becomes the hint, an HTTP date or anything else none.
+/// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see holdoff_failure_from_headers.
 ///
 /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
 /// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
@@ -64,10 +81,21 @@ pub unsafe extern "C" fn holdoff_failure_from_http(
     failure: *mut holdoff_failure,
 ) -> bool {
     // SAFETY: the header's promise.
-    let classified = Failure::from_http(status, unsafe { bytes(retry_after) });
-    if let Some(classified) = classified {
-        // SAFETY: the header's promise.
-        unsafe { answer(failure, classified.into()) }
-    }
-    classified.is_some()
+    unsafe { told(Failure::from_http(status, bytes(retry_after)), failure) }
+}
+
+/// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL without
+/// one, which becomes the hint; a negative one means never.
+///
+/// Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
+/// writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;
+/// everything else is permanent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_failure_from_grpc(
+    code: u32,
+    pushback: *const c_char,
+    failure: *mut holdoff_failure,
+) -> bool {
+    // SAFETY: the header's promise.
+    unsafe { told(Failure::from_grpc(code, bytes(pushback)), failure) }
 }

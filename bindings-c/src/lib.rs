@@ -1,11 +1,11 @@
-//! The core for C and C++: caller-owned memory, no allocation, no libc.
+//! The core for C and C++: caller-owned memory, no allocation but to read JSON, no libc.
 //!
 //! Thin by design: `boundary` holds every pointer, magic word and text that crosses the border, and the other files are
 //! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
 //! write C. What a pointer has to be is said once, at the top of the header.
 //!
-//! Built with `panic = "abort"` the library is free of std, and imports nothing at all on wasm32: the proof that no
-//! decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it links std; a panic cannot
+//! Built with `panic = "abort"` the library is free of std. Without the feature `json` it then imports nothing at all on
+//! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it links std; a panic cannot
 //! cross an `extern "C"` border either way.
 #![no_std]
 #![allow(
@@ -17,32 +17,64 @@
               holds its texts because there is no heap"
 )]
 
+#[cfg(feature = "json")]
+extern crate alloc;
 #[cfg(not(panic = "abort"))]
 extern crate std;
 
 mod boundary;
+mod bucket;
 mod call;
+mod errors;
+mod explain;
 mod failure;
+mod gate;
+mod headers;
+#[cfg(all(feature = "json", panic = "abort"))]
+mod heap;
+#[cfg(feature = "json")]
+mod json;
+mod layered;
 mod names;
 mod numbers;
 mod options;
+mod pace;
+mod patterns;
+mod periodic;
 mod policy;
 mod problem;
 mod retry;
+mod rules;
+mod saved;
 mod schedule;
 mod step;
+mod stepped;
+mod text;
 mod time;
 
+pub use bucket::*;
 pub use call::*;
+pub use errors::*;
+pub use explain::*;
 pub use failure::*;
+pub use gate::*;
+pub use headers::*;
+#[cfg(feature = "json")]
+pub use json::*;
+pub use layered::*;
 pub use names::*;
 pub use numbers::*;
 pub use options::*;
+pub use pace::*;
+pub use periodic::*;
 pub use policy::*;
 pub use problem::*;
 pub use retry::*;
+pub use rules::*;
+pub use saved::*;
 pub use schedule::*;
 pub use step::*;
+pub use stepped::*;
 pub use time::*;
 
 #[cfg(panic = "abort")]

@@ -1,9 +1,10 @@
 //! The words of the numbers, the same in every language.
 
 use core::ffi::c_char;
-use holdoff_core::{Cause, ErrorCode, FailureKind, StopReason};
+use holdoff_core::{Cause, Ended, ErrorCode, FailureKind, LintKind, Preset, StopReason};
 
 const fn terminated<const N: usize>(text: &str) -> [u8; N] {
+    assert!(text.len() < N);
     let mut bytes = [0; N];
     let mut at = 0;
     while at < text.len() {
@@ -21,16 +22,28 @@ macro_rules! text {
     }};
 }
 
-/// The text of the variant with a number; every variant has to be listed.
-macro_rules! text_of {
-    ($number:expr, |$value:ident| $text:expr, $of:ident: $($variant:ident)*) => {{
-        const _: () = assert!([$($of::$variant),*].len() == $of::ALL.len());
-        match $number {
-            $(number if number == $of::$variant as u32 => {
-                const $value: $of = $of::$variant;
-                text!($text)
-            })*
-            _ => text!("unknown"),
+/// Constant texts of the core as ones of C, all of them in rooms of one size.
+struct Table<const SIZE: usize, const COUNT: usize>([[u8; SIZE]; COUNT]);
+
+impl<const SIZE: usize, const COUNT: usize> Table<SIZE, COUNT> {
+    fn text(&'static self, at: Option<usize>) -> *const c_char {
+        let bytes = at.and_then(|at| self.0.get(at));
+        bytes.map_or(text!("unknown"), |bytes| bytes.as_ptr().cast())
+    }
+}
+
+/// The texts of every variant, in their order.
+macro_rules! table {
+    ($of:ident; $size:literal, |$value:ident| $text:expr) => {{
+        const {
+            let mut texts = [[0; $size]; $of::ALL.len()];
+            let mut at = 0;
+            while at < texts.len() {
+                let $value = $of::ALL[at];
+                texts[at] = terminated($text);
+                at += 1;
+            }
+            Table(texts)
         }
     }};
 }
@@ -38,25 +51,29 @@ macro_rules! text_of {
 /// The word of a HOLDOFF_REASON_ number, such as "attempts"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_reason_name(reason: u32) -> *const c_char {
-    text_of!(reason, |REASON| REASON.name(), StopReason: Permanent Attempts Deadline Hint Cancelled)
+    static TEXTS: Table<16, { StopReason::ALL.len() }> = table!(StopReason; 16, |known| known.name());
+    TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
 }
 
 /// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_reason_text(reason: u32) -> *const c_char {
-    text_of!(reason, |REASON| REASON.describe(), StopReason: Permanent Attempts Deadline Hint Cancelled)
+    static TEXTS: Table<64, { StopReason::ALL.len() }> = table!(StopReason; 64, |known| known.describe());
+    TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
 }
 
 /// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_cause_name(cause: u32) -> *const c_char {
-    text_of!(cause, |CAUSE| CAUSE.name(), Cause: Backoff Hint Clip)
+    static TEXTS: Table<16, { Cause::ALL.len() }> = table!(Cause; 16, |known| known.name());
+    TEXTS.text(Cause::ALL.iter().position(|known| u32::from(known.code()) == cause))
 }
 
 /// The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_failure_kind_name(kind: u32) -> *const c_char {
-    text_of!(kind, |KIND| KIND.name(), FailureKind: Transient Throttled Timeout Permanent)
+    static TEXTS: Table<16, { FailureKind::ALL.len() }> = table!(FailureKind; 16, |known| known.name());
+    TEXTS.text(FailureKind::ALL.iter().position(|known| u32::from(known.code()) == kind))
 }
 
 /// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
@@ -86,19 +103,38 @@ pub extern "C" fn holdoff_step_name(kind: u32) -> *const c_char {
 /// The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_error_name(error: u32) -> *const c_char {
-    text_of!(error, |ERROR| ERROR.name(), ErrorCode:
-        UnknownField WrongType UnknownWord NotADuration AttemptsRange FactorRange MaxBelowInitial ZeroLimit
-        MinAttemptRange ClipNeedsMinAttempt JitterFactorRange NotForKind JitterFactorMissing SeedRange NullPointer
-        NotAPolicy NotACall TimeRange UnknownFailureKind)
+    static TEXTS: Table<32, { ErrorCode::ALL.len() }> = table!(ErrorCode; 32, |error| error.name());
+    TEXTS.text(ErrorCode::ALL.iter().position(|known| u32::from(known.code()) == error))
 }
 
 /// The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_error_rule(error: u32) -> *const c_char {
-    text_of!(error, |ERROR| ERROR.rule(None), ErrorCode:
-        UnknownField WrongType UnknownWord NotADuration AttemptsRange FactorRange MaxBelowInitial ZeroLimit
-        MinAttemptRange ClipNeedsMinAttempt JitterFactorRange NotForKind JitterFactorMissing SeedRange NullPointer
-        NotAPolicy NotACall TimeRange UnknownFailureKind)
+    static TEXTS: Table<112, { ErrorCode::ALL.len() }> = table!(ErrorCode; 112, |error| error.rule(None));
+    TEXTS.text(ErrorCode::ALL.iter().position(|known| u32::from(known.code()) == error))
+}
+
+/// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other number,
+/// so that a loop from 1 on sees all.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_preset_name(preset: u32) -> *const c_char {
+    static TEXTS: Table<32, { Preset::ALL.len() }> = table!(Preset; 32, |preset| preset.name());
+    TEXTS.text(Preset::ALL.iter().position(|known| u32::from(known.code()) == preset))
+}
+
+/// The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_lint_name(lint: u32) -> *const c_char {
+    static TEXTS: Table<32, { LintKind::ALL.len() }> = table!(LintKind; 32, |lint| lint.name());
+    TEXTS.text(LintKind::ALL.iter().position(|known| u32::from(known.code()) == lint))
+}
+
+/// The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
+/// "unknown" for any other.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_ended_name(ended: u32) -> *const c_char {
+    static TEXTS: Table<16, { Ended::ALL.len() }> = table!(Ended; 16, |ended| ended.name());
+    TEXTS.text(Ended::ALL.iter().position(|known| u32::from(known.code()) == ended))
 }
 
 /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.

@@ -1,25 +1,30 @@
 //! A policy in the making: (path, value) pairs, read by the core.
 
-use crate::boundary::{Memory, drive, memory, place, text};
-use crate::numbers::status;
+use crate::boundary::{Memory, drive, memory, place, room, text};
+use crate::errors::status;
+use crate::patterns;
 use crate::problem::holdoff_problem;
 use core::ffi::{c_char, c_int};
 use holdoff_core::{ErrorCode, Policy, PolicyBuilder, Value};
 
-/// A policy in the making. Begin with holdoff_options_init, set what differs from the default, end with
-/// holdoff_policy_build. The first problem is kept, so checking the build is enough. The content is the library's.
+/// A policy and its rules of classification in the making. Begin with holdoff_options_init, set what differs from the
+/// default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. The first problem is
+/// kept, so checking the build is enough. The content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_options {
     magic: u64,
-    state: [u64; 16],
+    state: [u64; 136],
+    patterns: *mut c_char,
+    patterns_size: usize,
+    patterns_used: usize,
     problem: holdoff_problem,
 }
 
-memory!(holdoff_options: PolicyBuilder, u64::from_be_bytes(*b"hoOptio1"), ErrorCode::NotAPolicy);
-const _: () = assert!(size_of::<PolicyBuilder>() <= 16 * 8);
+memory!(holdoff_options: PolicyBuilder, u64::from_be_bytes(*b"hoOptio2"), ErrorCode::NotAPolicy);
+const _: () = assert!(size_of::<PolicyBuilder>() <= 136 * 8);
 
-/// Makes the options of the default policy.
+/// Makes the options of the default policy, with no rules of classification.
 ///
 /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -28,12 +33,39 @@ pub unsafe extern "C" fn holdoff_options_init(options: *mut holdoff_options) -> 
     status(unsafe { place(options, Policy::builder()) })
 }
 
-/// Sets a field to a word ("exponential", "forever", "none") or to a time with its unit ("250ms", "1.5s", "2m").
+/// Lends room for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes, of
+/// which each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
+/// them and the rules built of them are used. What was kept elsewhere before is not moved.
 ///
-/// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential), "backoff.initial",
-/// "backoff.factor", "backoff.increment", "backoff.max", "jitter" (none, full, equal, additive, proportional),
-/// "jitter.factor", "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint"
-/// (floor, replace, ignore), "hint.max", "hint.over" (stop, clamp).
+/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_keep_patterns(
+    options: *mut holdoff_options,
+    patterns: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    status(unsafe { drive(options) }.and_then(|_| {
+        let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?;
+        // SAFETY: the options are there, or there would be no builder.
+        let options = unsafe { &mut *options };
+        (options.patterns, options.patterns_size, options.patterns_used) = (patterns.as_ptr(), size, 0);
+        Ok(())
+    }))
+}
+
+/// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to text.
+///
+/// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
+/// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
+/// "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
+/// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
+/// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace, ignore,
+/// exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that holdoff_preset_name says).
+///
+/// The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
+/// "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
+/// stages of a chain, "backoff[1].initial".
 ///
 /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
 #[unsafe(no_mangle)]
@@ -43,10 +75,10 @@ pub unsafe extern "C" fn holdoff_options_set_text(
     value: *const c_char,
 ) -> c_int {
     // SAFETY: the header's promise.
-    unsafe { set(options, path, text(value).map(Value::Text)) }
+    unsafe { set(options, text(path), text(value).map(Value::Text)) }
 }
 
-/// Sets a field to a number: attempts or a factor. For a time the number counts nanoseconds.
+/// Sets a field to a number: attempts, a factor, an HTTP status. For a time the number counts nanoseconds.
 ///
 /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text. Not a number, negative and infinite are errors.
 #[unsafe(no_mangle)]
@@ -56,7 +88,7 @@ pub unsafe extern "C" fn holdoff_options_set_number(
     value: f64,
 ) -> c_int {
     // SAFETY: the header's promise.
-    unsafe { set(options, path, Some(Value::Number { value, unit: 1.0 })) }
+    unsafe { set(options, text(path), Some(Value::Number { value, unit: 1.0 })) }
 }
 
 /// Sets a field that is a time to so many nanoseconds, exactly: 0 to HOLDOFF_LONGEST_NS. No limit is the text "none".
@@ -65,16 +97,34 @@ pub unsafe extern "C" fn holdoff_options_set_number(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int {
     // SAFETY: the header's promise.
-    unsafe { set(options, path, Some(Value::Nanos(ns))) }
+    unsafe { set(options, text(path), Some(Value::Nanos(ns))) }
 }
 
-/// For readers of documents: a field has a value of a type that no field takes, such as a list or a truth value.
+/// Sets a list to one without items: "retry_on.http" and its like then name nothing.
+///
+/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int {
+    // SAFETY: the header's promise.
+    unsafe { set(options, text(path), Some(Value::NoItems)) }
+}
+
+/// For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
+///
+/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int {
+    // SAFETY: the header's promise.
+    unsafe { set(options, text(path), Some(Value::Empty)) }
+}
+
+/// For readers of documents: a field has a value of a type that no field takes, such as a truth value.
 ///
 /// Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int {
     // SAFETY: the header's promise.
-    unsafe { set(options, path, Some(Value::Other)) }
+    unsafe { set(options, text(path), Some(Value::Other)) }
 }
 
 /// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
@@ -83,24 +133,46 @@ pub unsafe extern "C" fn holdoff_options_set_other(options: *mut holdoff_options
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int {
     // SAFETY: the header's promise.
-    unsafe { set(options, path, Some(Value::Nothing)) }
+    unsafe { set(options, text(path), Some(Value::Nothing)) }
 }
 
-unsafe fn set(options: *mut holdoff_options, path: *const c_char, value: Option<Value<'_>>) -> c_int {
-    // SAFETY: the header's promise.
-    let builder = match unsafe { drive(options) } {
-        Ok(builder) => builder,
-        Err(error) => return status(Err(error)),
+/// Sets a field, and keeps the first problem there is.
+///
+/// # Safety
+/// `options` is null or points to options that nothing else touches meanwhile.
+unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<Value<'_>>) -> c_int {
+    // SAFETY: passed on.
+    if let Err(error) = unsafe { drive(options) } {
+        return status(Err(error));
+    }
+    let result = match (path, value) {
+        // SAFETY: the options are there.
+        (Some(path), Some(value)) => unsafe { take(options, path, value) },
+        (path, _) => Err(holdoff_problem::of_use(ErrorCode::NullPointer).at(path.unwrap_or(""))),
     };
-    // SAFETY: the header's promise.
-    let problem = match (unsafe { text(path) }, value) {
-        (Some(path), Some(value)) => match builder.set(path, value) {
-            Ok(()) => return 0,
-            Err(error) => holdoff_problem::of_setting(path, value, &error),
-        },
-        (path, _) => holdoff_problem::of_use(ErrorCode::NullPointer).at(path.unwrap_or("")),
-    };
-    // SAFETY: the options are there, or there would be no builder; the builder is not used again.
+    // SAFETY: the options are there.
+    result.map_or_else(|problem| unsafe { blame(options, problem) }, |()| 0)
+}
+
+/// Sets a field.
+///
+/// # Safety
+/// `options` points to options that nothing else touches meanwhile.
+pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), holdoff_problem> {
+    // SAFETY: passed on.
+    let builder = unsafe { drive(options) }.map_err(holdoff_problem::of_use)?;
+    let kept = builder.set(path, value).map_err(|error| holdoff_problem::of_setting(path, value, &error))?;
+    // SAFETY: passed on; the room is the caller's to lend.
+    let (room, used) = unsafe { (room((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
+    patterns::keep(room, used, kept).map_err(|error| holdoff_problem::of_use(error).at(path).show(value))
+}
+
+/// Keeps a problem in options that are there, if it is the first; says its number.
+///
+/// # Safety
+/// `options` points to options.
+pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: holdoff_problem) -> c_int {
+    // SAFETY: passed on; no reference to the builder lives.
     let kept = unsafe { &mut (*options).problem };
     if kept.code == 0 {
         *kept = problem;
@@ -108,20 +180,24 @@ unsafe fn set(options: *mut holdoff_options, path: *const c_char, value: Option<
     problem.code as c_int
 }
 
-/// The policy of some options, or what is wrong with them.
+/// What some options hold, or the first thing that is wrong with them.
 ///
 /// # Safety
-/// `options` is null or points to options.
-pub(crate) unsafe fn built(options: *const holdoff_options) -> Result<Policy, holdoff_problem> {
+/// `options` is null or points to options that nothing writes to while the answer lives.
+pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a PolicyBuilder, holdoff_problem> {
     // SAFETY: passed on.
     let builder: &<holdoff_options as Memory>::Inner =
         unsafe { crate::boundary::look(options) }.map_err(holdoff_problem::of_use)?;
     // SAFETY: the options are there, or there would be no builder.
-    let kept = unsafe { &raw const (*options).problem };
-    // SAFETY: as above.
-    if unsafe { (*kept).code } != 0 {
-        // SAFETY: as above.
-        return Err(unsafe { *kept });
-    }
-    builder.build().map_err(|error| holdoff_problem::of_building(&error))
+    let problem = unsafe { (&raw const (*options).problem).read() };
+    if problem.code == 0 { Ok(builder) } else { Err(problem) }
+}
+
+/// Where the texts of patterns are, and how many bytes of them.
+///
+/// # Safety
+/// `options` points to options.
+pub(crate) unsafe fn kept_patterns(options: *const holdoff_options) -> (*const c_char, usize) {
+    // SAFETY: passed on.
+    unsafe { ((*options).patterns.cast_const(), (*options).patterns_used.min((*options).patterns_size)) }
 }

@@ -1,23 +1,24 @@
 //! What to do after a failure: built once, then shared and only read.
 
-use crate::boundary::{look, memory, place};
-use crate::numbers::status;
-use crate::options::{built, holdoff_options};
+use crate::boundary::{look, memory, place, text};
+use crate::errors::status;
+use crate::options::{holdoff_options, sound};
 use crate::problem::{holdoff_problem, report};
-use core::ffi::c_int;
-use holdoff_core::{ErrorCode, Policy, Span};
+use core::ffi::{c_char, c_int};
+use holdoff_core::{ErrorCode, Policy, Preset, Span};
 
 /// What a policy starts with; a library and a header of other layouts differ in it.
-pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6331;
+pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;
 
-/// A valid policy: 128 bytes, to be shared by any number of calls and threads, and never written to by them. May be
-/// copied and moved. Made by holdoff_policy_default or holdoff_policy_build; the content is the library's.
+/// A valid policy: 272 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+/// copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
+/// library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_policy {
     magic: u64,
     first_limit_ns: u64,
-    state: [u64; 14],
+    state: [u64; 32],
 }
 
 memory!(holdoff_policy: Policy, HOLDOFF_POLICY_MAGIC, ErrorCode::NotAPolicy);
@@ -44,6 +45,21 @@ pub unsafe extern "C" fn holdoff_policy_default(policy: *mut holdoff_policy) -> 
     status(unsafe { put(policy, Policy::default()) })
 }
 
+/// Makes the policy with that name, one that holdoff_preset_name says: "kubernetes", "aws-standard-2.1" and so on.
+///
+/// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options' field
+/// "preset" takes the same names, explains an unknown one, and lets other fields differ.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
+    // SAFETY: the header's promise.
+    let name = unsafe { text(name) }.ok_or(ErrorCode::NullPointer);
+    status(name.and_then(|name| {
+        let preset = Preset::named(name).ok_or(ErrorCode::UnknownWord)?;
+        // SAFETY: the header's promise.
+        unsafe { put(policy, preset.policy()) }
+    }))
+}
+
 /// Makes the policy that the options describe.
 ///
 /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
@@ -55,7 +71,9 @@ pub unsafe extern "C" fn holdoff_policy_build(
     problem: *mut holdoff_problem,
 ) -> c_int {
     // SAFETY: the header's promise.
-    let result = unsafe { built(options) }.and_then(|built| {
+    let built = unsafe { sound(options) }
+        .and_then(|builder| builder.build().map_err(|error| holdoff_problem::of_building(&error)));
+    let result = built.and_then(|built| {
         // SAFETY: the header's promise.
         unsafe { put(policy, built) }.map_err(holdoff_problem::of_use)
     });
@@ -69,4 +87,31 @@ pub unsafe extern "C" fn holdoff_policy_build(
 pub unsafe extern "C" fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 {
     // SAFETY: the header's promise.
     unsafe { look(policy) }.map_or(u64::MAX, limit)
+}
+
+/// A number that tells policies apart by what they decide, the same in every language: what a saved state remembers of its
+/// policy. 0 for memory that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look(policy) }.map_or(0, Policy::fingerprint)
+}
+
+/// The policy's jitter and cap applied to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops that
+/// have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u` that is
+/// out of its range as the end it is beyond.
+///
+/// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_jitter(
+    policy: *const holdoff_policy,
+    delay_ns: u64,
+    max_ns: u64,
+    u: f64,
+) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look(policy) }.map_or(delay_ns, |policy| {
+        let (delay, max) = (Span::from_nanos(delay_ns), Span::from_nanos(max_ns));
+        policy.jitter().apply_capped(delay, max, policy.cap(), u).as_nanos()
+    })
 }

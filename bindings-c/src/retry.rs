@@ -1,8 +1,8 @@
 //! One decision a failure, for hosts that write their own loop.
 
 use crate::boundary::{drive, look, memory, place};
+use crate::errors::status;
 use crate::failure::holdoff_failure;
-use crate::numbers::status;
 use crate::policy::holdoff_policy;
 use crate::step::holdoff_step;
 use core::ffi::c_int;

@@ -18,6 +18,13 @@ void policy_tests(void);
 void call_tests(void);
 void misuse_tests(void);
 void pieces_tests(void);
+void document_tests(void);
+void headers_tests(void);
+void rules_tests(void);
+void saved_tests(void);
+void explain_tests(void);
+void machines_tests(void);
+void keyed_tests(void);
 void loop_tests(void);
 void real_time_tests(void);
 

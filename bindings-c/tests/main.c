@@ -5,13 +5,25 @@ int failures = 0;
 int tests = 0;
 
 int main(void) {
-  printf("  sizeof: policy %zu, call %zu, retry %zu, step %zu, failure %zu, options %zu, problem %zu, schedule %zu\n",
+  printf("  sizeof: policy %zu, call %zu, retry %zu, step %zu, failure %zu, options %zu, problem %zu, schedule %zu,\n"
+         "          rules %zu, headers %zu, saved %zu, stepped %zu, pace %zu, periodic %zu, layers %zu, layered %zu,\n"
+         "          gate %zu, bucket %zu\n",
          sizeof(holdoff_policy), sizeof(holdoff_call), sizeof(holdoff_retry), sizeof(holdoff_step),
-         sizeof(holdoff_failure), sizeof(holdoff_options), sizeof(holdoff_problem), sizeof(holdoff_schedule));
+         sizeof(holdoff_failure), sizeof(holdoff_options), sizeof(holdoff_problem), sizeof(holdoff_schedule),
+         sizeof(holdoff_rules), sizeof(holdoff_headers), sizeof(holdoff_saved), sizeof(holdoff_stepped),
+         sizeof(holdoff_pace), sizeof(holdoff_periodic), sizeof(holdoff_layers), sizeof(holdoff_layered),
+         sizeof(holdoff_gate), sizeof(holdoff_bucket));
   policy_tests();
   call_tests();
   misuse_tests();
   pieces_tests();
+  document_tests();
+  headers_tests();
+  rules_tests();
+  saved_tests();
+  explain_tests();
+  machines_tests();
+  keyed_tests();
   loop_tests();
   real_time_tests();
   printf("  %d C tests, %d failures\n", tests, failures);

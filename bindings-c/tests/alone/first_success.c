@@ -29,6 +29,11 @@ holdoff_step holdoff_call_cancel(holdoff_call *call, uint64_t now) {
   abort();
 }
 
+holdoff_failure holdoff_rules_judge(const holdoff_rules *rules, const holdoff_facts *facts, holdoff_failure failure) {
+  (void)rules, (void)facts, (void)failure;
+  abort();
+}
+
 uint32_t holdoff_call_attempt(const holdoff_call *call) {
   (void)call;
   abort();

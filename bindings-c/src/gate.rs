@@ -1,0 +1,363 @@
+//! What outlives an operation: one small state for each host, item or image, in the program's own map.
+
+use crate::boundary::{drive_plain, look, look_plain, memory, place};
+use crate::errors::status;
+use core::ffi::c_int;
+use holdoff_core::{ConfigError, Direction, ErrorCode, Gate, GateConfig, GateOptions, Growth, Span, Timestamp};
+
+/// The choices for a gate, plain numbers. holdoff_gate_options_default makes them; then set what differs. Times are nanoseconds;
+/// a field that says yes or no is not 0 for yes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct holdoff_gate_options {
+    /// The first delay; 1 s by default.
+    pub initial_ns: u64,
+    /// What each further failure multiplies it by: finite, from 0 on; 2.
+    pub factor: f64,
+    /// The longest delay; 5 minutes.
+    pub max_ns: u64,
+    /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 downward; 0.
+    pub jitter: f64,
+    /// The delay of a failure that is let off; 0.
+    pub grace_delay_ns: u64,
+    /// For how long at least it closes after a success; 0.
+    pub rest_ns: u64,
+    /// After more than this between two failures the second is the first again; HOLDOFF_NEVER for never.
+    pub quiet_ns: u64,
+    /// For how long an entry that has been open without failures is worth keeping; HOLDOFF_NEVER for ever; 5 minutes.
+    pub keep_ns: u64,
+    /// The same with failures; 5 minutes.
+    pub keep_failed_ns: u64,
+    /// Delays are rounded to whole multiples of this, half up; 0 to cut them to nanoseconds.
+    pub quantum_ns: u64,
+    /// How many failures are let off; 0.
+    pub grace: u32,
+    /// How many failures a success takes back; 4294967295 for all; 1.
+    pub forgives: u32,
+    /// Whether jitter shortens delays instead of making them longer.
+    pub downward: u8,
+    /// Whether a delay is the last one, jitter included, times the factor; the first is then not held against max_ns.
+    pub feedback: u8,
+    /// Whether the first failure after the grace already counts as the second; without feedback only.
+    pub ahead: u8,
+}
+
+impl From<GateOptions> for holdoff_gate_options {
+    fn from(options: GateOptions) -> Self {
+        let or_never = |span: Option<Span>| span.map_or(u64::MAX, Span::as_nanos);
+        Self {
+            initial_ns: options.initial.as_nanos(),
+            factor: options.factor,
+            max_ns: options.max.as_nanos(),
+            jitter: options.jitter,
+            grace_delay_ns: options.grace_delay.as_nanos(),
+            rest_ns: options.rest.as_nanos(),
+            quiet_ns: or_never(options.quiet),
+            keep_ns: or_never(options.keep),
+            keep_failed_ns: or_never(options.keep_failed),
+            quantum_ns: options.quantum.as_nanos(),
+            grace: options.grace,
+            forgives: options.forgives,
+            downward: (options.direction == Direction::Down).into(),
+            feedback: (options.growth == Growth::Feedback).into(),
+            ahead: options.ahead.into(),
+        }
+    }
+}
+
+impl From<&holdoff_gate_options> for GateOptions {
+    fn from(options: &holdoff_gate_options) -> Self {
+        let some = |ns: u64| Some(ns).filter(|ns| *ns != u64::MAX).map(Span::from_nanos);
+        Self {
+            initial: Span::from_nanos(options.initial_ns),
+            factor: options.factor,
+            max: Span::from_nanos(options.max_ns),
+            jitter: options.jitter,
+            direction: if options.downward != 0 { Direction::Down } else { Direction::Up },
+            growth: if options.feedback != 0 { Growth::Feedback } else { Growth::Power },
+            grace: options.grace,
+            grace_delay: Span::from_nanos(options.grace_delay_ns),
+            ahead: options.ahead != 0,
+            forgives: options.forgives,
+            rest: Span::from_nanos(options.rest_ns),
+            quiet: some(options.quiet_ns),
+            keep: some(options.keep_ns),
+            keep_failed: some(options.keep_failed_ns),
+            quantum: Span::from_nanos(options.quantum_ns),
+        }
+    }
+}
+
+/// The choices of a gate that doubles from one second up to five minutes and forgives one failure a success.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_gate_options_default() -> holdoff_gate_options {
+    GateOptions::default().into()
+}
+
+/// The checked choices for gates: 104 bytes, shared by any number of them and only read. The content is the library's.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct holdoff_gate_config {
+    magic: u64,
+    state: [u64; 12],
+}
+
+memory!(holdoff_gate_config: GateConfig, u64::from_be_bytes(*b"hoGateC1"), ErrorCode::NotAPolicy);
+const _: () = assert!(size_of::<GateConfig>() == 12 * 8);
+
+unsafe fn put(config: *mut holdoff_gate_config, made: Result<GateConfig, ConfigError>) -> c_int {
+    // SAFETY: passed on.
+    status(made.map_err(|error| error.code).and_then(|made| unsafe { place(config, made) }))
+}
+
+/// Checks the choices.
+///
+/// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_build(
+    config: *mut holdoff_gate_config,
+    options: *const holdoff_gate_options,
+) -> c_int {
+    // SAFETY: the header's promise.
+    match unsafe { options.as_ref() } {
+        // SAFETY: the header's promise.
+        Some(options) => unsafe { put(config, GateOptions::from(options).build()) },
+        None => status(Err(ErrorCode::NullPointer)),
+    }
+}
+
+/// An entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more than twice
+/// `max_ns` without a failure. A `max_jitter` that is not positive means none.
+///
+/// Returns as holdoff_gate_config_build.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_flowcontrol(
+    config: *mut holdoff_gate_config,
+    initial_ns: u64,
+    max_ns: u64,
+    max_jitter: f64,
+) -> c_int {
+    let (initial, max) = (Span::from_nanos(initial_ns), Span::from_nanos(max_ns));
+    // SAFETY: the header's promise.
+    unsafe { put(config, GateConfig::flowcontrol(initial, max, max_jitter)) }
+}
+
+/// An item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
+///
+/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_item_exponential(
+    config: *mut holdoff_gate_config,
+    base_ns: u64,
+    max_ns: u64,
+) -> c_int {
+    let (base, max) = (Span::from_nanos(base_ns), Span::from_nanos(max_ns));
+    // SAFETY: the header's promise.
+    unsafe { put(config, Ok(GateConfig::item_exponential(base, max))) }
+}
+
+/// An item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then `slow_ns`.
+///
+/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_fast_slow(
+    config: *mut holdoff_gate_config,
+    fast_ns: u64,
+    slow_ns: u64,
+    max_fast_attempts: i64,
+) -> c_int {
+    let (fast, slow) = (Span::from_nanos(fast_ns), Span::from_nanos(slow_ns));
+    // SAFETY: the header's promise.
+    unsafe { put(config, Ok(GateConfig::fast_slow(fast, slow, max_fast_attempts))) }
+}
+
+/// Chromium's net::BackoffEntry from the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no longest
+/// delay, an entry that is kept for ever.
+///
+/// Returns as holdoff_gate_config_build.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_chromium(
+    config: *mut holdoff_gate_config,
+    errors_to_ignore: u32,
+    initial_delay_ms: u64,
+    multiply_factor: f64,
+    jitter_factor: f64,
+    maximum_backoff_ms: u64,
+    entry_lifetime_ms: u64,
+    always_use_initial_delay: bool,
+) -> c_int {
+    let some = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
+    let made = GateConfig::chromium(
+        initial_delay_ms,
+        multiply_factor,
+        jitter_factor,
+        some(maximum_backoff_ms),
+        some(entry_lifetime_ms),
+        errors_to_ignore,
+        always_use_initial_delay,
+    );
+    // SAFETY: the header's promise.
+    unsafe { put(config, made) }
+}
+
+/// Lets a configuration begin again after more than `quiet_ns` without a failure.
+///
+/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int {
+    // SAFETY: the header's promise.
+    let config = unsafe { crate::boundary::drive(config) };
+    status(config.map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))))
+}
+
+/// What is kept of one key: 32 bytes. Zeroed it is a new one, which is open and knows of no failure, and any other content is
+/// one as well; so it can live in a map or a table of the program's. Forgetting a key is zeroing it. Time is not clamped. The
+/// content is the library's.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct holdoff_gate {
+    state: [u64; 4],
+}
+
+/// It failed at `now`: closes it for a while.
+///
+/// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
+/// changes nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_failure(
+    gate: *mut holdoff_gate,
+    config: *const holdoff_gate_config,
+    now: u64,
+    u: f64,
+) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { holdoff_gate_failure_of(gate, config, now, now, u) }
+}
+
+/// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_failure_of(
+    gate: *mut holdoff_gate,
+    config: *const holdoff_gate_config,
+    event: u64,
+    now: u64,
+    u: f64,
+) -> u64 {
+    // SAFETY: the header's promise.
+    let both = unsafe { drive_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) };
+    let [event, now] = [event, now].map(Timestamp::from_nanos);
+    both.map_or(u64::MAX, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
+}
+
+/// Whether a failure of something at `event` would look at its uniform.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_draws(
+    gate: *const holdoff_gate,
+    config: *const holdoff_gate_config,
+    event: u64,
+) -> bool {
+    // SAFETY: the header's promise.
+    let both = unsafe { both(gate, config) };
+    both.is_ok_and(|(gate, config)| gate.draws(config, Timestamp::from_nanos(event)))
+}
+
+unsafe fn both<'a>(
+    gate: *const holdoff_gate,
+    config: *const holdoff_gate_config,
+) -> Result<(&'a Gate, &'a GateConfig), ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { look_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) }
+}
+
+/// It succeeded at `now`: forgives what the configuration says a success forgives.
+///
+/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_success(
+    gate: *mut holdoff_gate,
+    config: *const holdoff_gate_config,
+    now: u64,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let both = unsafe { drive_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) };
+    status(both.map(|(gate, config)| gate.success(config, Timestamp::from_nanos(now))))
+}
+
+/// Opens it at `release` and no other time, until a failure puts it off: what a server said, or a person.
+///
+/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: u64) -> c_int {
+    // SAFETY: the header's promise.
+    let gate = unsafe { drive_plain::<_, Gate>(gate) };
+    status(gate.map(|gate| gate.release_at(Timestamp::from_nanos(release))))
+}
+
+/// How many failures count now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, Gate::failures)
+}
+
+/// What the last failure was answered with, in nanoseconds; 0 when none counts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_delay(gate: *const holdoff_gate) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, |gate| gate.delay().as_nanos())
+}
+
+/// When it opens or opened; 0 for a new one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_release(gate: *const holdoff_gate) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, |gate| gate.release().as_nanos())
+}
+
+/// Whether it is open at `now`. NULL is, like a new one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_is_open(gate: *const holdoff_gate, now: u64) -> bool {
+    // SAFETY: the header's promise.
+    unsafe { look_plain::<_, Gate>(gate) }.is_ok_and(|gate| gate.is_open(Timestamp::from_nanos(now))) || gate.is_null()
+}
+
+/// Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It covers
+/// whatever was before it. Kubernetes' IsInBackOffSinceUpdate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_covers(
+    gate: *const holdoff_gate,
+    config: *const holdoff_gate_config,
+    event: u64,
+) -> bool {
+    // SAFETY: the header's promise.
+    let both = unsafe { both(gate, config) };
+    both.is_ok_and(|(gate, config)| gate.covers(config, Timestamp::from_nanos(event)))
+}
+
+/// Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
+/// Kubernetes' IsInBackOffSince.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_covers_since(
+    gate: *const holdoff_gate,
+    config: *const holdoff_gate_config,
+    event: u64,
+    now: u64,
+) -> bool {
+    let [event, now] = [event, now].map(Timestamp::from_nanos);
+    // SAFETY: the header's promise.
+    let both = unsafe { both(gate, config) };
+    both.is_ok_and(|(gate, config)| gate.covers_since(config, event, now))
+}
+
+/// Whether at `now` the key can be thrown away: its failures have become too old to count, or it has been open and out of use
+/// for as long as the configuration keeps one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_gate_is_discardable(
+    gate: *const holdoff_gate,
+    config: *const holdoff_gate_config,
+    now: u64,
+) -> bool {
+    // SAFETY: the header's promise.
+    let both = unsafe { both(gate, config) };
+    both.is_ok_and(|(gate, config)| gate.is_discardable(config, Timestamp::from_nanos(now)))
+}

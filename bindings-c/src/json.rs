@@ -1,0 +1,248 @@
+//! JSON text: policy documents and saved states. The one place of the library that needs a heap.
+//!
+//! The reader knows no field. It flattens the text into (path, value) pairs and hands them on, as every language does with
+//! its own objects, so that a document means the same everywhere.
+
+use crate::boundary::{drive, place, span};
+use crate::errors::status;
+use crate::options::{blame, holdoff_options, take};
+use crate::problem::{holdoff_problem, report};
+use crate::saved::holdoff_saved;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::{c_char, c_int};
+use core::fmt::{self, Write as _};
+use holdoff_core::{ErrorCode, Saved, Value};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
+/// "retry_on" included; for patterns lend room first. In a document every time is text with its unit.
+///
+/// Only the library's feature "json" has it, which is on by default; while it reads, it takes memory by malloc, gives it back
+/// by free, and calls abort when there is none.
+///
+/// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build says it
+/// again, with an explanation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_read_json(
+    options: *mut holdoff_options,
+    text: *const c_char,
+    length: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    if let Err(error) = unsafe { drive(options) } {
+        return status(Err(error));
+    }
+    // SAFETY: the header's promise; the options are there.
+    let read = unsafe { span(text, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer)).and_then(|text| {
+        // A document's times are text: a bare number would have no unit.
+        // SAFETY: the options are there.
+        read(text, DEPTH, &mut |path, item| unsafe { take(options, path, item.value(f64::NAN)) })
+    });
+    match read {
+        Ok(()) => 0,
+        // SAFETY: the options are there.
+        Err(problem) => unsafe { blame(options, problem) },
+    }
+}
+
+/// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end need
+/// not be there). Takes memory as holdoff_options_read_json does.
+///
+/// Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
+/// says what is wrong, with code 0 for nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_saved_from_json(
+    saved: *mut holdoff_saved,
+    text: *const c_char,
+    length: usize,
+    problem: *mut holdoff_problem,
+) -> c_int {
+    let mut state = Saved::EMPTY;
+    // SAFETY: the header's promise.
+    let text = unsafe { span(text, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer));
+    let result = text
+        .and_then(|text| {
+            read(text, 1, &mut |path, item| {
+                let wrong = |error| holdoff_problem::of_state(&error).named(path);
+                state.set(path, item.value(1.0)).map_err(wrong)
+            })
+        })
+        .and_then(|()| state.to_bytes().map(|_| ()).map_err(|error| holdoff_problem::of_state(&error)))
+        // SAFETY: the header's promise.
+        .and_then(|()| unsafe { place(saved, state) }.map_err(holdoff_problem::of_use));
+    // SAFETY: the header's promise.
+    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+}
+
+/// How deep objects and lists of a document may lie in one another: no field lies deeper than four.
+const DEPTH: usize = 8;
+
+/// A value of JSON that has no other in it.
+#[derive(Clone, Copy)]
+enum Item<'t> {
+    Text(&'t str),
+    Whole(u64),
+    Number(f64),
+    Null,
+    Empty,
+    NoItems,
+    Other,
+}
+
+impl<'t> Item<'t> {
+    /// The same for a field; `unit` is what a number without one counts.
+    fn value(self, unit: f64) -> Value<'t> {
+        match self {
+            Self::Text(text) => Value::Text(text),
+            // Exact where the field is a number of 64 bits, and no time.
+            Self::Whole(number) if unit == 1.0 => Value::Nanos(number),
+            Self::Whole(number) => Value::Number { value: number as f64, unit },
+            Self::Number(value) => Value::Number { value, unit },
+            Self::Null => Value::Nothing,
+            Self::Empty => Value::Empty,
+            Self::NoItems => Value::NoItems,
+            Self::Other => Value::Other,
+        }
+    }
+}
+
+/// Takes a value by its path.
+type Take<'r> = &'r mut dyn FnMut(&str, Item<'_>) -> Result<(), holdoff_problem>;
+
+/// Hands on every value of a JSON text, in their order.
+fn read(text: &[u8], depth: usize, take: Take<'_>) -> Result<(), holdoff_problem> {
+    let mut reading = Reading { take, path: String::new(), level: 0, depth, refused: None };
+    let read = core::str::from_utf8(text).map_err(|_| None).and_then(|text| {
+        // All of it first: what is no JSON is refused as a whole.
+        serde_json::from_str::<IgnoredAny>(text).map_err(Some)?;
+        let mut input = serde_json::Deserializer::from_str(text);
+        Node(&mut reading).deserialize(&mut input).map_err(Some)
+    });
+    match (read, reading.refused) {
+        (_, Some(problem)) => Err(problem),
+        (Err(error), None) => {
+            let problem = holdoff_problem::of_use(ErrorCode::NotJson);
+            let at = error.map(|error| format!("line {} column {}", error.line(), error.column()));
+            Err(at.map_or(problem, |at| problem.showing(&at)))
+        }
+        (Ok(()), None) => Ok(()),
+    }
+}
+
+struct Reading<'r> {
+    take: Take<'r>,
+    path: String,
+    /// How many objects and lists the current value lies in, and how many at most.
+    level: usize,
+    depth: usize,
+    refused: Option<holdoff_problem>,
+}
+
+impl Reading<'_> {
+    fn put<E: Error>(&mut self, item: Item<'_>) -> Result<(), E> {
+        if self.level == 0 {
+            return self.stop(holdoff_problem::of_use(ErrorCode::NotAnObject).show(item.value(f64::NAN)));
+        }
+        match (self.take)(&self.path, item) {
+            Ok(()) => Ok(()),
+            Err(refused) => self.stop(refused),
+        }
+    }
+
+    fn stop<E: Error>(&mut self, refused: holdoff_problem) -> Result<(), E> {
+        self.refused = Some(refused);
+        Err(E::custom(""))
+    }
+}
+
+/// The value under the current path, whatever it is.
+struct Node<'n, 'r>(&'n mut Reading<'r>);
+
+impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let reading = self.0;
+        if reading.level == reading.depth {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return reading.put(Item::Other);
+        }
+        let before = reading.path.len();
+        let mut names: Vec<String> = Vec::new();
+        reading.level += 1;
+        while let Some(name) = map.next_key::<String>()? {
+            if reading.level > 1 {
+                reading.path.push('.');
+            }
+            reading.path.push_str(&name);
+            if names.contains(&name) {
+                return reading.stop(holdoff_problem::of_use(ErrorCode::Twice).at(&reading.path));
+            }
+            names.push(name);
+            map.next_value_seed(Node(reading))?;
+            reading.path.truncate(before);
+        }
+        reading.level -= 1;
+        if names.is_empty() && reading.level > 0 { reading.put(Item::Empty) } else { Ok(()) }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let reading = self.0;
+        if reading.level == 0 || reading.level == reading.depth {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            return reading.put(Item::Other);
+        }
+        let before = reading.path.len();
+        let mut index = 0_u32;
+        reading.level += 1;
+        loop {
+            let _ = write!(reading.path, "[{index}]");
+            let next = list.next_element_seed(Node(reading))?;
+            reading.path.truncate(before);
+            if next.is_none() {
+                break;
+            }
+            index = index.saturating_add(1);
+        }
+        reading.level -= 1;
+        if index == 0 { reading.put(Item::NoItems) } else { Ok(()) }
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.0.put(Item::Text(text))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+        self.0.put(Item::Whole(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+        self.0.put(Item::Number(number as f64))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        self.0.put(Item::Number(number))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.0.put(Item::Other)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.0.put(Item::Null)
+    }
+}

@@ -1,0 +1,61 @@
+//! Texts that go out: into memory of a size that the caller or a struct sets, cut after a whole character.
+
+use core::ffi::{c_char, c_int};
+use core::fmt::{self, Display, Write};
+
+/// Writes text into memory of a fixed size, cut after a whole character, with a zero at its end; counts what it wanted to
+/// write.
+pub(crate) struct Cut<'a> {
+    room: &'a mut [c_char],
+    wanted: usize,
+    full: bool,
+}
+
+impl<'a> Cut<'a> {
+    pub(crate) fn new(room: &'a mut [c_char]) -> Self {
+        if let Some(first) = room.first_mut() {
+            *first = 0;
+        }
+        Self { room, wanted: 0, full: false }
+    }
+}
+
+impl Write for Cut<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for character in text.chars() {
+            let mut buffer = [0; 4];
+            let bytes = character.encode_utf8(&mut buffer).as_bytes();
+            self.full |= self.wanted + bytes.len() >= self.room.len();
+            if !self.full {
+                for (cell, &byte) in self.room[self.wanted..].iter_mut().zip(bytes.iter().chain(&[0])) {
+                    *cell = byte as c_char;
+                }
+            }
+            self.wanted += bytes.len();
+        }
+        Ok(())
+    }
+}
+
+/// Fills a field of a struct.
+pub(crate) fn fill(field: &mut [c_char], text: &dyn Display) {
+    let _ = write!(Cut::new(field), "{text}");
+}
+
+/// Writes to memory of the caller's as snprintf does: the answer is the whole length without the zero.
+///
+/// # Safety
+/// `text` is null or points to memory of `size` bytes.
+pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<&dyn Display>) -> c_int {
+    let room = if text.is_null() || size == 0 {
+        &mut [][..]
+    } else {
+        // SAFETY: the caller vouches for it; not more than a slice may be.
+        unsafe { core::slice::from_raw_parts_mut(text, size.min(isize::MAX as usize)) }
+    };
+    let mut out = Cut::new(room);
+    if let Some(what) = what {
+        let _ = write!(out, "{what}");
+    }
+    c_int::try_from(out.wanted).unwrap_or(c_int::MAX)
+}

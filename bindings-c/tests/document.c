@@ -1,0 +1,194 @@
+/* Policies from documents, from presets and with lists. */
+#include "check.h"
+
+static int build_json(const char *json, holdoff_policy *policy, holdoff_problem *problem) {
+  holdoff_options options;
+  holdoff_options_init(&options);
+  holdoff_options_read_json(&options, json, strlen(json));
+  return holdoff_policy_build(policy, &options, problem);
+}
+
+static const char *line_of(const char *json) {
+  static char line[400];
+  holdoff_policy policy;
+  holdoff_problem problem;
+  build_json(json, &policy, &problem);
+  holdoff_problem_text(&problem, line, sizeof line);
+  return line;
+}
+
+static bool delays_are(const holdoff_policy *policy, const uint64_t *wanted, int count) {
+  holdoff_schedule schedule;
+  uint64_t ns = 0;
+  int at;
+  holdoff_schedule_init(&schedule, policy, 1);
+  for (at = 0; at < count; at++) {
+    if (!holdoff_schedule_next(&schedule, &ns) || ns != wanted[at]) {
+      return false;
+    }
+  }
+  return !holdoff_schedule_next(&schedule, &ns);
+}
+
+static void a_document_is_a_policy(void) {
+  const uint64_t wanted[] = {SECOND, 2 * SECOND, 6 * SECOND, 18 * SECOND};
+  holdoff_policy policy;
+  holdoff_problem problem;
+  CHECK_NUMBER(build_json("{\"version\": 1, \"backoff\": [{\"kind\": \"constant\", \"delay\": \"1s\", \"times\": 1},"
+                          " {\"kind\": \"exponential\", \"initial\": \"2s\", \"factor\": 3, \"max\": \"1m\"}],"
+                          " \"jitter\": \"none\", \"attempts\": 5, \"deadline\": null, \"hint\": {}}",
+                          &policy, &problem),
+               HOLDOFF_OK);
+  CHECK_NUMBER(problem.code, 0);
+  CHECK(delays_are(&policy, wanted, 4));
+}
+
+static void lists_are_set_item_by_item(void) {
+  const uint64_t listed[] = {5 * SECOND, 300 * SECOND, 1800 * SECOND, 7200 * SECOND};
+  const char *const paths[] = {"backoff.delays[0]", "backoff.delays[1]", "backoff.delays[2]", "backoff.delays[3]"};
+  holdoff_policy policy, other;
+  holdoff_options options;
+  int at;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "jitter", "none");
+  for (at = 0; at < 4; at++) {
+    CHECK_NUMBER(holdoff_options_set_ns(&options, paths[at], listed[at]), HOLDOFF_OK);
+  }
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+  CHECK(delays_are(&policy, listed, 4));
+  build_json("{\"jitter\": \"none\", \"backoff\": {\"delays\": [\"5s\", \"5m\", \"30m\", \"2h\"]}}", &other, NULL);
+  CHECK(memcmp(&policy, &other, sizeof policy) == 0);
+  CHECK_NUMBER(holdoff_policy_fingerprint(&policy), holdoff_policy_fingerprint(&other));
+  CHECK_NUMBER(holdoff_options_set_text(&options, "backoff.delays[7]", "1s"), HOLDOFF_ERROR_WRONG_TYPE);
+  CHECK_NUMBER(holdoff_options_set_no_items(&options, "backoff.delays"), HOLDOFF_ERROR_DELAYS_MISSING);
+}
+
+static void a_chain_is_set_stage_by_stage(void) {
+  const uint64_t wanted[] = {0, SECOND, 2 * SECOND};
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "backoff[0]", "constant");
+  holdoff_options_set_text(&options, "backoff[0].delay", "0s");
+  holdoff_options_set_number(&options, "backoff[0].times", 1);
+  holdoff_options_set_text(&options, "backoff[1]", "linear");
+  holdoff_options_set_text(&options, "backoff[1].initial", "1s");
+  holdoff_options_set_text(&options, "jitter", "none");
+  holdoff_options_set_number(&options, "attempts", 4);
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+  CHECK(delays_are(&policy, wanted, 3));
+  CHECK_NUMBER(holdoff_policy_base_at(&policy, 2), 2 * SECOND);
+}
+
+static void what_is_wrong_with_a_document_is_said_with_path_value_and_rule(void) {
+  CHECK_TEXT(line_of("{\"atempts\": 5}"), "atempts = 5: is no field of a policy; did you mean \"attempts\"?");
+  CHECK_TEXT(line_of("{\"deadline\": 5}"),
+             "deadline = 5: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
+  CHECK_TEXT(line_of("{\"backoff\": [{\"times\": 1}, {\"max\": \"ages\"}]}"),
+             "backoff[1].max = \"ages\": must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or "
+             "\"2m\"");
+  CHECK_TEXT(line_of("{\"attempts\": 5,}"), "line 1 column 16: must be JSON text");
+  CHECK_TEXT(line_of("{\"atempts\": 5"), "line 1 column 13: must be JSON text");
+  CHECK_TEXT(line_of("[]"), "must be an object");
+  CHECK_TEXT(line_of("\"fast\""), "\"fast\": must be an object");
+  CHECK_TEXT(line_of("{\"attempts\": 5, \"attempts\": 6}"), "attempts: must be there once");
+  CHECK_TEXT(line_of("{\"attempts\": true}"), "attempts: must be a whole number from 1 to 4294967294, or \"forever\"");
+  CHECK_TEXT(line_of("{\"retry_on\": {\"grpc\": [\"UNAVAILABEL\"]}}"),
+             "retry_on.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"; "
+             "did you mean \"UNAVAILABLE\"?");
+}
+
+static void documents_of_any_depth_and_any_bytes_are_refused_without_harm(void) {
+  char deep[2001], bytes[64];
+  holdoff_policy policy;
+  unsigned round, at;
+  memset(deep, '[', 2000);
+  deep[2000] = 0;
+  CHECK_NUMBER(build_json(deep, &policy, NULL), HOLDOFF_ERROR_NOT_JSON);
+  CHECK_NUMBER(build_json("{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{}}}}}}}}}}", &policy, NULL),
+               HOLDOFF_ERROR_UNKNOWN_FIELD);
+  for (round = 0; round < 2000; round++) {
+    for (at = 0; at + 1 < sizeof bytes; at++) {
+      bytes[at] = (char)(holdoff_seed_at(round, at) % 255 + 1);
+    }
+    bytes[0] = '{';
+    bytes[63] = 0;
+    CHECK(build_json(bytes, &policy, NULL) != HOLDOFF_OK);
+  }
+}
+
+static void null_and_foreign_memory_read_no_document(void) {
+  holdoff_options options;
+  memset(&options, 0, sizeof options);
+  CHECK_NUMBER(holdoff_options_read_json(NULL, "{}", 2), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_options_read_json(&options, "{}", 2), HOLDOFF_ERROR_NOT_A_POLICY);
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_read_json(&options, NULL, 2), HOLDOFF_ERROR_NULL_POINTER);
+}
+
+static void a_preset_is_a_policy_by_its_name(void) {
+  const uint64_t wanted[] = {100 * MS, 200 * MS};
+  holdoff_policy policy, other;
+  holdoff_options options;
+  holdoff_problem problem;
+  uint32_t preset;
+  CHECK_NUMBER(holdoff_policy_preset(&policy, "langgraphgo"), HOLDOFF_OK);
+  CHECK(delays_are(&policy, wanted, 2));
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "preset", "langgraphgo");
+  CHECK_NUMBER(holdoff_policy_build(&other, &options, NULL), HOLDOFF_OK);
+  CHECK(memcmp(&policy, &other, sizeof policy) == 0);
+  CHECK_NUMBER(holdoff_policy_preset(&other, "langraphgo"), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_policy_preset(&other, NULL), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK(memcmp(&policy, &other, sizeof policy) == 0);
+  holdoff_options_set_text(&options, "preset", "langraphgo");
+  holdoff_policy_build(&other, &options, &problem);
+  CHECK_TEXT(problem.nearest, "langgraphgo");
+  for (preset = 1; strcmp(holdoff_preset_name(preset), "unknown") != 0; preset++) {
+    CHECK_NUMBER(holdoff_policy_preset(&policy, holdoff_preset_name(preset)), HOLDOFF_OK);
+  }
+  CHECK(preset > 14);
+  CHECK_TEXT(holdoff_preset_name(0), "unknown");
+}
+
+static void a_policy_is_written_as_it_is_read(void) {
+  const char *document = "{\"backoff\": {\"kind\": \"linear\", \"initial\": \"1s\"}, \"attempts\": 4,"
+                         " \"retry_on\": {\"http\": [\"5xx\"], \"patterns\": [\"reset\"],"
+                         " \"non_idempotent\": {\"patterns\": [\"busy\", \"\\\"\"]}}}";
+  char json[600], again[600], patterns[64], others[64];
+  holdoff_options options;
+  holdoff_policy policy, read;
+  holdoff_rules rules, reread;
+  int length;
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  CHECK_NUMBER(holdoff_options_read_json(&options, document, strlen(document)), HOLDOFF_OK);
+  holdoff_policy_build(&policy, &options, NULL);
+  holdoff_rules_build(&rules, &options, NULL);
+  length = holdoff_policy_json(&policy, &rules, json, sizeof json);
+  CHECK(length > 0 && length < (int)sizeof json);
+  CHECK_NUMBER(holdoff_policy_json(&policy, &rules, NULL, 0), (unsigned)length);
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, others, sizeof others);
+  CHECK_NUMBER(holdoff_options_read_json(&options, json, (size_t)length), HOLDOFF_OK);
+  holdoff_policy_build(&read, &options, NULL);
+  holdoff_rules_build(&reread, &options, NULL);
+  holdoff_policy_json(&read, &reread, again, sizeof again);
+  CHECK_TEXT(again, json);
+  CHECK(strstr(json, "\"non_idempotent\"") != NULL);
+  CHECK(memcmp(&policy, &read, sizeof policy) == 0);
+  holdoff_policy_json(&policy, NULL, again, sizeof again);
+  CHECK(strstr(again, "retry_on") == NULL);
+  CHECK_NUMBER(holdoff_policy_json(NULL, NULL, again, sizeof again), 0);
+}
+
+void document_tests(void) {
+  RUN(a_document_is_a_policy);
+  RUN(lists_are_set_item_by_item);
+  RUN(a_chain_is_set_stage_by_stage);
+  RUN(what_is_wrong_with_a_document_is_said_with_path_value_and_rule);
+  RUN(documents_of_any_depth_and_any_bytes_are_refused_without_harm);
+  RUN(null_and_foreign_memory_read_no_document);
+  RUN(a_policy_is_written_as_it_is_read);
+  RUN(a_preset_is_a_policy_by_its_name);
+}

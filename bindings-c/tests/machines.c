@@ -1,0 +1,225 @@
+/* The machines beside the call: stepped, pace, periodic, layered, and a schedule that is pinned. */
+#include "check.h"
+
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+
+static void a_stepped_backoff_is_its_own_state(void) {
+  holdoff_stepped stepped, copy;
+  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, 2.0, 0.5, 30, 9), HOLDOFF_OK);
+  copy = stepped;
+  CHECK(holdoff_stepped_draws(&stepped));
+  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), 10);
+  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.5), 25);
+  CHECK_NUMBER(holdoff_stepped_duration(&stepped), 30);
+  CHECK_NUMBER(holdoff_stepped_steps(&stepped), 0);
+  CHECK_NUMBER(holdoff_stepped_cap(&stepped), 30);
+  CHECK_NUMBER(holdoff_stepped_steps(&copy), 9);
+  CHECK_NUMBER(holdoff_stepped_restart(&stepped, 10, 1), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), 10);
+  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, -1.0, 0.5, 30, 9), HOLDOFF_ERROR_FACTOR_RANGE);
+  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, 1.0, -0.5, 30, 9), HOLDOFF_ERROR_JITTER_FACTOR_RANGE);
+  CHECK_NUMBER(holdoff_stepped_init_kubernetes(&stepped, 10, 1.0, -0.5, -1, -1), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_stepped_cap(&stepped), HOLDOFF_LONGEST_NS);
+  CHECK_NUMBER(holdoff_stepped_init_kubernetes_jitter(&stepped, 8, -3.0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.25), 10);
+  memset(&stepped, 0, sizeof stepped);
+  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), HOLDOFF_NEVER);
+}
+
+static void a_pace_begins_again_by_itself(void) {
+  const uint64_t at[] = {0, 0, 10, 21, 21}, wanted[] = {1, 2, 4, 1, 2};
+  holdoff_pace pace, other;
+  holdoff_stepped stepped;
+  int n;
+  CHECK_NUMBER(holdoff_pace_init_exponential(&pace, 1, 10, 10, 2.0, 0.0, 0), HOLDOFF_OK);
+  holdoff_stepped_init(&stepped, 1, 2.0, 0.0, 10, 1000);
+  CHECK_NUMBER(holdoff_pace_init(&other, &stepped, HOLDOFF_RESET_AFTER_QUIET, 10, 0), HOLDOFF_OK);
+  CHECK(!holdoff_pace_draws(&pace));
+  for (n = 0; n < 5; n++) {
+    CHECK_NUMBER(holdoff_pace_next(&pace, at[n], 0.0), wanted[n]);
+    CHECK_NUMBER(holdoff_pace_next(&other, at[n], 0.0), wanted[n]);
+  }
+  CHECK_NUMBER(holdoff_pace_backoff(&pace, &stepped), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_stepped_duration(&stepped), 4);
+  CHECK_NUMBER(holdoff_pace_init_jittered(&pace, 1000, 0.5), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_pace_next(&pace, 0, 0.5), 1250);
+  CHECK_NUMBER(holdoff_pace_init_with_reset(&pace, &stepped, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_pace_next(&pace, 50, 0.0), 4);
+  CHECK_NUMBER(holdoff_pace_next(&pace, 50, 0.0), 4);
+  CHECK_NUMBER(holdoff_pace_init(&pace, &stepped, 77, 0, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_pace_next(NULL, 0, 0.0), HOLDOFF_NEVER);
+}
+
+static void draws_are_those_of_every_language(void) {
+  uint64_t seed = 42;
+  holdoff_policy policy;
+  holdoff_schedule schedule, pinned;
+  uint64_t ns = 0, other = 0;
+  double u = holdoff_uniform(&seed);
+  CHECK(u >= 0.0 && u < 1.0);
+  CHECK(seed != 42);
+  CHECK(!(holdoff_uniform(NULL) > 0.0));
+  holdoff_policy_default(&policy);
+  holdoff_schedule_init(&schedule, &policy, 42);
+  holdoff_schedule_init(&pinned, &policy, 0);
+  CHECK(holdoff_schedule_next(&schedule, &ns));
+  CHECK(holdoff_schedule_next_at(&pinned, HOLDOFF_TRANSIENT, u, &other));
+  CHECK_NUMBER(ns, other);
+  CHECK_NUMBER(holdoff_policy_jitter(&policy, 100 * MS, 5 * SECOND, u), ns);
+  CHECK(!holdoff_schedule_next_at(&pinned, 9, u, &other));
+  holdoff_schedule_init_pinned(&pinned, &policy, UINT32_C(1) << 31);
+  CHECK(holdoff_schedule_next(&pinned, &ns));
+  CHECK_NUMBER(ns, 50 * MS);
+}
+
+static void a_kind_of_failure_may_have_delays_of_its_own(void) {
+  holdoff_policy policy;
+  holdoff_schedule schedule;
+  uint64_t ns = 0;
+  holdoff_policy_preset(&policy, "aws-standard-2.1");
+  holdoff_schedule_init(&schedule, &policy, 0);
+  CHECK(holdoff_schedule_next_at(&schedule, HOLDOFF_THROTTLED, 0.5, &ns));
+  CHECK_NUMBER(ns, 500 * MS);
+}
+
+static void a_periodic_runs_again_and_again(void) {
+  holdoff_pace pace;
+  holdoff_periodic periodic;
+  holdoff_periodic_options options = holdoff_periodic_until(true);
+  holdoff_periodic_step step;
+  holdoff_pace_init_jittered(&pace, 10, 0.0);
+  options.deadline_ns = 100;
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_deadline(&periodic), 100);
+  step = holdoff_periodic_tick(&periodic, 0);
+  CHECK_NUMBER(step.kind, HOLDOFF_RUN);
+  CHECK_NUMBER(step.run, 1);
+  CHECK_NUMBER(holdoff_periodic_tick(&periodic, 1).kind, HOLDOFF_WAIT);
+  step = holdoff_periodic_finish(&periodic, step.run, 5, HOLDOFF_ANSWER_AGAIN);
+  CHECK_NUMBER(step.kind, HOLDOFF_SLEEP);
+  CHECK_NUMBER(step.at, 15);
+  step = holdoff_periodic_tick(&periodic, 15);
+  CHECK_NUMBER(step.run, 2);
+  step = holdoff_periodic_finish(&periodic, 2, 16, HOLDOFF_ANSWER_DONE);
+  CHECK_NUMBER(step.kind, HOLDOFF_STOP);
+  CHECK_NUMBER(step.ended, HOLDOFF_ENDED_DONE);
+  CHECK_TEXT(holdoff_ended_name(step.ended), "done");
+  CHECK_NUMBER(holdoff_periodic_runs(&periodic), 2);
+}
+
+static void a_periodic_ends_as_it_is_told(void) {
+  holdoff_stepped stepped;
+  holdoff_pace pace;
+  holdoff_periodic periodic;
+  holdoff_periodic_options options = holdoff_periodic_while_steps_last();
+  holdoff_periodic_step step;
+  uint64_t now = 0, runs = 0;
+  holdoff_stepped_init(&stepped, 10, 2.0, 0.0, HOLDOFF_LONGEST_NS, 3);
+  holdoff_pace_init(&pace, &stepped, HOLDOFF_RESET_NEVER, 0, 0);
+  holdoff_periodic_init(&periodic, &pace, &options, 1, 0);
+  step = holdoff_periodic_tick(&periodic, now);
+  while (step.kind != HOLDOFF_STOP) {
+    if (step.kind == HOLDOFF_RUN) {
+      runs++;
+      step = holdoff_periodic_finish(&periodic, step.run, now, HOLDOFF_ANSWER_AGAIN);
+    } else {
+      now = step.at;
+      step = holdoff_periodic_tick(&periodic, now);
+    }
+  }
+  CHECK_NUMBER(step.ended, HOLDOFF_ENDED_STEPS);
+  CHECK_NUMBER(runs, 3);
+  CHECK_NUMBER(now, 30);
+  options = holdoff_periodic_poll(&stepped, true, false);
+  CHECK_NUMBER(options.timer, HOLDOFF_TIMER_VARIABLE);
+  options = holdoff_periodic_poll_legacy(false);
+  CHECK_NUMBER(options.timer, HOLDOFF_TIMER_GRID_SKIPPING);
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_tick(&periodic, 0).at, 10);
+  step = holdoff_periodic_cancel(&periodic);
+  CHECK_NUMBER(step.ended, HOLDOFF_ENDED_CANCELLED);
+  options.timer = 9;
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
+  memset(&periodic, 0, sizeof periodic);
+  step = holdoff_periodic_tick(&periodic, 0);
+  CHECK_NUMBER(step.kind, HOLDOFF_STOP);
+  CHECK_NUMBER(step.ended, HOLDOFF_ERROR_NOT_A_CALL);
+  CHECK_NUMBER(holdoff_periodic_finish(NULL, 1, 0, 9).ended, HOLDOFF_ERROR_NULL_POINTER);
+}
+
+static void a_retry_inside_a_retry_has_one_cap(void) {
+  holdoff_policy outer = constant("10s", 3), inner = constant("1s", 2);
+  holdoff_layers layers;
+  holdoff_layered layered;
+  holdoff_step step;
+  uint64_t now = 0, slept = 0;
+  CHECK_NUMBER(holdoff_layers_init(&layers, &outer, &inner, 5), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_layers_attempts(&layers), 5);
+  step = holdoff_layered_begin(&layered, &layers, 1, now);
+  while (step.kind != HOLDOFF_STOP) {
+    if (step.kind == HOLDOFF_ATTEMPT) {
+      step = holdoff_layered_fail(&layered, &layers, holdoff_step_ticket(step), now, lost);
+    } else {
+      slept += step.at - now;
+      now = step.at;
+      step = holdoff_layered_tick(&layered, &layers, now);
+    }
+  }
+  CHECK_NUMBER(step.reason, HOLDOFF_REASON_ATTEMPTS);
+  CHECK_NUMBER(holdoff_layered_attempt(&layered), 5);
+  CHECK_NUMBER(holdoff_layered_outer_attempt(&layered), 3);
+  CHECK_NUMBER(holdoff_layered_inner_attempt(&layered), 1);
+  CHECK_NUMBER(holdoff_layered_stopped_by(&layered), HOLDOFF_LEVEL_CAP);
+  CHECK_NUMBER(holdoff_layered_inner_reason(&layered), HOLDOFF_REASON_ATTEMPTS);
+  CHECK_NUMBER(slept, 22 * SECOND);
+}
+
+static void the_levels_do_as_they_are_told(void) {
+  holdoff_policy outer = constant("10s", 3), inner = constant("1s", 1);
+  holdoff_failure permanent = holdoff_failure_of(HOLDOFF_PERMANENT);
+  holdoff_layers layers;
+  holdoff_layered layered;
+  holdoff_layers_init(&layers, &outer, &inner, 0);
+  CHECK_NUMBER(holdoff_layers_attempts(&layers), 3);
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent).reason, HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(holdoff_layered_stopped_by(&layered), HOLDOFF_LEVEL_INNER);
+  CHECK_NUMBER(holdoff_layers_go_on_after(&layers, HOLDOFF_REASON_PERMANENT, true), HOLDOFF_OK);
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent).at, 10 * SECOND);
+  CHECK_NUMBER(holdoff_layered_cancel(&layered, 1).outcome, HOLDOFF_CANCELLED);
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK_NUMBER(holdoff_layered_fail_as(&layered, &layers, 1, 0, lost, permanent).reason, HOLDOFF_REASON_ATTEMPTS);
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK_NUMBER(holdoff_layered_succeed(&layered, 1, 0).outcome, HOLDOFF_SUCCEEDED);
+}
+
+static void wrong_use_of_layers_stops(void) {
+  holdoff_policy policy = constant("1s", 2);
+  holdoff_layers layers;
+  holdoff_layered layered;
+  memset(&layers, 0, sizeof layers);
+  memset(&layered, 0, sizeof layered);
+  CHECK(is_invalid(holdoff_layered_begin(&layered, &layers, 1, 0), HOLDOFF_ERROR_NOT_A_POLICY));
+  CHECK_NUMBER(holdoff_layers_init(&layers, &policy, NULL, 1), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_layers_init(&layers, &policy, &policy, UINT32_MAX), HOLDOFF_ERROR_ATTEMPTS_RANGE);
+  CHECK_NUMBER(holdoff_layers_init(&layers, &policy, &policy, 1), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_layers_go_on_after(&layers, 99, true), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK(is_invalid(holdoff_layered_tick(&layered, &layers, 0), HOLDOFF_ERROR_NOT_A_CALL));
+  CHECK(is_invalid(holdoff_layered_fail(NULL, &layers, 1, 0, lost), HOLDOFF_ERROR_NULL_POINTER));
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK(is_invalid(holdoff_layered_fail(&layered, &layers, 1, 0, holdoff_failure_of(0)),
+                   HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND));
+}
+
+void machines_tests(void) {
+  RUN(a_stepped_backoff_is_its_own_state);
+  RUN(a_pace_begins_again_by_itself);
+  RUN(draws_are_those_of_every_language);
+  RUN(a_kind_of_failure_may_have_delays_of_its_own);
+  RUN(a_periodic_runs_again_and_again);
+  RUN(a_periodic_ends_as_it_is_told);
+  RUN(a_retry_inside_a_retry_has_one_cap);
+  RUN(the_levels_do_as_they_are_told);
+  RUN(wrong_use_of_layers_stops);
+}
