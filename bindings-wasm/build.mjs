@@ -34,3 +34,4 @@ await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), f
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !path.endsWith(".js") });
 writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
+cpSync("bin.mjs", "dist/bin.mjs");

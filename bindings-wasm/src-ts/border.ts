@@ -107,8 +107,9 @@ export class Desk<Name extends string> {
     for (const [at, number] of numbers.entries()) this.longs[at] = number;
   }
 
-  giveDouble(at: number, value: number): void {
-    this.doubles[at] = value;
+  /** Lays down a double; what is no number becomes one that is none, which the core knows what to think of. */
+  giveDouble(at: number, value: unknown): void {
+    this.doubles[at] = typeof value === "number" ? value : Number.NaN;
   }
 
   got(at = 0): bigint {

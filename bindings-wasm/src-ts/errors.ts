@@ -37,7 +37,7 @@ export class ConfigError extends TypeError {
     cause?: unknown,
   ) {
     const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-    super(`${path || "document"}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
+    super(`${path || "what was given"}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.word = word;
     this.path = path;

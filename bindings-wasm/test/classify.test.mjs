@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { classify, httpFailure, parseDuration, parseNanos } from "holdoff";
+import {
+  classify,
+  grpcFailure,
+  hintOf,
+  httpFailure,
+  outcomeOf,
+  Policy,
+  parseDuration,
+  parseNanos,
+  retry,
+} from "holdoff";
+import { failure, VirtualClock } from "./virtual.mjs";
 
 const kinds = (errors) => errors.map((error) => classify(error).kind);
 const all = (kind, errors) => assert.deepEqual(kinds(errors), Array(errors.length).fill(kind));
@@ -77,4 +88,94 @@ test("durations are read", () => {
     assert.equal(parseDuration(odd), undefined);
     assert.equal(parseNanos(odd), undefined);
   }
+});
+
+test("whatever a server says about when to come back is read from its headers", () => {
+  const at = Date.now() + 3_600_000;
+  const date = new Date(at).toUTCString();
+  for (const [headers, hint] of [
+    [{ "retry-after-ms": "1500" }, 1500],
+    [{ "X-Amz-Retry-After": 250 }, 250],
+    [{ "ratelimit-remaining": "0", "ratelimit-reset": "30" }, 30_000],
+    [{ "retry-after": ["soon", "7"] }, 7000],
+    [new Map([["Retry-After", "2"]]), 2000],
+    [[["Retry-After", "2"], "no pair", ["retry-after", Symbol("odd")]], 2000],
+    [{ get: (name) => (name === "retry-after" ? "4" : null) }, 4000],
+    [{ "retry-after": "5\u00e9" }, undefined],
+    [null, undefined],
+    ["retry-after: 5", undefined],
+  ]) {
+    assert.equal(classify({ status: 429, headers }).hint, hint, JSON.stringify(headers));
+  }
+  const { hint } = classify({ status: 503, headers: { "Retry-After": date } });
+  assert.ok(hint > 3_590_000 && hint <= 3_600_000, String(hint));
+  assert.equal(hintOf({ "Retry-After": date }, { now: at - 5000 }), 5000 - (at % 1000));
+  assert.equal(hintOf({ "Retry-After": date }, { now: null }), undefined);
+  assert.equal(hintOf({ "grpc-retry-pushback-ms": "-1" }), "never");
+  assert.throws(() => hintOf({}, { now: -1 }), /now = -1/);
+  assert.deepEqual(httpFailure(503, new Headers({ "retry-after-ms": "5" })), { kind: "transient", hint: 5 });
+});
+
+test("a gRPC status is judged when the error carries its metadata", () => {
+  const metadata = { get: (name) => (name === "grpc-retry-pushback-ms" ? ["250"] : []) };
+  assert.deepEqual(classify({ code: 14, metadata }), { kind: "transient", hint: 250 });
+  assert.deepEqual(classify({ code: 5, metadata }), { kind: "permanent", hint: 250 });
+  assert.deepEqual(classify({ code: 999, metadata: {} }), { kind: "permanent", hint: undefined });
+  assert.equal(classify(new DOMException("late", "TimeoutError")).kind, "timeout");
+  assert.deepEqual(grpcFailure(8, "-1"), { kind: "throttled", hint: "never" });
+  assert.equal(grpcFailure(0), undefined);
+  assert.deepEqual(grpcFailure(Number.NaN), { kind: "permanent", hint: undefined });
+});
+
+test("a policy's retryOn has the last word, but for a program's own mistakes", () => {
+  const policy = new Policy({
+    retryOn: { http: [404, "5xx"], patterns: ["try again", "\u00e9\ud83d\ude00", "\ud800"], kinds: ["throttled"] },
+  });
+  for (const [error, kind] of [
+    [{ status: 404 }, "transient"],
+    [{ status: 503 }, "transient"],
+    [{ status: 400 }, "permanent"],
+    [{ status: 429 }, "throttled"],
+    [new Error("no"), "permanent"],
+    [new Error("please try again"), "transient"],
+    [new Error("Try Again"), "permanent"],
+    [new Error("\u00e9\ud83d\ude00"), "transient"],
+    [new Error("lone \ud800"), "transient"],
+    ["try again", "transient"],
+    [new TypeError("try again"), "permanent"],
+    [new DOMException("try again", "AbortError"), "permanent"],
+    [{ message: Symbol("odd") }, "permanent"],
+    [undefined, "permanent"],
+  ]) {
+    assert.equal(policy.classify(error).kind, kind, String(error?.message ?? error));
+  }
+  assert.deepEqual(policy.judge({ kind: "permanent", hint: "2s" }, { status: 404 }), { kind: "transient", hint: 2000 });
+  assert.deepEqual(new Policy().judge("permanent", { status: 404 }), { kind: "permanent", hint: undefined });
+});
+
+test("an operation that may not run twice has lists of its own", async () => {
+  const policy = new Policy({ retryOn: { nonIdempotent: { http: [429] } }, backoff: { initial: 1 } });
+  const calls = async (error, options) => {
+    let count = 0;
+    const clock = new VirtualClock();
+    const work = () => {
+      count++;
+      throw error;
+    };
+    await failure(clock.settled(policy.retry(work, { ...options, clock })));
+    return count;
+  };
+  assert.equal(await calls({ status: 503 }), 3);
+  assert.equal(await calls({ status: 503 }, { idempotent: false }), 1);
+  assert.equal(await calls({ status: 429 }, { idempotent: false }), 3);
+  assert.equal(await calls(new Error("lost"), { idempotent: false }), 1);
+  assert.equal(await calls(new Error("lost"), { idempotent: false, when: () => true }), 3);
+  assert.equal((await failure(retry(() => 1, { idempotent: "no" }))).path, "idempotent");
+});
+
+test("an attempt over its limit is held against retryOn as well", async () => {
+  const clock = new VirtualClock();
+  const policy = new Policy({ attemptTimeout: 5, retryOn: { kinds: ["transient"] } });
+  const error = await failure(clock.settled(policy.retry(() => new Promise(() => {}), { clock })));
+  assert.equal(outcomeOf(error).reason, "permanent");
 });

@@ -242,22 +242,29 @@ test("two hundred thousand machines need no wasm memory", () => {
   assert.ok(process.memoryUsage().arrayBuffers <= before + 1_000_000);
 });
 
-test("the module is pure: it imports nothing, and its memory cannot grow by itself", () => {
-  const module = new WebAssembly.Module(readFileSync(new URL("../dist/core.wasm", import.meta.url)));
-  assert.deepEqual(WebAssembly.Module.imports(module), []);
-  const { memory } = new WebAssembly.Instance(module).exports;
-  assert.ok(memory.buffer.byteLength <= 2 * 65_536);
+test("the modules are pure: they import nothing, and their memory cannot grow by itself", () => {
+  for (const [name, pages] of [
+    ["core", 2],
+    ["machines", 3],
+    ["tools", 4],
+  ]) {
+    const module = new WebAssembly.Module(readFileSync(new URL(`../dist/${name}.wasm`, import.meta.url)));
+    assert.deepEqual(WebAssembly.Module.imports(module), []);
+    const { memory } = new WebAssembly.Instance(module).exports;
+    assert.ok(memory.buffer.byteLength <= pages * 65_536, name);
+  }
 });
 
 test("the module is decoded the same way without the runtime's help", async () => {
   const { Buffer } = globalThis;
   const { fromHex } = Uint8Array;
+  const [shared] = readFileSync(new URL("../dist/esm/index.js", import.meta.url), "utf8").match(/shared-\w+\.js/);
   try {
     globalThis.Buffer = undefined;
     Uint8Array.fromHex = undefined;
-    const copy = await import(`${import.meta.resolve("holdoff")}?copy`);
+    const copy = await import(`../dist/esm/${shared}?copy`);
     assert.deepEqual([...new copy.Schedule(new copy.Policy(), 7)], [...new Schedule(new Policy(), 7)]);
-    const another = await import(`${import.meta.resolve("holdoff")}?another`);
+    const another = await import(`../dist/esm/${shared}?another`);
     await Promise.all([another.init(), another.init()]);
     assert.equal(new another.Policy({ deadline: 5 }).firstLimit, 5);
   } finally {
@@ -265,4 +272,14 @@ test("the module is decoded the same way without the runtime's help", async () =
     if (fromHex) Uint8Array.fromHex = fromHex;
     else delete Uint8Array.fromHex;
   }
+});
+
+test("a schedule takes the draw and the kind of each delay", () => {
+  const aws = new Policy("aws-standard-2.1");
+  const schedule = new Schedule(aws, 0);
+  assert.equal(schedule.nextAt(0.5), 25_000_000);
+  assert.equal(schedule.nextAt(0.5, "throttled"), 1_000_000_000);
+  assert.equal(schedule.nextAt(0), undefined);
+  assert.throws(() => schedule.nextAt(0, "often"), ConfigError);
+  assert.equal(Schedule.baseAt(new Policy({ backoff: { kind: "linear", max: "none" } }), 2n), 300_000_000n);
 });

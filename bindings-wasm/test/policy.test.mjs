@@ -190,3 +190,102 @@ test("a schedule shows a policy's delays", () => {
   assert.deepEqual([...new Schedule(policy, 0n)], [100_000_000n, 200_000_000n, 400_000_000n]);
   assert.equal(Schedule.baseAt(policy, 100), 5e9);
 });
+
+test("a preset is a policy by its name, and where other fields start", () => {
+  const kubernetes = { backoff: { initial: 10, factor: 5, max: "none" }, jitter: { kind: "additive", factor: 0.1 } };
+  const spelt = new Policy({ ...kubernetes, cap: "before_jitter", attempts: 4 });
+  assert.deepEqual(new Policy("kubernetes"), spelt);
+  assert.deepEqual(new Policy({ preset: "kubernetes" }), spelt);
+  assert.deepEqual(
+    new Policy({ preset: "kubernetes", attempts: 9 }),
+    new Policy({ ...kubernetes, cap: "before_jitter", attempts: 9 }),
+  );
+  assert.match(refused("kubernets"), /^preset = "kubernets": .*did you mean "kubernetes"\?$/);
+  assert.match(refused({ preset: "polly", jitter: "full" }), /^jitter.kind/);
+});
+
+test("a preset's name is taken wherever a policy is", async () => {
+  let calls = 0;
+  const work = () => {
+    calls++;
+    throw new Error("no");
+  };
+  await failure(retry(work, { policy: "langgraphgo", clock: new ImmediateClock() }));
+  assert.equal(calls, 3);
+  assert.equal((await failure(retry(work, { policy: "langgraf" }))).path, "preset");
+});
+
+/** Sleeps take no time. */
+class ImmediateClock {
+  time = 0;
+  now = () => this.time;
+  setTimeout = (callback, ms) => {
+    this.time += ms;
+    queueMicrotask(callback);
+  };
+  clearTimeout = () => {};
+}
+
+test("stages and lists are told by their places", () => {
+  const chain = [
+    { kind: "constant", delay: "1s", times: 1 },
+    { kind: "exponential", initial: "2s", max: "9s" },
+  ];
+  const policy = new Policy({ backoff: chain, jitter: "none", attempts: "forever" });
+  assert.deepEqual([...first(new Schedule(policy, 0), 5)], [1e9, 2e9, 4e9, 8e9, 9e9]);
+  const list = new Policy({ backoff: { delays: [5, "10ms", 20] }, jitter: "none" });
+  assert.deepEqual([...new Schedule(list, 0)], [5e6, 1e7, 2e7]);
+  for (const [fields, message] of [
+    [{ backoff: [chain[0], { max: "1ms" }] }, /^backoff\[1\].max = "1ms": must not be below/],
+    [{ backoff: [{ delay: -1, kind: "constant" }] }, /^backoff\[0\].initial = -1: must be a time/],
+    [{ backoff: { delays: [1, "x"] } }, /^backoff.delays\[1\] = "x": must be a time/],
+    [{ backoff: [{}, {}] }, /^backoff\[0\].times: is needed/],
+    [{ backoff: [{ factr: 2 }] }, /^backoff\[0\].factr = 2: is no field of a policy; did you mean "backoff.factor"\?/],
+    [{ retryOn: { http: [999] } }, /^retryOn.http\[0\] = 999: must be a status/],
+    [{ retryOn: { grpc: ["UNAVAILABEL"] } }, /did you mean "UNAVAILABLE"\?/],
+    [{ retryOn: { patterns: "timeout" } }, /^retryOn.patterns = "timeout": must be a list/],
+  ]) {
+    assert.match(refused(fields), message);
+  }
+});
+
+function* first(iterator, count) {
+  for (let i = 0; i < count; i++) yield iterator.next().value;
+}
+
+test("a document is JSON with names in snake_case and times with a unit", () => {
+  const document = {
+    version: 1,
+    backoff: [
+      { kind: "constant", delay: "1s", times: 1 },
+      { kind: "exponential", initial: "2s", max: "1m" },
+    ],
+    min_attempt: "1s",
+    deadline: "2m",
+    retry_on: { http: [408, "5xx"], patterns: ["timeout"] },
+  };
+  assert.deepEqual(Policy.fromJson(JSON.stringify(document)), Policy.fromJson(document));
+  assert.deepEqual(Policy.fromJson(document), new Policy(document));
+  for (const [given, code, path] of [
+    [{ deadline: 5 }, "not_a_duration", "deadline"],
+    [{ minAttempt: "1s" }, "unknown_field", "minAttempt"],
+    [{ version: 2 }, "document_version", "version"],
+    ["{", "not_json", ""],
+    ["[]", "not_an_object", ""],
+    ["null", "not_an_object", ""],
+    [new Map(), "not_an_object", ""],
+  ]) {
+    assert.throws(() => Policy.fromJson(given), { word: code, path });
+  }
+});
+
+test("options with lists are remembered by what they say", async () => {
+  const options = { backoff: [{ kind: "constant", delay: 0, times: 1 }, { initial: 0 }], retryOn: { patterns: [] } };
+  const error = await failure(retry(() => Promise.reject(new Error("no")), options));
+  assert.equal(outcomeOf(error).reason, "permanent");
+  options.retryOn.patterns.push("no");
+  const again = await failure(retry(() => Promise.reject(new Error("no")), options));
+  assert.equal(outcomeOf(again).reason, "attempts");
+  options.retryOn.patterns = { 0: "no" };
+  assert.equal((await failure(retry(() => 1, options))).path, "retryOn.patterns.0");
+});

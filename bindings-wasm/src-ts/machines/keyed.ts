@@ -289,7 +289,7 @@ export class Bucket {
   constructor({ rate, per, burst }: BucketOptions, now: Time) {
     desk().give(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
     desk().giveDouble(0, rate);
-    desk().check(desk().core.bucket());
+    desk().check(desk().core.bucket(), "bucket");
     this.config = desk().taken("bucketConfig");
     this.state = desk().taken("bucket");
   }

@@ -11,7 +11,8 @@ type Name =
   | "form_set"
   | "form_start"
   | "form_write"
-  | "lints";
+  | "lints"
+  | "presets";
 
 let made: Desk<Name> | undefined;
 

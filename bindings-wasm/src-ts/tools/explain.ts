@@ -108,3 +108,6 @@ function readLints(): Lint[] {
   }
   return found;
 }
+
+/** The names of the presets. */
+export const presets = (): PresetName[] => desk().readText(desk().core.presets()).trimEnd().split("\n") as PresetName[];

@@ -3,7 +3,7 @@
 
 use super::{Desk, with};
 use core::fmt;
-use holdoff_core::{Explanation, FailureKind, Given, Lint, Policy};
+use holdoff_core::{Explanation, FailureKind, Given, Lint, Policy, Preset};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
@@ -72,5 +72,19 @@ impl fmt::Display for Plain {
             Given::Span(span) => write!(f, "t{}", span.as_nanos()),
             Given::Number(number) => write!(f, "n{number}"),
         }
+    }
+}
+
+/// The names of the presets, one a line. The length.
+#[unsafe(no_mangle)]
+extern "C" fn presets() -> u32 {
+    with(|desk| desk.text.say(&Presets))
+}
+
+struct Presets;
+
+impl fmt::Display for Presets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Preset::ALL.into_iter().try_for_each(|preset| writeln!(f, "{}", preset.name()))
     }
 }

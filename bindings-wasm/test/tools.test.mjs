@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { ConfigError, Policy } from "holdoff";
+import { explain, fromForm, lints, presets, toForm, toJson } from "holdoff/tools";
+
+test("every preset is explained, row by row and as a table", () => {
+  assert.equal(presets().length, 14);
+  for (const name of presets()) {
+    const { rows, lints: found } = explain(name, { rows: 3 });
+    const policy = new Policy(name);
+    assert.ok(rows.length > 0 && rows.length <= 3, name);
+    for (const { min, typical, max } of rows) assert.ok(min <= typical && typical <= max, name);
+    assert.deepEqual(found, lints(policy));
+    assert.match(String(explain(policy)), /^.*backoff.*\n.*attempts.*\nhints: /);
+  }
+});
+
+test("rows are milliseconds", () => {
+  const fields = { backoff: { kind: "linear", initial: "1s" }, jitter: "equal", attempts: 3, deadline: "2s" };
+  assert.deepEqual(explain(fields).rows[1], {
+    retry: 2,
+    min: 1000,
+    typical: 1500,
+    max: 1999.999999,
+    minTotal: 1500,
+    typicalTotal: 2250,
+    maxTotal: 2999.999998,
+    inTime: "sometimes",
+  });
+  const long = new Policy({ attempts: 300 });
+  assert.equal(explain(long).rows.length, 100);
+  assert.equal(explain(long, { rows: 1000 }).rows.length, 299);
+  assert.equal(explain("aws-standard-2.1", { after: "throttled" }).rows[0].typical, 500);
+  assert.throws(() => explain("default", { rows: -1 }), ConfigError);
+  assert.throws(() => explain("default", { after: "often" }), ConfigError);
+});
+
+test("a lint has a number, a word and what it found", () => {
+  const [{ code, word, text, found, limit }] = lints({ attempts: 12, backoff: { initial: 1, max: 5 } });
+  assert.deepEqual([code, word, found, limit], [304, "many_attempts", 12, 10]);
+  assert.match(text, /^warning 304 many_attempts: .* \(12, limit 10\)$/);
+  assert.deepEqual(lints({}), []);
+});
+
+test("a policy is written as a document that reads back to the same", () => {
+  const policies = [
+    ...presets().map((name) => new Policy(name)),
+    new Policy({ retryOn: { http: ["5xx"], patterns: ['a"b', "é"], nonIdempotent: { patterns: ["c"], kinds: [] } } }),
+    new Policy({ deadline: "1.5s", minAttempt: 1, onDeadline: "clip", hint: { mode: "exact", reach: 7 } }),
+  ];
+  for (const policy of policies) assert.deepEqual(Policy.fromJson(toJson(policy)), policy);
+});
+
+test("other systems' forms are read and written", () => {
+  const config = {
+    methodConfig: [
+      {
+        name: [{}],
+        retryPolicy: {
+          maxAttempts: 4,
+          initialBackoff: "0.1s",
+          maxBackoff: "1s",
+          backoffMultiplier: 2,
+          retryableStatusCodes: ["UNAVAILABLE"],
+        },
+      },
+    ],
+  };
+  const { policy } = fromForm("grpc", JSON.stringify(config));
+  assert.equal(policy.judge("permanent", { grpc: 14 }).kind, "transient");
+  assert.deepEqual(fromForm("grpc", toForm("grpc", policy)).policy, policy);
+  const temporal = fromForm("temporal", { nonRetryableErrorTypes: ["Bad"] });
+  assert.deepEqual(temporal.errorTypes, ["Bad"]);
+  assert.deepEqual(fromForm("temporal", toForm("temporal", temporal.policy, temporal)), temporal);
+  assert.deepEqual(
+    fromForm("kubernetes", toForm("kubernetes", new Policy("kubernetes"))).policy,
+    new Policy("kubernetes"),
+  );
+  const graph = fromForm("langgraphgo-graph", { MaxRetries: 3, BackoffStrategy: 1, RetryableErrors: ["timeout"] });
+  assert.equal(graph.policy.judge("permanent", { message: "a timeout" }).kind, "transient");
+  assert.deepEqual(fromForm("langgraphgo-graph", toForm("langgraphgo-graph", graph.policy)), graph);
+  const misspelt = { methodConfig: [{ name: [{}], retryPolicy: { maxAttemptz: 4 } }] };
+  assert.throws(() => fromForm("grpc", misspelt), {
+    word: "unknown_form_field",
+    path: "methodConfig[0].retryPolicy.maxAttemptz",
+    nearest: "maxAttempts",
+  });
+  assert.throws(() => fromForm("spring", {}), { word: "unknown_word", path: "form" });
+  assert.throws(() => fromForm("grpc", "{"), { word: "not_json" });
+  assert.throws(() => toForm("aster", new Policy({ deadline: "1s" })), { word: "not_in_form" });
+});
+
+test("no document and no form does anything but read or be refused", () => {
+  const forms = fc.constantFrom("grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster");
+  const names = fc.constantFrom("backoff", "MaxAttempts", "Duration", "initialInterval", "retryPolicy", "methodConfig");
+  const value = fc.oneof(fc.jsonValue(), fc.dictionary(names, fc.jsonValue()));
+  fc.assert(
+    fc.property(forms, value, fc.dictionary(names, value), (form, odd, fields) => {
+      for (const attempt of [
+        () => fromForm(form, fields),
+        () => fromForm(form, JSON.stringify(odd)),
+        () => toJson(Policy.fromJson(JSON.stringify(odd))),
+        () => Policy.fromJson(fields),
+      ]) {
+        try {
+          attempt();
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error;
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+const bin = (args, input) =>
+  spawnSync(process.execPath, [fileURLToPath(new URL("../dist/bin.mjs", import.meta.url)), ...args], {
+    input,
+    encoding: "utf8",
+  });
+
+test("the command explains presets and documents, and says what is wrong with them", () => {
+  assert.equal(bin(["explain", "polly"]).stdout.trimEnd(), String(explain("polly")));
+  assert.equal(bin(["presets"]).stdout.trimEnd(), presets().join("\n"));
+  assert.match(bin(["explain", "-"], '{"attempts": 2}').stdout, /^2 attempts/m);
+  assert.match(bin(["explain", "aster", "--rows", "1"]).stdout, /and 1 more/);
+  const wrong = bin(["explain", "poly"]);
+  assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /did you mean "polly"\?/);
+  assert.match(bin(["explain", "no-such-file.json"]).stderr, /^holdoff: ENOENT/);
+  for (const args of [[], ["explain"], ["explain", "aster", "--rows"], ["explode"]]) {
+    assert.match(bin(args).stderr, /^usage: holdoff/);
+    assert.equal(bin(args).status, 2);
+  }
+});
