@@ -68,7 +68,7 @@ pub(crate) fn http_failure(
     let status = half("status", status)?;
     let hint = match (retry_after, headers) {
         (None, None) => Hint::NONE,
-        (None, Some(headers)) => hint_of(py, headers, status, wall_ns)?,
+        (None, Some(headers)) => read_hint(py, headers, status, wall_ns)?,
         (Some(value), None) => {
             let wall = wall(py, wall_ns)?;
             bytes(value, |value| Hint::retry_after_at(value, wall))?
@@ -104,14 +104,14 @@ pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, 
 /// nanoseconds since the Unix epoch, NEVER if it is not known.
 #[pyfunction]
 #[pyo3(signature = (headers, *, status = None, wall_ns = None))]
-pub(crate) fn parse_hint<'py>(
+pub(crate) fn hint_of<'py>(
     py: Python<'py>,
     headers: &Bound<'py, PyAny>,
     status: Option<&Bound<'py, PyAny>>,
     wall_ns: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let status = status.map_or(Ok(0), |status| half("status", status))?;
-    match hint_of(py, headers, status, wall_ns)? {
+    match read_hint(py, headers, status, wall_ns)? {
         hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
         hint => match hint.span().map(Span::as_nanos) {
             Some(nanos) => Ok(Some(nanos.into_pyobject(py)?.into_any())),
@@ -120,7 +120,7 @@ pub(crate) fn parse_hint<'py>(
     }
 }
 
-fn hint_of(
+fn read_hint(
     py: Python<'_>,
     headers: &Bound<'_, PyAny>,
     status: u32,

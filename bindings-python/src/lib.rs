@@ -43,7 +43,7 @@ mod _holdoff {
     #[pymodule_export]
     use gates::{Bucket, Gate, GateConfig, Keyed};
     #[pymodule_export]
-    use hints::{grpc_failure, http_failure, parse_hint};
+    use hints::{grpc_failure, hint_of, http_failure};
     #[pymodule_export]
     use layers::{Layered, Layers};
     #[pymodule_export]

@@ -178,9 +178,9 @@ def test_a_date_is_held_against_the_clock_on_the_wall() -> None:
     assert 80 < failure.hint < 91
     day = 86_400_000_000_000
     dated = [("retry-after", "Fri, 02 Jan 1970 00:00:10 GMT")]
-    assert holdoff.parse_hint(dated, wall_ns=day) == 10_000_000_000
-    assert holdoff.parse_hint(dated, wall_ns=holdoff.NEVER) is None
-    assert holdoff.parse_hint(dated) == 0
+    assert holdoff.hint_of(dated, wall_ns=day) == 10_000_000_000
+    assert holdoff.hint_of(dated, wall_ns=holdoff.NEVER) is None
+    assert holdoff.hint_of(dated) == 0
     failure = holdoff.http_failure(503, headers=dated, wall_ns=day)
     assert failure == holdoff.http_failure(503, "Fri, 02 Jan 1970 00:00:10 GMT", wall_ns=day)
     assert failure == holdoff.Failure("transient", hint=10)
@@ -199,14 +199,14 @@ def test_headers_come_in_many_shapes() -> None:
         iter([("Retry-After", "5")]),
     ]
     for headers in shapes:
-        assert holdoff.parse_hint(headers) == 5_000_000_000
-    assert holdoff.parse_hint({}) is None
-    assert holdoff.parse_hint({"grpc-retry-pushback-ms": "-1"}) == "never"
-    assert holdoff.parse_hint({"X-RateLimit-Reset": "5"}, status=500) is None
+        assert holdoff.hint_of(headers) == 5_000_000_000
+    assert holdoff.hint_of({}) is None
+    assert holdoff.hint_of({"grpc-retry-pushback-ms": "-1"}) == "never"
+    assert holdoff.hint_of({"X-RateLimit-Reset": "5"}, status=500) is None
     wrong: Any
     for wrong in (3, {"a": 1}, ["ab", 3]):
         with pytest.raises((TypeError, LookupError)):
-            holdoff.parse_hint(wrong)
+            holdoff.hint_of(wrong)
     with pytest.raises(TypeError):
         holdoff.http_failure(503, "5", headers={})
 
@@ -348,5 +348,5 @@ def test_a_policy_judges_a_failure() -> None:
 
 @given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=40))), st.integers(0, holdoff.NEVER))
 def test_no_headers_are_too_much(lines: list[tuple[bytes, bytes]], wall: int) -> None:
-    hint = holdoff.parse_hint(lines, wall_ns=wall)
+    hint = holdoff.hint_of(lines, wall_ns=wall)
     assert hint is None or hint == "never" or 0 <= hint < 2**63

@@ -36,13 +36,13 @@ __all__ = [
     "Stepped",
     "__version__",
     "grpc_failure",
+    "hint_of",
     "http_failure",
     "monotonic_ns",
     "outcome_of",
     "overridden_time",
     "override_time",
     "parse_duration",
-    "parse_hint",
     "preset_names",
     "remaining",
     "retry",
@@ -229,7 +229,7 @@ def remaining() -> float | None: ...
 def seed(n: int | None, /) -> None: ...
 def seed_at(n: int, k: int, /) -> int: ...
 def parse_duration(text: str, /) -> int: ...
-def parse_hint(
+def hint_of(
     headers: Headers, *, status: int | None = None, wall_ns: int | None = None
 ) -> int | Literal["never"] | None: ...
 def http_failure(

@@ -22,9 +22,9 @@ from holdoff import (
     SaveError,
     Schedule,
     Step,
+    hint_of,
     http_failure,
     parse_duration,
-    parse_hint,
     seed_at,
 )
 from recorded import Case, Different
@@ -186,7 +186,7 @@ def run_http(case: Case) -> None:
 
 
 def run_hint(case: Case) -> None:
-    got = parse_hint(case["headers"], status=case.get("status", 0), wall_ns=number(case["wall"]))
+    got = hint_of(case["headers"], status=case.get("status", 0), wall_ns=number(case["wall"]))
     same(plain(case["hint"]), "none" if got is None else got if isinstance(got, str) else written(got))
 
 
