@@ -198,7 +198,10 @@ export function problemGiven(): number | string | undefined {
   return nanos % 1e9 === 0 ? `${nanos / 1e9}s` : `${nanos / 1e6}ms`;
 }
 
-/** What makes UTF-8 of text, which is what the modules take. */
+/**
+ * What makes UTF-8 of text, which is what the modules take.
+ * @internal
+ */
 export const encoder = new TextEncoder();
 
 function encode(text: string, from: number, to: number): number {

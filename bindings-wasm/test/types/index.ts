@@ -15,6 +15,8 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
+import { Gates, type Layered, Pace, type PeriodicStep, type resumeCall, Stepped, save } from "holdoff/machines";
+import { explain, fromForm, type Row } from "holdoff/tools";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const check = <A, B>(_: Same<A, B> extends true ? true : false): void => {};
@@ -107,3 +109,29 @@ const failed = httpFailure(503, "5");
 check<typeof failed, Failure | undefined>(true);
 const seed = seedAt(1, 2n);
 check<typeof seed, bigint>(true);
+
+new Policy("kubernetes");
+new Policy({ preset: "polly", backoff: [{ kind: "list", delays: [5, "1s"] }, "exponential"], cap: "clip" });
+new Policy({ retryOn: { http: [429, "5xx"], nonIdempotent: { grpc: ["UNAVAILABLE", 14] } } });
+retry(() => 1, { policy: "aws-standard-2.1", idempotent: false });
+// @ts-expect-error: no such preset
+new Policy("kubernets");
+// @ts-expect-error: no such class
+new Policy({ retryOn: { http: ["6xx"] } });
+// @ts-expect-error: the first one is for all
+new Policy({ backoff: { on: "permanent" } });
+
+const bytes = save(call, 5n);
+check<typeof bytes, Uint8Array>(true);
+check<ReturnType<typeof resumeCall>, Call>(true);
+const pace = new Pace(new Stepped({ duration: "1s", factor: 2 }), { afterQuiet: 5000n });
+check<ReturnType<typeof pace.next<bigint>>, bigint>(true);
+const closed = new Gates<URL>().failure(new URL("http://a"), 5);
+check<typeof closed, number>(true);
+check<PeriodicStep<bigint>["kind"], "run" | "sleep" | "wait" | "stop">(true);
+declare const layered: Layered;
+check<typeof layered.state.stoppedBy, "inner" | "outer" | "cap" | undefined>(true);
+const { rows } = explain({ attempts: 3 }, { after: "throttled" });
+check<typeof rows, readonly Row[]>(true);
+const { policy: read } = fromForm("grpc", "{}");
+check<typeof read, Policy>(true);

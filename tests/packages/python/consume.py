@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib.metadata
+import subprocess
+import sys
 
 import holdoff
 
@@ -53,3 +55,17 @@ except ValueError as error:
     assert (outcome.reason, outcome.attempts) == ("permanent", 1)
 else:
     raise AssertionError("a programming error was retried or lost")
+
+policy = holdoff.Policy.from_json('{"preset": "kubernetes", "retry_on": {"patterns": ["not yet"]}}')
+assert policy == holdoff.Policy.from_dict(policy.to_dict())
+assert policy.retrying(on=OSError).call(Flaky()) == 3
+
+call, _ = holdoff.Call.begin("temporal", 7, 0)
+call.fail("temporal", 1, 0, holdoff.Failure("throttled"))
+assert holdoff.Call.resume(call.save("temporal", 0), "temporal", 5).remaining(5) == 1_000_000_000
+
+gates = holdoff.Keyed(holdoff.GateConfig.item_exponential("5ms", "1000s"))
+assert [gates.failure("item", 0) for _ in range(3)] == [5_000_000, 10_000_000, 20_000_000]
+
+told = subprocess.run([sys.executable, "-m", "holdoff", "explain", "polly"], capture_output=True, check=True, text=True)
+assert told.stdout == f"{holdoff.Policy('polly').explain()}\n"

@@ -45,6 +45,39 @@ async def awaits() -> int:
     return await holdoff.Policy().call(awaited, "url")
 
 
+def documents(text: str) -> None:
+    chain = holdoff.Policy(
+        backoff=[{"kind": "constant", "delay": 0, "times": 1}, {"initial": "1s", "on": "throttled"}],
+        retry_on={"http": [408, "5xx"], "grpc": ["UNAVAILABLE", 8], "non_idempotent": {"kinds": []}},
+        hint={"mode": "at_least", "reach": "5s"},
+    )
+    preset = holdoff.Policy("grpc", attempts=9)
+    document: str = holdoff.Policy.from_json(text).to_json()
+    for row in preset.explain(after="throttled"):
+        longest: int = row.max
+        print(chain.lints()[0].text, document, longest, preset.to_form("temporal"))
+    for attempt in holdoff.attempts("kubernetes", idempotent=False):
+        with attempt:
+            print(holdoff.hint_of({"Retry-After": "1"}), holdoff.grpc_failure(14))
+
+
+@holdoff.retry(policy="temporal", idempotent=False)
+def preset_by_name(number: int) -> int:
+    return number
+
+
+def machines(state: bytes) -> int | None:
+    layers = holdoff.Layers("kubernetes", holdoff.Policy(), attempts=9, go_on_after=["attempts"])
+    layered, step = holdoff.Layered.begin(layers, 7, 0)
+    pace = holdoff.Pace(holdoff.Stepped("1s", factor=2, steps=4), after_quiet=60)
+    loop: holdoff.PeriodicStep = holdoff.Periodic(pace, timer="grid").tick(0)
+    wait: int | None = holdoff.Bucket(10, 5).reserve(0)
+    keyed = holdoff.Keyed(holdoff.GateConfig(forgives="all"), most=9)
+    gate: holdoff.Gate | None = keyed.peek("key", 0)
+    print(layered.stopped_by, step.ticket, loop.ended, wait, gate, preset_by_name(3))
+    return holdoff.Retry.resume(state, "default", 0, away="1m").on_failure("default", 0, holdoff.Failure()).until
+
+
 def explains(error: OSError) -> str:
     outcome = holdoff.outcome_of(error)
     return "" if outcome is None else f"{outcome.reason} after {outcome.attempts}, again in {outcome.retry_in}"

@@ -1,4 +1,6 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
+import { type GateState, Gates } from "holdoff/machines";
+import { type Explanation, explain } from "holdoff/tools";
 
 interface Page {
   title: string;
@@ -13,4 +15,9 @@ const attempt: number = await retry(({ attempt }) => {
 }, options);
 const error: unknown = await new Policy({ attempts: 1 }).retry(() => Promise.reject(new Error("no"))).catch(String);
 const outcome: Outcome | undefined = outcomeOf(error);
+const gates = new Gates<string>({ initial: "1s" });
+const closed: bigint = gates.failure("host", 0n);
+const state: GateState = gates.look("host", 0);
+const explained: Explanation = explain("kubernetes");
+if (closed !== 1_000_000_000n || state.isOpen || explained.rows.length !== 3) throw new Error("wrong");
 if (attempt !== 2 || error !== "Error: no" || outcome !== undefined) throw new Error("wrong");

@@ -1,4 +1,5 @@
 import { outcomeOf, Policy, retry, Schedule } from "holdoff";
+import { Gates } from "holdoff/machines";
 
 const seen = [];
 const onRetry = ({ attempt, failure, hint, cause }) => seen.push({ attempt, failure, hint, cause });
@@ -20,6 +21,9 @@ const result = {
   slow: outcomeOf(await load("/slow", { attemptTimeout: 50, attempts: 2 }).catch((error) => error)),
   refused: outcomeOf(await load("http://127.0.0.1:1/", { attempts: 2 }).catch((error) => error)),
   delays: [...new Schedule(new Policy(), 7)],
+  gate: new Gates({ initial: "1s" }).failure("host", 0),
+  // Only those who look at it load what explains a policy.
+  rows: (await import("holdoff/tools")).explain("kubernetes").rows.length,
   seen,
 };
 document.querySelector("#result").textContent = JSON.stringify(result, (name, value) =>
