@@ -34,7 +34,7 @@ struct Spot<'p> {
     index: u32,
     /// Which delay of the stage it is, from 0.
     n: u32,
-    /// The stage has said all its delays and nothing follows it.
+    /// The stage has said all its delays and nothing follows it: the last delay stays, a random one goes on.
     over: bool,
 }
 
@@ -50,7 +50,9 @@ impl Policy {
             if stage.times == 0 || left < stage.times {
                 return spot;
             }
-            spot.n = stage.times.wrapping_sub(1);
+            if !stage.is_random() {
+                spot.n = stage.times.wrapping_sub(1);
+            }
             spot.over = true;
             left = left.wrapping_sub(stage.times);
         }

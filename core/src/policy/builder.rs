@@ -680,6 +680,15 @@ mod tests {
     }
 
     #[test]
+    fn a_last_stage_that_is_its_own_jitter_goes_on() {
+        let smooth = Policy::builder().backoff(Backoff::decorrelated_v2(SECOND)).forever();
+        let mut ended = smooth;
+        ended.set("backoff.times", crate::policy::Value::Number { value: 2.0, unit: 1.0 }).unwrap();
+        let [smooth, ended] = [smooth, ended].map(|policy| crate::Schedule::new(&policy.build().unwrap(), 7));
+        assert!(smooth.take(20).eq(ended.take(20)));
+    }
+
+    #[test]
     fn a_kind_of_failure_may_have_a_backoff_of_its_own() {
         let policy = Policy::builder()
             .backoff(Backoff::exponential(SECOND, 2.0))
