@@ -1215,7 +1215,7 @@ int holdoff_options_read_json(struct holdoff_options *options,
  * not be there). Takes memory as holdoff_options_read_json does.
  *
  * Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
- * says what is wrong, with code 0 for nothing.
+ * says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of resuming.
  */
 int holdoff_saved_from_json(struct holdoff_saved *saved,
                             const char *text,
@@ -1532,11 +1532,13 @@ int holdoff_call_resume(struct holdoff_call *call,
  * Reads the bytes that holdoff_saved_bytes or another language's save made.
  *
  * Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
- * HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was.
+ * HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either way
+ * `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_saved_from_bytes(struct holdoff_saved *saved,
                              const char *bytes,
-                             size_t length);
+                             size_t length,
+                             struct holdoff_problem *problem);
 
 /**
  * Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for

@@ -38,7 +38,7 @@ pub unsafe extern "C" fn holdoff_options_read_json(
     let read = unsafe { span(text, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer)).and_then(|text| {
         // A document's times are text: a bare number would have no unit.
         // SAFETY: the options are there.
-        read(text, DEPTH, &mut |path, item| unsafe { take(options, path, item.value(f64::NAN)) })
+        read(text, false, &mut |path, item| unsafe { take(options, path, item.value(f64::NAN)) })
     });
     match read {
         Ok(()) => 0,
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn holdoff_options_read_json(
 /// not be there). Takes memory as holdoff_options_read_json does.
 ///
 /// Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
-/// says what is wrong, with code 0 for nothing.
+/// says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of resuming.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_saved_from_json(
     saved: *mut holdoff_saved,
@@ -64,12 +64,11 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
     let text = unsafe { span(text, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer));
     let result = text
         .and_then(|text| {
-            read(text, 1, &mut |path, item| {
+            read(text, true, &mut |path, item| {
                 let wrong = |error| holdoff_problem::of_state(&error).named(path);
                 state.set(path, item.value(1.0)).map_err(wrong)
             })
         })
-        .and_then(|()| state.to_bytes().map(|_| ()).map_err(|error| holdoff_problem::of_state(&error)))
         // SAFETY: the header's promise.
         .and_then(|()| unsafe { place(saved, state) }.map_err(holdoff_problem::of_use));
     // SAFETY: the header's promise.
@@ -77,7 +76,7 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
 }
 
 /// How deep objects and lists of a document may lie in one another: no field lies deeper than four.
-const DEPTH: usize = 8;
+const DEPTH: u32 = 8;
 
 /// A value of JSON that has no other in it.
 #[derive(Clone, Copy)]
@@ -111,9 +110,9 @@ impl<'t> Item<'t> {
 /// Takes a value by its path.
 type Take<'r> = &'r mut dyn FnMut(&str, Item<'_>) -> Result<(), holdoff_problem>;
 
-/// Hands on every value of a JSON text, in their order.
-fn read(text: &[u8], depth: usize, take: Take<'_>) -> Result<(), holdoff_problem> {
-    let mut reading = Reading { take, path: String::new(), level: 0, depth, refused: None };
+/// Hands on every value of a JSON text, in their order. In a flat one what lies deeper than a field is no value of any.
+fn read(text: &[u8], flat: bool, take: Take<'_>) -> Result<(), holdoff_problem> {
+    let mut reading = Reading { take, path: String::new(), level: 0, flat, refused: None };
     let read = core::str::from_utf8(text).map_err(|_| None).and_then(|text| {
         // All of it first: what is no JSON is refused as a whole.
         serde_json::from_str::<IgnoredAny>(text).map_err(Some)?;
@@ -134,9 +133,9 @@ fn read(text: &[u8], depth: usize, take: Take<'_>) -> Result<(), holdoff_problem
 struct Reading<'r> {
     take: Take<'r>,
     path: String,
-    /// How many objects and lists the current value lies in, and how many at most.
-    level: usize,
-    depth: usize,
+    /// How many objects and lists the current value lies in.
+    level: u32,
+    flat: bool,
     refused: Option<holdoff_problem>,
 }
 
@@ -177,7 +176,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let reading = self.0;
-        if reading.level == reading.depth {
+        if reading.flat && reading.level == 1 {
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return reading.put(Item::Other);
         }
@@ -193,7 +192,12 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
                 return reading.stop(holdoff_problem::of_use(ErrorCode::Twice).at(&reading.path));
             }
             names.push(name);
-            map.next_value_seed(Node(reading))?;
+            if reading.level > DEPTH {
+                map.next_value::<IgnoredAny>()?;
+                reading.put(Item::Other)?;
+            } else {
+                map.next_value_seed(Node(reading))?;
+            }
             reading.path.truncate(before);
         }
         reading.level -= 1;
@@ -202,7 +206,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let reading = self.0;
-        if reading.level == 0 || reading.level == reading.depth {
+        if reading.level == 0 || reading.flat {
             while list.next_element::<IgnoredAny>()?.is_some() {}
             return reading.put(Item::Other);
         }
@@ -211,7 +215,11 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
         reading.level += 1;
         loop {
             let _ = write!(reading.path, "[{index}]");
-            let next = list.next_element_seed(Node(reading))?;
+            let next = if reading.level > DEPTH {
+                list.next_element::<IgnoredAny>()?.map(|_| ())
+            } else {
+                list.next_element_seed(Node(reading))?
+            };
             reading.path.truncate(before);
             if next.is_none() {
                 break;

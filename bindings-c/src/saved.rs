@@ -119,20 +119,24 @@ unsafe fn both<'a>(
 /// Reads the bytes that holdoff_saved_bytes or another language's save made.
 ///
 /// Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
-/// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was.
+/// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either way
+/// `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_saved_from_bytes(
     saved: *mut holdoff_saved,
     bytes: *const c_char,
     length: usize,
+    problem: *mut holdoff_problem,
 ) -> c_int {
     // SAFETY: the header's promise.
-    let bytes = unsafe { span(bytes, length) }.ok_or(ErrorCode::NullPointer);
-    status(bytes.and_then(|bytes| {
-        let read = Saved::from_bytes(bytes).map_err(|error| error.code)?;
+    let bytes = unsafe { span(bytes, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer));
+    let result = bytes.and_then(|bytes| {
+        let read = Saved::from_bytes(bytes).map_err(|error| holdoff_problem::of_state(&error))?;
         // SAFETY: the header's promise.
-        unsafe { place(saved, read) }
-    }))
+        unsafe { place(saved, read) }.map_err(holdoff_problem::of_use)
+    });
+    // SAFETY: the header's promise.
+    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
 }
 
 /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for

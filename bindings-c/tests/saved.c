@@ -15,7 +15,7 @@ static void a_call_resumes_from_bytes_on_another_clock(void) {
   CHECK(holdoff_saved_is_call(&saved));
   CHECK_NUMBER(holdoff_saved_fingerprint(&saved), holdoff_policy_fingerprint(&policy));
   CHECK_NUMBER(holdoff_saved_bytes(&saved, bytes, sizeof bytes), HOLDOFF_SAVED_CALL);
-  CHECK_NUMBER(holdoff_saved_from_bytes(&read, bytes, sizeof bytes), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_saved_from_bytes(&read, bytes, sizeof bytes, NULL), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_call_resume(&resumed, &read, &policy, 7, &problem), HOLDOFF_OK);
   CHECK_NUMBER(problem.code, 0);
   CHECK_NUMBER(holdoff_call_tick(&resumed, &policy, 7).at, 7 + 6 * SECOND);
@@ -90,12 +90,12 @@ static void damage_is_noticed(void) {
   kept = saved;
   for (at = 0; at < sizeof bytes; at++) {
     bytes[at] = (char)(bytes[at] ^ 1);
-    CHECK(holdoff_saved_from_bytes(&saved, bytes, sizeof bytes) >= 130);
+    CHECK(holdoff_saved_from_bytes(&saved, bytes, sizeof bytes, NULL) >= 130);
     bytes[at] = (char)(bytes[at] ^ 1);
   }
   CHECK(memcmp(&saved, &kept, sizeof saved) == 0);
-  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, bytes, sizeof bytes - 1), HOLDOFF_ERROR_STATE_LENGTH);
-  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, "held", 4), HOLDOFF_ERROR_NOT_A_STATE);
+  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, bytes, sizeof bytes - 1, NULL), HOLDOFF_ERROR_STATE_LENGTH);
+  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, "held", 4, NULL), HOLDOFF_ERROR_NOT_A_STATE);
 }
 
 static int json_error(const char *json, holdoff_problem *problem) {
@@ -104,14 +104,20 @@ static int json_error(const char *json, holdoff_problem *problem) {
 }
 
 static void wrong_json_is_explained(void) {
+  holdoff_policy policy = constant("10s", 3);
+  holdoff_retry retry;
+  holdoff_saved saved;
   holdoff_problem problem;
+  char bytes[HOLDOFF_SAVED_CALL];
   CHECK_NUMBER(json_error("{", &problem), HOLDOFF_ERROR_NOT_JSON);
   CHECK_NUMBER(json_error("[]", &problem), HOLDOFF_ERROR_NOT_AN_OBJECT);
   CHECK_NUMBER(json_error("{\"sed\": \"1\"}", &problem), HOLDOFF_ERROR_UNKNOWN_STATE_FIELD);
   CHECK_TEXT(problem.path, "sed");
   CHECK_TEXT(problem.nearest, "seed");
   CHECK_NUMBER(json_error("{\"seed\": {\"a\": 1}}", &problem), HOLDOFF_ERROR_WRONG_TYPE);
-  CHECK_NUMBER(json_error("{\"kind\": \"retry\"}", &problem), HOLDOFF_ERROR_MISSING_STATE_FIELD);
+  CHECK_NUMBER(holdoff_saved_from_json(&saved, "{\"kind\": \"retry\"}", 17, &problem), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_saved_bytes(&saved, bytes, sizeof bytes), 0);
+  CHECK_NUMBER(holdoff_retry_resume(&retry, &saved, &policy, 0, &problem), HOLDOFF_ERROR_MISSING_STATE_FIELD);
   CHECK_TEXT(problem.path, "layout");
 }
 
@@ -129,7 +135,7 @@ static void wrong_use_saves_nothing(void) {
   CHECK_NUMBER(holdoff_saved_json(&saved, text, sizeof text), 0);
   CHECK_TEXT(text, "");
   CHECK_NUMBER(holdoff_saved_age(&saved, 1), HOLDOFF_ERROR_NOT_A_CALL);
-  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, NULL, 9), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_saved_from_bytes(&saved, NULL, 9, NULL), HOLDOFF_ERROR_NULL_POINTER);
   CHECK_NUMBER(holdoff_saved_from_json(&saved, NULL, 9, NULL), HOLDOFF_ERROR_NULL_POINTER);
 }
 

@@ -119,11 +119,7 @@ pub(crate) fn test() -> Result<()> {
     alone(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
     packages(&prefix, &scratch)?;
-    let vectors = shell::root().join("tests/vectors/holdoff");
-    if vectors.exists() {
-        shell::run(&mut runner(&vectors)?)?;
-    }
-    Ok(())
+    shell::run(&mut runner(&shell::root().join("tests/vectors"))?)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
@@ -132,7 +128,8 @@ pub(crate) fn runner(dir: &Path) -> Result<Command> {
     let program = shell::target().join("c-tests/run");
     fs::create_dir_all(shell::target().join("c-tests"))?;
     let mut compile = shell::command("gcc");
-    compile.args(STRICT).args(["-std=c99", "-O2", "tests/runners/c/run.c", "-o"]).arg(&program);
+    compile.args(STRICT).args(["-std=c99", "-O2"]).args(sources(&shell::root().join("tests/runners/c"))?);
+    compile.arg("-o").arg(&program).arg("-lm");
     compile.args(pkg_config(&prefix, &["--cflags", "--libs", "--static", "holdoff", "libcjson"])?).arg(rpath(&prefix));
     shell::step("compile the C runner", &mut compile)?;
     let mut command = shell::command(program);
@@ -273,10 +270,7 @@ const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The test programs, by three compilers and under valgrind.
 fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
-    let folder = bindings().join("tests");
-    let mut sources: Vec<PathBuf> = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
-    sources.sort();
+    let sources = sources(&bindings().join("tests"))?;
     for (compiler, arguments) in
         [("gcc", &["-std=c99"][..]), ("clang", &["-std=c99"]), ("g++", &["-std=c++17", "-x", "c++"])]
     {
@@ -298,6 +292,14 @@ fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The C files of a folder, sorted.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut sources: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    sources.sort();
+    Ok(sources)
+}
+
 /// A program that has only the header: what it does not need, it does not link.
 fn alone(prefix: &Path, scratch: &Path) -> Result<()> {
     let program = scratch.join("test-alone");
@@ -310,11 +312,7 @@ fn alone(prefix: &Path, scratch: &Path) -> Result<()> {
 
 /// The examples of the guide: they compile, run and end well.
 fn examples(prefix: &Path, scratch: &Path) -> Result<()> {
-    let mut sources: Vec<PathBuf> =
-        fs::read_dir(shell::root().join("examples/c"))?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
-    sources.sort();
-    for source in sources {
+    for source in sources(&shell::root().join("examples/c"))? {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let program = scratch.join(format!("example-{name}"));
         let mut compile = shell::command("gcc");

@@ -1,0 +1,50 @@
+/*
+ * A policy from a JSON document or a preset: what it does, what is questionable, and which failures it retries.
+ *
+ *     cc document.c $(pkg-config --cflags --libs holdoff) && ./a.out kubernetes
+ */
+#include <holdoff.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const DOCUMENT =
+    "{ \"version\": 1,"
+    "  \"backoff\": [ { \"kind\": \"constant\", \"delay\": \"50ms\", \"times\": 1 },"
+    "                 { \"kind\": \"exponential\", \"initial\": \"200ms\", \"factor\": 2, \"max\": \"5s\" } ],"
+    "  \"jitter\": \"equal\", \"attempts\": 5, \"deadline\": \"30s\","
+    "  \"retry_on\": { \"http\": [429, \"5xx\"], \"patterns\": [\"connection reset\"] } }";
+
+int main(int argc, char **argv) {
+  holdoff_options options;
+  holdoff_policy policy;
+  holdoff_problem problem;
+  holdoff_rules rules;
+  holdoff_facts facts = {0};
+  holdoff_failure judged;
+  char patterns[128], text[4096];
+
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  if (argc > 1) {
+    holdoff_options_set_text(&options, "preset", argv[1]);
+  } else {
+    holdoff_options_read_json(&options, DOCUMENT, strlen(DOCUMENT));
+  }
+  if (holdoff_policy_build(&policy, &options, &problem) != HOLDOFF_OK) {
+    holdoff_problem_text(&problem, text, sizeof text);
+    fprintf(stderr, "%s\n", text);
+    return 2;
+  }
+  holdoff_policy_explain(&policy, 0, text, sizeof text);
+  printf("%s\n\n", text);
+
+  holdoff_rules_build(&rules, &options, NULL);
+  facts.message = "read: connection reset by peer";
+  judged = holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_PERMANENT));
+  printf("\"%s\" is %s\n", facts.message, holdoff_failure_kind_name(judged.kind));
+
+  holdoff_policy_json(&policy, &rules, text, sizeof text);
+  printf("%s\n", text);
+  return 0;
+}

@@ -1,0 +1,96 @@
+/* Reading vectors. cJSON keeps numbers as doubles, so that long whole ones are read as text that begins with a #. */
+#include "runner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The length of a whole number with more digits than a double keeps; 0 for anything else. */
+static size_t long_whole(const char *text) {
+  size_t length = strspn(text + (*text == '-'), "0123456789") + (*text == '-');
+  return length > 15 && (text[length] == 0 || strchr(".eE", text[length]) == NULL) ? length : 0;
+}
+
+cJSON *read_json(char *text) {
+  char *copy = malloc(2 * strlen(text) + 1), *out = copy;
+  const char *in = text;
+  bool quoted = false, digits = false;
+  cJSON *read;
+  if (copy == NULL) {
+    return NULL;
+  }
+  while (*in != 0) {
+    bool number = *in == '-' || (*in >= '0' && *in <= '9');
+    size_t length = !quoted && !digits && number ? long_whole(in) : 0;
+    if (length > 0) {
+      out += sprintf(out, "\"#%.*s\"", (int)length, in);
+      in += length;
+      continue;
+    }
+    digits = number || (digits && strchr(".eE+", *in) != NULL);
+    if (quoted && *in == '\\') {
+      *out++ = *in++;
+    } else if (*in == '"') {
+      quoted = !quoted;
+    }
+    *out++ = *in++;
+  }
+  *out = 0;
+  read = cJSON_Parse(copy);
+  free(copy);
+  return read;
+}
+
+const cJSON *get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
+
+const char *word(const cJSON *object, const char *key) {
+  const char *text = cJSON_GetStringValue(get(object, key));
+  return text != NULL ? text : "";
+}
+
+bool truth(const cJSON *object, const char *key) { return cJSON_IsTrue(get(object, key)); }
+
+uint64_t number_of(const cJSON *item) {
+  const char *text = cJSON_GetStringValue(item);
+  if (text == NULL) {
+    return cJSON_IsNumber(item) && item->valuedouble >= 0 ? (uint64_t)item->valuedouble : 0;
+  }
+  return strcmp(text, "never") == 0 ? HOLDOFF_NEVER : strtoull(text + (*text == '#'), NULL, 10);
+}
+
+uint64_t number(const cJSON *object, const char *key) { return number_of(get(object, key)); }
+
+int64_t whole_of(const cJSON *item) {
+  const char *text = cJSON_GetStringValue(item);
+  if (text == NULL) {
+    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+  }
+  return strtoll(text + (*text == '#'), NULL, 10);
+}
+
+int64_t whole(const cJSON *object, const char *key) { return whole_of(get(object, key)); }
+
+double real_of(const cJSON *item) {
+  const char *text = cJSON_GetStringValue(item);
+  if (text == NULL) {
+    return cJSON_IsNumber(item) ? item->valuedouble : 0.0;
+  }
+  return strtod(text + (*text == '#'), NULL);
+}
+
+double real(const cJSON *object, const char *key) { return real_of(get(object, key)); }
+
+cJSON *made(int64_t value) {
+  char text[24];
+  sprintf(text, "#%" PRId64, value);
+  return long_whole(text + 1) > 0 ? cJSON_CreateString(text) : cJSON_CreateNumber((double)value);
+}
+
+const char *time_text(uint64_t time, char *buffer) {
+  if (time == HOLDOFF_NEVER) {
+    return "never";
+  }
+  sprintf(buffer, "%" PRIu64, time);
+  return buffer;
+}

@@ -1,0 +1,187 @@
+/* Vectors of configurations and of what failures are. */
+#include "runner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Sets what a value of JSON says, its objects and lists flattened. */
+static void set_one(holdoff_options *options, const cJSON *item, const char *path) {
+  const char *text = cJSON_GetStringValue(item);
+  if (text != NULL && *text != '#') {
+    holdoff_options_set_text(options, path, text);
+  } else if (text != NULL || cJSON_IsNumber(item)) {
+    holdoff_options_set_number(options, path, real_of(item));
+  } else if (cJSON_IsNull(item)) {
+    holdoff_options_set_nothing(options, path);
+  } else if (cJSON_IsArray(item) && item->child == NULL) {
+    holdoff_options_set_no_items(options, path);
+  } else if (cJSON_IsObject(item) && item->child == NULL) {
+    holdoff_options_set_empty(options, path);
+  } else if (cJSON_IsArray(item) || cJSON_IsObject(item)) {
+    set_all(options, item, path);
+  } else {
+    holdoff_options_set_other(options, path);
+  }
+}
+
+void set_all(holdoff_options *options, const cJSON *object, const char *prefix) {
+  const cJSON *item;
+  int index = 0;
+  cJSON_ArrayForEach(item, object) {
+    char path[512];
+    if (cJSON_IsArray(object)) {
+      snprintf(path, sizeof path, "%s[%d]", prefix, index++);
+    } else {
+      snprintf(path, sizeof path, "%s%s%s", prefix, *prefix != 0 ? "." : "", item->string);
+    }
+    set_one(options, item, path);
+  }
+}
+
+static int build(holdoff_policy *policy, const cJSON *document, holdoff_problem *problem) {
+  holdoff_options options;
+  char patterns[1024];
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  set_all(&options, document, "");
+  return holdoff_policy_build(policy, &options, problem);
+}
+
+/* The policy of a case whose subject is another; false, and a failure, when it has a problem. */
+bool policy_of(const cJSON *item, holdoff_policy *policy) {
+  holdoff_problem problem;
+  char line[400];
+  if (build(policy, get(item, "policy"), &problem) == 0) {
+    return true;
+  }
+  holdoff_problem_text(&problem, line, sizeof line);
+  fail("a valid policy", line, -1);
+  return false;
+}
+
+uint32_t kind_of(const char *name) {
+  uint32_t kind;
+  for (kind = HOLDOFF_TRANSIENT; kind <= HOLDOFF_PERMANENT; kind++) {
+    if (strcmp(name, holdoff_failure_kind_name(kind)) == 0) {
+      return kind;
+    }
+  }
+  return 0;
+}
+
+holdoff_failure failure_of(const cJSON *item) {
+  const cJSON *hint = get(item, "hint");
+  const char *said = cJSON_GetStringValue(hint);
+  holdoff_failure failure = {0, HOLDOFF_HINT_NONE, 0};
+  failure.kind = kind_of(word(item, "kind"));
+  if (said != NULL && strcmp(said, "never") == 0) {
+    failure.hint = HOLDOFF_HINT_NEVER;
+  } else if (hint != NULL && !cJSON_IsNull(hint) && !(said != NULL && strcmp(said, "none") == 0)) {
+    failure.hint = HOLDOFF_HINT_AFTER;
+    failure.hint_ns = number_of(hint);
+  }
+  return failure;
+}
+
+static const char *hint_text(uint32_t hint, uint64_t ns, char *buffer) {
+  return hint == HOLDOFF_HINT_NONE ? "none" : hint == HOLDOFF_HINT_NEVER ? "never" : time_text(ns, buffer);
+}
+
+void show_failure(holdoff_failure failure, char *out) {
+  char hint[24];
+  sprintf(out, "%s hint %s", holdoff_failure_kind_name(failure.kind), hint_text(failure.hint, failure.hint_ns, hint));
+}
+
+verdict same_problem(const cJSON *error, int code, const holdoff_problem *problem) {
+  char got[400] = "no error", wanted[400] = "no error";
+  const char *rule = cJSON_GetStringValue(get(error, "rule"));
+  if (code != 0) {
+    snprintf(got, sizeof got, "%d %s at %s near %s: %s", code, holdoff_error_name((uint32_t)code), problem->path,
+             problem->nearest, rule != NULL ? problem->rule : "");
+  }
+  if (error != NULL && !cJSON_IsNull(error)) {
+    /* A problem keeps as much of an unknown name as it has room for. */
+    snprintf(wanted, sizeof wanted, "%" PRIu64 " %s at %.*s near %s: %s", number(error, "code"), word(error, "name"),
+             (int)sizeof problem->path - 1, word(error, "path"), word(error, "nearest"), rule != NULL ? rule : "");
+  }
+  return compare(wanted, got, -1);
+}
+
+verdict run_policy(const cJSON *item) {
+  holdoff_policy policy;
+  holdoff_problem problem;
+  int code = build(&policy, get(item, "policy"), &problem);
+  return same_problem(get(item, "error"), code, &problem);
+}
+
+verdict run_document(const cJSON *item) {
+  holdoff_options options;
+  holdoff_policy policy;
+  holdoff_problem problem;
+  char patterns[1024];
+  const char *text = word(item, "text");
+  int code;
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  holdoff_options_read_json(&options, text, strlen(text));
+  code = holdoff_policy_build(&policy, &options, &problem);
+  return same_problem(get(item, "error"), code, &problem);
+}
+
+verdict run_classify(const cJSON *item) {
+  const cJSON *grpc = get(item, "grpc");
+  holdoff_options options;
+  holdoff_rules rules;
+  holdoff_facts facts;
+  holdoff_problem problem;
+  char patterns[1024], got[64], wanted[64];
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  set_one(&options, get(item, "retry_on"), "retry_on");
+  if (holdoff_rules_build(&rules, &options, &problem) != 0) {
+    return fail("valid rules", problem.rule, -1);
+  }
+  memset(&facts, 0, sizeof facts);
+  facts.message = word(item, "message");
+  facts.http = (uint32_t)number(item, "http");
+  facts.has_grpc = cJSON_IsNumber(grpc);
+  facts.grpc = (uint32_t)number_of(grpc);
+  facts.non_idempotent = !truth(item, "idempotent");
+  show_failure(holdoff_rules_judge(&rules, &facts, failure_of(get(item, "failure"))), got);
+  show_failure(failure_of(get(item, "judged")), wanted);
+  return compare(wanted, got, -1);
+}
+
+verdict run_http(const cJSON *item) {
+  const cJSON *expected = get(item, "failure");
+  holdoff_failure failure;
+  char got[64] = "no failure", wanted[64] = "no failure";
+  if (holdoff_failure_from_http((uint32_t)number(item, "status"), cJSON_GetStringValue(get(item, "retry_after")),
+                                &failure)) {
+    show_failure(failure, got);
+  }
+  if (expected != NULL && !cJSON_IsNull(expected)) {
+    show_failure(failure_of(expected), wanted);
+  }
+  return compare(wanted, got, -1);
+}
+
+verdict run_hint(const cJSON *item) {
+  const cJSON *line, *expected = get(item, "hint");
+  holdoff_headers headers;
+  uint64_t ns;
+  uint32_t hint;
+  char one[24], two[24];
+  holdoff_headers_begin(&headers, number(item, "wall"));
+  cJSON_ArrayForEach(line, get(item, "headers")) {
+    const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(line, 0));
+    const char *value = cJSON_GetStringValue(cJSON_GetArrayItem(line, 1));
+    holdoff_headers_add(&headers, name, value);
+  }
+  hint = holdoff_headers_hint(&headers, (uint32_t)number(item, "status"), &ns);
+  return compare(cJSON_IsString(expected) && *expected->valuestring != '#' && (*expected->valuestring < '0' || *expected->valuestring > '9')
+                     ? expected->valuestring
+                     : time_text(number_of(expected), one),
+                 hint_text(hint, ns, two), -1);
+}

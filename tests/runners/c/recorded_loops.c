@@ -1,0 +1,319 @@
+/* Recordings of langgraphgo's RetryNode, driven as a host drives a call, and of Aster's formula. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "runner.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void set_signed(holdoff_options *options, const char *path, int64_t ns) {
+  char text[32];
+  sprintf(text, "%" PRId64 "ns", ns);
+  holdoff_options_set_text(options, path, text);
+}
+
+static void set_exponential(holdoff_options *options, const char *stage, int64_t initial, double factor, int64_t max) {
+  char path[32];
+  sprintf(path, "%s.kind", stage);
+  holdoff_options_set_text(options, path, "exponential");
+  sprintf(path, "%s.initial", stage);
+  set_signed(options, path, initial);
+  sprintf(path, "%s.factor", stage);
+  holdoff_options_set_number(options, path, factor);
+  sprintf(path, "%s.max", stage);
+  if (max == INT64_MAX) {
+    holdoff_options_set_text(options, path, "none");
+  } else {
+    set_signed(options, path, max);
+  }
+}
+
+/*
+ * A RetryConfig as a policy. MaxDelay holds from the second delay on, so one below InitialDelay is a chain: the first delay
+ * once, and then what it grows to, at most MaxDelay.
+ */
+static int node_policy(const cJSON *config, holdoff_policy *policy, holdoff_problem *problem) {
+  int64_t initial = whole(config, "initial_delay"), max = whole(config, "max_delay");
+  double factor = real(config, "backoff_factor"), attempts = real(config, "max_attempts");
+  holdoff_options options;
+  uint64_t grown;
+  int code;
+  if (truth(config, "config_nil")) {
+    return holdoff_policy_preset(policy, "langgraphgo");
+  }
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "jitter", "none");
+  holdoff_options_set_number(&options, "attempts", attempts);
+  if (max >= initial || max < 0) {
+    set_exponential(&options, "backoff", initial, factor, max);
+    return holdoff_policy_build(policy, &options, problem);
+  }
+  set_exponential(&options, "backoff", initial, factor, INT64_MAX);
+  code = holdoff_policy_build(policy, &options, problem);
+  if (code != 0) {
+    return code;
+  }
+  grown = holdoff_policy_base_at(policy, 1);
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "jitter", "none");
+  holdoff_options_set_number(&options, "attempts", attempts);
+  holdoff_options_set_text(&options, "backoff[0]", "constant");
+  set_signed(&options, "backoff[0].delay", initial);
+  holdoff_options_set_number(&options, "backoff[0].times", 1);
+  set_exponential(&options, "backoff[1]", grown < (uint64_t)max ? (int64_t)grown : max, factor, max);
+  return holdoff_policy_build(policy, &options, problem);
+}
+
+/* Whether the configuration is outside the domain; if so, held against the error that it must give. */
+static bool outside(const cJSON *config, verdict *judged) {
+  double factor = real(config, "backoff_factor");
+  bool wrong_factor = !isfinite(factor) || factor < 0;
+  holdoff_policy policy;
+  holdoff_problem problem;
+  holdoff_options options;
+  const struct {
+    bool wrong;
+    const char *path;
+    int code;
+  } faults[] = {
+      {whole(config, "max_attempts") < 1, "attempts", HOLDOFF_ERROR_ATTEMPTS_RANGE},
+      {whole(config, "initial_delay") < 0, "backoff.initial", HOLDOFF_ERROR_NOT_A_DURATION},
+      {whole(config, "max_delay") < 0, "backoff.max", HOLDOFF_ERROR_NOT_A_DURATION},
+      {wrong_factor, "backoff.factor", HOLDOFF_ERROR_FACTOR_RANGE},
+  };
+  unsigned at;
+  int code;
+  if (!faults[0].wrong && !faults[1].wrong && !faults[2].wrong && !faults[3].wrong) {
+    return false;
+  }
+  if (!isfinite(factor)) {
+    /* No document can say it, but a program can. */
+    holdoff_options_init(&options);
+    holdoff_options_set_number(&options, "backoff.factor", factor);
+    code = holdoff_policy_build(&policy, &options, &problem);
+    *judged = code == HOLDOFF_ERROR_FACTOR_RANGE ? OUT_OF_DOMAIN : fail("factor_range", problem.rule, -1);
+    return true;
+  }
+  code = node_policy(config, &policy, &problem);
+  for (at = 0; at < sizeof faults / sizeof *faults; at++) {
+    if (faults[at].wrong && code == faults[at].code && strcmp(problem.path, faults[at].path) == 0) {
+      *judged = OUT_OF_DOMAIN;
+      return true;
+    }
+  }
+  *judged = fail("the error of a field that is wrong", holdoff_error_name((uint32_t)code), -1);
+  return true;
+}
+
+/* What a RetryConfig's predicate says of an error. */
+static holdoff_failure judged_by(const cJSON *config, const char *text) {
+  const char *rule = word(config, "retryable");
+  bool retried = *rule == 0 || strcmp(rule, "nil") == 0 || strcmp(rule, "all") == 0 ||
+                 (strcmp(rule, "equals transient") == 0 && strcmp(text, "transient") == 0);
+  return holdoff_failure_of(retried ? HOLDOFF_TRANSIENT : HOLDOFF_PERMANENT);
+}
+
+/* One execution: what was called and slept so far, when the context ends, and how it went. */
+typedef struct run {
+  const cJSON *config, *input;
+  uint64_t now, ends;
+  int calls;
+  cJSON *delays;
+  char error[256];
+  const char *wraps;
+  bool failed, cancelled;
+} run;
+
+static void cancel(run *run, holdoff_call *call, const char *during) {
+  run->wraps = truth(run->config, "cancel_is_deadline") ? "context deadline exceeded" : "context canceled";
+  run->failed = run->cancelled = holdoff_call_cancel(call, run->now).outcome == HOLDOFF_CANCELLED;
+  snprintf(run->error, sizeof run->error, "retry cancelled%s: %s", during, run->wraps);
+}
+
+/* RetryNode.Execute; false when the recording has fewer calls. */
+static bool execute(run *run, const holdoff_policy *policy) {
+  holdoff_call call;
+  holdoff_step step = holdoff_call_begin(&call, policy, 0, run->now);
+  const char *last = "", *node = word(run->config, "node");
+  while (step.kind != HOLDOFF_STOP) {
+    if (step.kind == HOLDOFF_ATTEMPT) {
+      uint64_t ticket = holdoff_step_ticket(step);
+      if (run->now >= run->ends) {
+        cancel(run, &call, "");
+        return true;
+      }
+      if (run->input == NULL) {
+        return false;
+      }
+      run->calls++;
+      run->now += number(run->input, "took");
+      last = word(run->input, "result");
+      run->input = run->input->next;
+      step = strcmp(last, "ok") == 0 ? holdoff_call_succeed(&call, ticket, run->now)
+                                     : holdoff_call_fail(&call, policy, ticket, run->now, judged_by(run->config, last));
+      continue;
+    }
+    cJSON_AddItemToArray(run->delays, made((int64_t)holdoff_call_remaining(&call, run->now)));
+    if (run->now >= run->ends || run->ends < step.at) {
+      run->now = run->now >= run->ends ? run->now : run->ends;
+      cancel(run, &call, " during backoff");
+      return true;
+    }
+    run->now = step.at;
+    step = holdoff_call_tick(&call, policy, run->now);
+  }
+  if (step.outcome == HOLDOFF_GAVE_UP) {
+    run->failed = true;
+    run->wraps = last;
+    if (step.reason == HOLDOFF_REASON_PERMANENT) {
+      snprintf(run->error, sizeof run->error, "non-retryable error in %s: %s", node, last);
+    } else {
+      snprintf(run->error, sizeof run->error, "max retries (%" PRId64 ") exceeded for %s: %s",
+               whole(run->config, "max_attempts"), node, last);
+    }
+  }
+  return true;
+}
+
+/* What a recording of the execution says. */
+static cJSON *recorded(const run *run) {
+  bool is_deadline = truth(run->config, "cancel_is_deadline");
+  cJSON *got = cJSON_CreateObject(), *wraps;
+  cJSON_AddNumberToObject(got, "calls", run->calls);
+  cJSON_AddItemToObject(got, "delays", cJSON_Duplicate(run->delays, true));
+  cJSON_AddItemToObject(got, "now", made((int64_t)run->now));
+  if (!run->failed) {
+    cJSON_AddNullToObject(got, "error");
+    cJSON_AddStringToObject(got, "value", "s!");
+    return got;
+  }
+  cJSON_AddStringToObject(got, "error", run->error);
+  wraps = cJSON_AddArrayToObject(got, "unwraps_to");
+  cJSON_AddItemToArray(wraps, cJSON_CreateString(run->wraps));
+  cJSON_AddBoolToObject(got, "is_canceled", run->cancelled && !is_deadline);
+  cJSON_AddBoolToObject(got, "is_deadline", run->cancelled && is_deadline);
+  cJSON_AddBoolToObject(got, "value_is_zero", true);
+  return got;
+}
+
+/* Where the original's product leaves the range of an integer, ours is the longest delay. */
+static verdict saturated(const cJSON *config, const cJSON *delays, const cJSON *expected) {
+  const cJSON *one = delays->child, *other;
+  cJSON_ArrayForEach(other, get(expected, "delays")) {
+    int64_t wanted = whole_of(other) < 0 ? whole(config, "max_delay") : whole_of(other);
+    if (one == NULL || whole_of(one) != wanted) {
+      return fail("the longest delay", "another", -1);
+    }
+    one = one->next;
+  }
+  return one == NULL ? OUT_OF_DOMAIN : fail("the end", "another delay", -1);
+}
+
+verdict run_retrynode(const cJSON *item) {
+  const cJSON *config = get(item, "config"), *expected = cJSON_GetArrayItem(get(item, "expected"), 0);
+  holdoff_policy policy;
+  holdoff_problem problem;
+  run run;
+  verdict judged;
+  if (outside(config, &judged)) {
+    return judged;
+  }
+  if (node_policy(config, &policy, &problem) != 0) {
+    return fail("a valid policy", problem.rule, -1);
+  }
+  memset(&run, 0, sizeof run);
+  run.config = config;
+  run.input = get(item, "inputs")->child;
+  run.ends = whole(config, "cancel_at") < 0 || get(config, "cancel_at") == NULL ? HOLDOFF_NEVER : number(config, "cancel_at");
+  run.delays = cJSON_CreateArray();
+  if (!execute(&run, &policy)) {
+    judged = fail("as many calls as recorded", "more", run.calls);
+  } else if (truth(config, "impl_defined")) {
+    judged = saturated(config, run.delays, expected);
+  } else {
+    cJSON *got = recorded(&run);
+    char *wanted = cJSON_PrintUnformatted(expected), *came = cJSON_PrintUnformatted(got);
+    judged = cJSON_Compare(expected, got, true) ? PASSED : fail(wanted, came, -1);
+    free(wanted);
+    free(came);
+    cJSON_Delete(got);
+  }
+  cJSON_Delete(run.delays);
+  return judged;
+}
+
+/*
+ * A RetryPolicy of Aster's as a policy: any strategy but exponential is linear, and what is added stays below half the base,
+ * however long the delay is. Milliseconds run as ticks.
+ */
+static int aster_policy(const cJSON *config, int64_t base, holdoff_policy *policy) {
+  holdoff_options options;
+  holdoff_options_init(&options);
+  if (strcasecmp(word(config, "strategy"), "exponential") == 0) {
+    /* Aster multiplies in doubles from the first delay on. */
+    double rounded = (double)base;
+    set_exponential(&options, "backoff", rounded < 9223372036854775808.0 ? (int64_t)rounded : INT64_MAX, 2, INT64_MAX);
+  } else {
+    holdoff_options_set_text(&options, "backoff.kind", "linear");
+    set_signed(&options, "backoff.initial", base);
+    holdoff_options_set_text(&options, "backoff.max", "none");
+  }
+  if (base / 2 > 0) {
+    holdoff_options_set_text(&options, "jitter", "bounded");
+    set_signed(&options, "jitter.bound", base / 2);
+  } else {
+    holdoff_options_set_text(&options, "jitter", "none");
+  }
+  holdoff_options_set_text(&options, "cap", "before_jitter");
+  holdoff_options_set_text(&options, "attempts", "forever");
+  return holdoff_policy_build(policy, &options, NULL);
+}
+
+/* The uniform that the recorded number is: the middle of its place among as many as there are. */
+static double place(const cJSON *raw, int64_t bound) {
+  int64_t rest;
+  if (bound <= 0 || raw == NULL || cJSON_IsNull(raw)) {
+    return 0;
+  }
+  rest = whole_of(raw) % bound;
+  return ((double)(rest < 0 ? rest + bound : rest) + 0.5) / (double)bound;
+}
+
+verdict run_aster(const cJSON *item) {
+  const cJSON *config = get(item, "config"), *input, *expected = get(item, "expected")->child;
+  int64_t base = whole(config, "base_delay_ms");
+  holdoff_policy policy;
+  int at = 0, code;
+  if (strcmp(word(config, "op"), "calculateBackoff") != 0) {
+    return LATER;
+  }
+  code = aster_policy(config, base, &policy);
+  if (base < 0) {
+    return code == HOLDOFF_ERROR_NOT_A_DURATION ? OUT_OF_DOMAIN
+                                                : fail("not_a_duration", holdoff_error_name((uint32_t)code), -1);
+  }
+  if (code != 0) {
+    return fail("a valid policy", holdoff_error_name((uint32_t)code), -1);
+  }
+  cJSON_ArrayForEach(input, get(item, "inputs")) {
+    /* An attempt below the first reads as the first. */
+    int64_t attempt = whole(input, "attempt");
+    uint64_t delay = holdoff_policy_base_at(&policy, attempt > 1 ? (uint32_t)(attempt - 1) : 0);
+    char one[24], two[24];
+    delay = holdoff_policy_jitter(&policy, delay, HOLDOFF_LONGEST_NS, place(get(input, "raw"), base / 2));
+    if (whole_of(expected) != (int64_t)delay) {
+      if (delay != HOLDOFF_LONGEST_NS) {
+        sprintf(one, "%" PRId64, whole_of(expected));
+        return fail(one, time_text(delay, two), at);
+      }
+      counted.deviations++;
+    }
+    expected = expected->next;
+    at++;
+  }
+  return PASSED;
+}

@@ -1,0 +1,80 @@
+/* What the parts of the runner share. */
+#ifndef RUNNER_H
+#define RUNNER_H
+
+#include <holdoff.h>
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What became of a file's cases. */
+typedef struct tally {
+  unsigned long passed, failed, deviations, later;
+} tally;
+
+/* What became of a case; failed when it was said so. */
+typedef enum verdict { FAILED, PASSED, OUT_OF_DOMAIN, LATER } verdict;
+
+extern tally counted;
+extern const char *case_name;
+
+/* Says that the case failed, unless enough of the file has; the step is left out below 0. Always answers FAILED. */
+verdict fail(const char *expected, const char *got, int step);
+/* PASSED if the texts are the same. */
+verdict compare(const char *expected, const char *got, int step);
+
+/* json.c */
+cJSON *read_json(char *text);
+const cJSON *get(const cJSON *object, const char *key);
+const char *word(const cJSON *object, const char *key);
+bool truth(const cJSON *object, const char *key);
+/* A whole number: a JSON number or decimal text; the word "never" is HOLDOFF_NEVER. */
+uint64_t number_of(const cJSON *item);
+uint64_t number(const cJSON *object, const char *key);
+/* The same with a sign. */
+int64_t whole_of(const cJSON *item);
+int64_t whole(const cJSON *object, const char *key);
+/* A double, or the word for one that JSON cannot write. */
+double real_of(const cJSON *item);
+double real(const cJSON *object, const char *key);
+/* A number that compares equal to one that was read. */
+cJSON *made(int64_t value);
+const char *time_text(uint64_t time, char *buffer);
+
+/* policies.c */
+void set_all(holdoff_options *options, const cJSON *object, const char *prefix);
+bool policy_of(const cJSON *item, holdoff_policy *policy);
+uint32_t kind_of(const char *name);
+holdoff_failure failure_of(const cJSON *item);
+void show_failure(holdoff_failure failure, char *out);
+verdict same_problem(const cJSON *error, int code, const holdoff_problem *problem);
+verdict run_policy(const cJSON *item);
+verdict run_document(const cJSON *item);
+verdict run_classify(const cJSON *item);
+verdict run_http(const cJSON *item);
+verdict run_hint(const cJSON *item);
+
+/* machines.c */
+verdict run_call(const cJSON *item);
+verdict run_retry(const cJSON *item);
+verdict run_schedule(const cJSON *item);
+verdict run_backoff(const cJSON *item);
+verdict run_duration(const cJSON *item);
+verdict run_seed(const cJSON *item);
+verdict run_save(const cJSON *item);
+verdict run_resume(const cJSON *item);
+verdict run_gate(const cJSON *item);
+
+/* recorded_k8s.c */
+verdict run_k8s_backoff(const cJSON *item);
+verdict run_k8s_manager(const cJSON *item);
+verdict run_k8s_flowcontrol(const cJSON *item);
+verdict run_k8s_workqueue(const cJSON *item);
+
+/* recorded_loops.c */
+verdict run_retrynode(const cJSON *item);
+verdict run_aster(const cJSON *item);
+
+#endif
