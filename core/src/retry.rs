@@ -81,6 +81,10 @@ pub struct Retry {
     place: u32,
 }
 
+/// How long before the epoch an operation begins at the earliest: 146 years. What is decided in line then needs no test for
+/// an age that is no number of 64 bits.
+const OLDEST: u64 = 1 << 62;
+
 impl Retry {
     /// An operation whose first attempt began at `started`. The seed decides its jitter: draw it from the operating
     /// system, or give a fixed one to repeat a run.
@@ -129,7 +133,20 @@ impl Retry {
     /// How long ago the operation began; what was before a [`Retry::resume`] counts.
     #[must_use]
     pub const fn elapsed(&self, now: Timestamp) -> Span {
-        Span::from_nanos(self.clock(now).as_nanos().wrapping_sub(self.started.as_nanos()))
+        Span::from_nanos(self.age(self.clock(now)))
+    }
+
+    /// How long after the beginning that is. 584 years after a beginning before the epoch it counts from the epoch: no
+    /// deadline is that long, and the sum would be no number of 64 bits (spec 12.4).
+    const fn age(&self, at: Timestamp) -> u64 {
+        if self.outlives(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
+    }
+
+    /// Whether the operation began before the epoch and so long ago that its age is no number of 64 bits.
+    #[inline(always)]
+    const fn outlives(&self, at: Timestamp) -> bool {
+        let started = self.started.as_nanos();
+        started > self.latest.as_nanos() && at.as_nanos() >= started
     }
 
     /// The time that `now` reads as (spec 1.3).
@@ -141,7 +158,7 @@ impl Retry {
     pub(crate) const fn kept(&self, now: Timestamp) -> Kept {
         Kept {
             seed: self.rng.state(),
-            elapsed: self.clock(now).as_nanos().wrapping_sub(self.started.as_nanos()),
+            elapsed: self.age(self.clock(now)),
             base: self.base,
             place: self.place,
             failures: self.failures,
@@ -151,9 +168,13 @@ impl Retry {
     /// The state of which that was saved, on a clock that reads `now` (spec 12.4).
     pub(crate) const fn restored(kept: Kept, now: Timestamp) -> Self {
         let now = now.as_now();
+        let elapsed = match kept.elapsed.saturating_sub(now.as_nanos()) {
+            before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
+            _ => kept.elapsed,
+        };
         Self {
             rng: Rng::new(kept.seed),
-            started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(kept.elapsed)),
+            started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
             base: kept.base,
             failures: kept.failures,
@@ -164,8 +185,12 @@ impl Retry {
     /// Takes the time, and answers with the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
-        self.latest = self.latest.max(now.as_now());
-        self.latest
+        let now = self.clock(now);
+        if self.outlives(now) {
+            self.started = Timestamp::ZERO;
+        }
+        self.latest = now;
+        now
     }
 
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
@@ -273,7 +298,7 @@ impl Retry {
     fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
         let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if deadline.is_never() || self.fits(policy, until) {
+        if deadline.is_never() || !self.outlives(until) && self.fits(policy, until) {
             return Decision::Sleep { until, cause };
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint
