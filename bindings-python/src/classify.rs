@@ -119,7 +119,7 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
         None => {
             let names = Names::of(&error.get_type(), &settings.policy.get().0.error_types)?;
             if names.cancelled || names.refused {
-                return Ok(Kind::PERMANENT);
+                return Ok(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT });
             }
             known(error, &names)?
         }

@@ -201,7 +201,8 @@ def test_types_of_errors_that_a_form_never_retries_are_not_retried() -> None:
         pass
 
     policy = Policy.from_form(
-        "temporal", {"initialInterval": "0.001s", "nonRetryableErrorTypes": ["NotFound", "OSError"]}
+        "temporal",
+        {"initialInterval": "0.001s", "maximumAttempts": 2, "nonRetryableErrorTypes": ["NotFound", "OSError"]},
     )
     assert policy == pickle.loads(pickle.dumps(policy)) == Policy.from_form("temporal", policy.to_form("temporal"))
     for error in (NotFound(), Missing(), OSError()):
@@ -210,6 +211,11 @@ def test_types_of_errors_that_a_form_never_retries_are_not_retried() -> None:
         outcome = holdoff.outcome_of(raised.value)
         assert outcome is not None
         assert (outcome.reason, outcome.attempts) == ("permanent", 1)
+    with pytest.raises(NotFound) as raised:
+        policy.retrying(on=lambda _: True).call(raising, NotFound())
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert outcome.attempts == 2
 
 
 def raising(error: Exception) -> None:
