@@ -1,7 +1,7 @@
 //! What a policy document means or what is wrong with it, from its text on.
 
 use crate::format::{DocumentCase, WrongWord};
-use holdoff_core::{Document, DocumentError, ErrorCode};
+use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
@@ -19,12 +19,23 @@ pub fn run(case: &DocumentCase) -> Result<(), String> {
 /// The document of a JSON text. That it is one comes first: readers differ in how much of a text they have seen when they meet
 /// something wrong.
 pub fn read(text: &str) -> Result<Document, DocumentError> {
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        let code = ErrorCode::NotJson;
-        let (path, rule, cause) = (String::new(), code.rule(None), Some(error.to_string()));
-        return Err(DocumentError { code, path, given: None, rule, nearest: None, cause });
-    }
+    check(text)?;
     Document::read(&mut Deserializer::from_str(text))
+}
+
+/// The document of a JSON text in another system's form.
+pub fn read_form(reader: FormReader, text: &str) -> Result<Document, DocumentError> {
+    check(text)?;
+    Document::read_form(reader, &mut Deserializer::from_str(text))
+}
+
+fn check(text: &str) -> Result<(), DocumentError> {
+    let cause = |error: serde_json::Error| Some(error.to_string());
+    serde_json::from_str::<IgnoredAny>(text).map(|_| ()).map_err(|error| {
+        let code = ErrorCode::NotJson;
+        let (path, rule) = (String::new(), code.rule(None));
+        DocumentError { code, path, given: None, rule, nearest: None, cause: cause(error) }
+    })
 }
 
 fn word(error: &DocumentError) -> WrongWord {

@@ -12,4 +12,5 @@ pub mod hints;
 pub mod references;
 pub mod run;
 pub mod saves;
+pub mod schema;
 pub mod sessions;

@@ -26,6 +26,11 @@ fn each(check: bool) -> Result<()> {
         Path::new("docs/errors.md"),
         &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "errors"]))?,
     )?;
+    keep(
+        check,
+        Path::new("docs/policy.schema.json"),
+        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "schema"]))?,
+    )?;
     keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
 }
 

@@ -9,6 +9,8 @@ mod bench;
 mod c;
 mod conform;
 mod demo;
+mod explain;
+mod fuzz;
 mod generate;
 mod python;
 mod rust;
@@ -84,6 +86,22 @@ enum Task {
         #[arg(long, default_value = "all")]
         lang: Lang,
     },
+    /// Show what a policy does: the shortest, typical and longest delay of each retry.
+    Explain {
+        /// The name of a preset, or a file with a policy document (`-`: what comes in).
+        what: String,
+        /// The file is in another system's form: grpc, temporal, kubernetes, langgraphgo, langgraphgo-graph, aster.
+        #[arg(long)]
+        form: Option<String>,
+    },
+    /// Search for bytes that break what reads them; needs a nightly compiler.
+    Fuzz {
+        /// One target; all of fuzz/fuzz_targets unless given.
+        target: Option<String>,
+        /// How long each one runs.
+        #[arg(long, default_value_t = 600)]
+        seconds: u64,
+    },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -135,6 +153,8 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             bench::bench(lang)
         }
+        Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
+        Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;
             demo::demo(seed)

@@ -1,11 +1,16 @@
 //! Rules as a document says them.
 
-use super::{CLASSES, GRPC, HTTP, KINDS, Lists, Operations, PATTERNS, RETRIED, Rules, place};
+use super::{CLASSES, GRPC, HTTP, KINDS, LISTS, Lists, Operations, PATTERNS, RETRIED, Rules, place};
 use crate::grpc::GrpcCode;
 use crate::json::{Open, Out};
 use core::fmt;
 
 impl Rules {
+    /// The path of every list that there is, as a document has it: `retry_on.http`.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        LISTS.into_iter().map(|list| list.1)
+    }
+
     /// Writes the lists for some operations into an object; `patterns` writes the list of patterns, if there is one.
     pub(crate) fn write(
         &self,

@@ -1,0 +1,269 @@
+//! The JSON Schema of the policy document, from the core's own tables.
+//!
+//! Names, words and presets are the core's lists. What a kind has no use for, and what it needs, is found by asking the core:
+//! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
+//! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
+
+use holdoff_core::{ErrorCode, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
+use serde_json::{Map, Value, json};
+
+const SPAN: &str = r"^[0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h)$";
+/// How many stages there may be, and how many delays.
+const STAGES: usize = 6;
+const DELAYS: usize = 18;
+
+/// The schema (draft 2020-12).
+pub fn schema() -> Value {
+    let groups = ["backoff", "jitter", "hint"];
+    let mut properties = Map::new();
+    for &(name, field) in Field::names() {
+        if !name.contains('.') && !groups.contains(&name) {
+            properties.insert(name.to_owned(), described(field));
+        }
+    }
+    properties.insert("backoff".to_owned(), reference("backoff"));
+    properties.insert("jitter".to_owned(), reference("jitter"));
+    properties.insert("hint".to_owned(), words_or(&Field::HintMode, "hint"));
+    properties.insert("retry_on".to_owned(), reference("retryOn"));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A holdoff policy document, version 1",
+        "description": "Generated from the core by `cargo xtask generate`; docs/policy.md explains it.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+        "allOf": [
+            {
+                "if": { "properties": { "preset": { "type": "null" } } },
+                "then": { "properties": {
+                    "backoff": { "anyOf": [{ "not": { "type": "object" } }, reference("freshStage")] },
+                    "jitter": { "anyOf": [{ "not": { "type": "object" } }, reference("freshJitter")] },
+                } },
+            },
+            {
+                "if": { "properties": {
+                    "preset": { "type": "null" }, "on_deadline": { "const": "clip" } }, "required": ["on_deadline"] },
+                "then": given("min_attempt"),
+            },
+            {
+                "if": { "properties": { "backoff": { "anyOf": own_jitter() } }, "required": ["backoff"] },
+                "then": { "properties": { "jitter": { "anyOf": [
+                    { "enum": [null, "none"] },
+                    { "type": "object", "properties": { "kind": { "enum": [null, "none"] } } },
+                ] } } },
+            },
+        ],
+        "$defs": definitions(),
+    })
+}
+
+fn definitions() -> Value {
+    let stage = fields_of("backoff.");
+    let jitter = fields_of("jitter.");
+    let plain = |field: Field, group: &str| -> Vec<Value> { field.words().map(|kind| for_kind(group, kind)).collect() };
+    let list =
+        json!({ "if": given("delays"), "then": body("backoff", "list"), "else": body("backoff", "exponential") });
+    json!({
+        "span": { "description": "A time with its unit, at most 292 years.", "type": "string", "pattern": SPAN },
+        "spanAboveZero": { "description": "A time above 0 with its unit.", "$ref": "#/$defs/span", "pattern": "[1-9]" },
+        "stage": {
+            "type": "object",
+            "properties": stage,
+            "additionalProperties": false,
+            "allOf": plain(Field::BackoffKind, "backoff"),
+        },
+        "freshStage": {
+            "description": "A stage whose kind is exponential, or list, where it is not given.",
+            "allOf": [reference("stage"), { "if": given("kind"), "else": list }],
+        },
+        "backoff": { "anyOf": [
+            { "enum": words_alone("backoff", Field::BackoffKind) },
+            reference("stage"),
+            {
+                "description": "Stages, one after the other; or each for a kind of failure.",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": STAGES,
+                "items": { "anyOf": [{ "enum": words_alone("backoff", Field::BackoffKind) }, reference("freshStage")] },
+            },
+        ] },
+        "jitterFields": {
+            "type": "object",
+            "properties": jitter,
+            "additionalProperties": false,
+            "allOf": plain(Field::JitterKind, "jitter"),
+        },
+        "freshJitter": {
+            "description": "A jitter that is full where its kind is not given.",
+            "allOf": [reference("jitterFields"), { "if": given("kind"), "else": body("jitter", "full") }],
+        },
+        "jitter": { "anyOf": [{ "enum": words_alone("jitter", Field::JitterKind) }, reference("jitterFields")] },
+        "hint": { "type": "object", "properties": fields_of("hint."), "additionalProperties": false },
+        "retryOn": lists("retry_on."),
+        "retryOnNonIdempotent": lists("retry_on.non_idempotent."),
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// The words of a field or the object of its group.
+fn words_or(field: &Field, group: &str) -> Value {
+    json!({ "anyOf": [{ "enum": words(*field) }, reference(group)] })
+}
+
+/// A field that is there and not null.
+fn given(name: &str) -> Value {
+    json!({ "properties": { name: { "not": { "type": "null" } } }, "required": [name] })
+}
+
+/// Null, which is not given, and the words of a field.
+fn words(field: Field) -> Vec<Value> {
+    std::iter::once(Value::Null).chain(field.words().map(Value::from)).collect()
+}
+
+/// The fields under a prefix.
+fn fields_of(prefix: &str) -> Map<String, Value> {
+    let own = Field::names().iter().filter_map(|(name, field)| Some((name.strip_prefix(prefix)?, *field)));
+    own.map(|(name, field)| (name.to_owned(), described(field))).collect()
+}
+
+/// What a field takes, with its rule as the description.
+fn described(field: Field) -> Value {
+    let mut value = takes(field);
+    if let Some(value) = value.as_object_mut() {
+        value.insert("description".to_owned(), ErrorCode::WrongType.rule(Some(field)).into());
+    }
+    value
+}
+
+fn takes(field: Field) -> Value {
+    let any = |of: Value| json!({ "anyOf": [{ "type": "null" }, of] });
+    match field {
+        Field::Version => json!({ "enum": [null, 1] }),
+        Field::Preset => {
+            let names = Preset::ALL.map(|preset| Value::from(preset.name()));
+            json!({ "enum": std::iter::once(Value::Null).chain(names).collect::<Vec<_>>() })
+        }
+        Field::Attempts => json!({ "anyOf": [
+            { "enum": [null, "forever"] },
+            { "type": "integer", "minimum": 1, "maximum": u32::MAX - 1 },
+        ] }),
+        Field::BackoffTimes => any(json!({ "type": "integer", "minimum": 1, "maximum": (1 << 29) - 1 })),
+        Field::BackoffDelays => {
+            any(json!({ "type": "array", "minItems": 1, "maxItems": DELAYS, "items": reference("span") }))
+        }
+        Field::BackoffFactor | Field::BackoffExponent | Field::JitterFactor => {
+            any(json!({ "type": "number", "minimum": 0 }))
+        }
+        Field::Deadline | Field::AttemptTimeout => {
+            json!({ "anyOf": [{ "enum": [null, "none"] }, reference("spanAboveZero")] })
+        }
+        field if field.words().next().is_some() => json!({ "enum": words(field) }),
+        field if takes_none(field) => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
+        _ => any(reference("span")),
+    }
+}
+
+/// Whether a field takes the word "none".
+fn takes_none(field: Field) -> bool {
+    Policy::builder().set(field.path(), Setting::Text("none")).is_ok()
+}
+
+/// A value that a field takes.
+fn sample(field: Field) -> (String, Setting<'static>) {
+    match field {
+        Field::BackoffDelays => (format!("{}[0]", field.path()), Setting::Text("1s")),
+        Field::BackoffOn => (field.path().to_owned(), Setting::Text("timeout")),
+        Field::BackoffTimes | Field::BackoffFactor | Field::BackoffExponent | Field::JitterFactor => {
+            (field.path().to_owned(), Setting::Number { value: 1.0, unit: 1.0 })
+        }
+        _ => (field.path().to_owned(), Setting::Text("1s")),
+    }
+}
+
+/// What building says of a kind alone, or with one more field.
+fn ask(group: &str, kind: &str, more: Option<(String, Setting<'_>)>) -> Option<(ErrorCode, Option<Field>)> {
+    let mut builder = Policy::builder();
+    let set = builder.set(group, Setting::Text(kind)).map(|_| ());
+    let set = set.and_then(|()| more.map_or(Ok(()), |(name, value)| builder.set(&name, value).map(|_| ())));
+    let error = set.and_then(|()| builder.build().map(|_| ())).err()?;
+    Some((error.code, error.field))
+}
+
+/// The words of a group that need no other field, and null.
+fn words_alone(group: &str, field: Field) -> Vec<Value> {
+    let alone = field.words().filter(|kind| ask(group, kind, None).is_none()).map(Value::from);
+    std::iter::once(Value::Null).chain(alone).collect()
+}
+
+/// What holds for a kind where it is given.
+fn for_kind(group: &str, kind: &str) -> Value {
+    json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": body(group, kind) })
+}
+
+/// What holds for a kind: the fields that it has no use for are not given, and those that it needs are.
+fn body(group: &str, kind: &str) -> Value {
+    let prefix = format!("{group}.");
+    let mut properties = Map::new();
+    for &(name, field) in Field::names() {
+        let Some(name) = name.strip_prefix(&prefix).filter(|name| *name != "kind") else { continue };
+        if ask(group, kind, Some(sample(field))) == Some((ErrorCode::NotForKind, Some(field))) {
+            properties.insert(name.to_owned(), json!({ "type": "null" }));
+        }
+        let out = |value| (field.path().to_owned(), Setting::Number { value, unit: 1.0 });
+        if ask(group, kind, Some(out(0.5))).map(|error| error.0) == Some(ErrorCode::FactorRange) {
+            properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "minimum": 1 }] }));
+        }
+        if ask(group, kind, Some(out(1.5))).map(|error| error.0) == Some(ErrorCode::JitterFactorRange) {
+            properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "maximum": 1 }] }));
+        }
+    }
+    let mut body = json!({ "properties": properties });
+    let needs = ask(group, kind, None).and_then(|error| error.1);
+    if let Some(name) = needs.and_then(|field| field.path().strip_prefix(&prefix)) {
+        body["allOf"] = json!([given(name)]);
+    }
+    body
+}
+
+/// A backoff that is its own jitter, as a word and as an object.
+fn own_jitter() -> Value {
+    let jitter = || Some(("jitter".to_owned(), Setting::Text("full")));
+    let refuses =
+        |kind: &&str| ask("backoff", kind, jitter()) == Some((ErrorCode::NotForKind, Some(Field::JitterKind)));
+    let kinds: Vec<_> = Field::BackoffKind.words().filter(refuses).collect();
+    json!([{ "enum": kinds }, { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] }])
+}
+
+/// The lists of rules whose paths begin with a prefix.
+fn lists(prefix: &str) -> Value {
+    let mut properties = Map::new();
+    for name in Rules::names().filter_map(|path| path.strip_prefix(prefix)).filter(|name| !name.contains('.')) {
+        let items = match name {
+            "http" => json!({ "anyOf": [
+                { "type": "integer", "minimum": 100, "maximum": 599 },
+                { "enum": ["1xx", "2xx", "3xx", "4xx", "5xx"] },
+            ] }),
+            "grpc" => json!({ "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": GrpcCode::ALL.len() - 1 },
+                { "type": "string", "pattern": codes() },
+            ] }),
+            "kinds" => json!({ "enum": Field::BackoffOn.words().collect::<Vec<_>>() }),
+            _ => json!({ "type": "string" }),
+        };
+        properties.insert(name.to_owned(), json!({ "type": ["array", "null"], "items": items }));
+    }
+    if prefix == "retry_on." {
+        properties.insert("non_idempotent".to_owned(), reference("retryOnNonIdempotent"));
+    }
+    json!({ "type": ["object", "null"], "properties": properties, "additionalProperties": false })
+}
+
+/// The names of gRPC's codes in any case.
+fn codes() -> String {
+    let any_case = |c: char| if c == '_' { "_".to_owned() } else { format!("[{c}{}]", c.to_ascii_lowercase()) };
+    let names = GrpcCode::ALL.map(|code| code.name().chars().map(any_case).collect::<String>());
+    format!("^({})$", names.join("|"))
+}
