@@ -83,6 +83,16 @@ impl Jitter {
         Span::from_nanos(spread.value.min(top.as_nanos()))
     }
 
+    /// [`Jitter::Bounded`] for a drawn whole number in place of a uniform: `d + (drawn mod bound)`, the remainder from 0 on.
+    /// Exact where a bound has more bits than a double. Other kinds, which no whole number draws, leave the delay as it is.
+    #[must_use]
+    pub fn apply_drawn(self, delay: Span, drawn: i64) -> Span {
+        let Self::Bounded { bound } = self else { return delay };
+        let bound = i64::try_from(bound.as_nanos()).unwrap_or(i64::MAX);
+        let added = drawn.checked_rem_euclid(bound).unwrap_or(0).unsigned_abs();
+        Span::from_nanos(delay.as_nanos().saturating_add(added))
+    }
+
     /// Kind, and factor (as bits) or bound.
     pub(crate) const fn flat(self) -> (u8, u64) {
         match self {
@@ -230,6 +240,17 @@ mod tests {
         ] {
             assert_eq!(jitter.apply(S, max, u), Span::from_nanos(nanos), "{jitter:?} {u}");
         }
+    }
+
+    #[test]
+    fn a_drawn_number_is_added_to_the_last_bit() {
+        let jitter = Jitter::Bounded { bound: Span::from_nanos((1 << 61) - 1) };
+        for (drawn, added) in [(1 << 60 | 1, 1 << 60 | 1), (-1, (1 << 61) - 2), (i64::MIN, (1 << 61) - 5), (1 << 61, 1)] {
+            assert_eq!(jitter.apply_drawn(S, drawn).as_nanos(), S.as_nanos() + added, "{drawn}");
+        }
+        assert_eq!(Jitter::Bounded { bound: Span::ZERO }.apply_drawn(S, 7), S);
+        assert_eq!(Jitter::Full.apply_drawn(S, 7), S);
+        assert_eq!(Jitter::Bounded { bound: Span::MAX }.apply_drawn(Span::MAX, i64::MAX - 1), Span::MAX);
     }
 
     #[test]
