@@ -40,6 +40,49 @@ pub struct Recording {
     pub expected: Vec<Value>,
 }
 
+impl Recorded {
+    /// Reads a recorded file. A recorder may write a whole number as 2.0.
+    ///
+    /// # Errors
+    /// For a text that is no recorded file.
+    pub fn read(text: &str) -> serde_json::Result<Self> {
+        let mut content = serde_json::from_str(text)?;
+        whole_numbers(&mut content);
+        serde_json::from_value(content)
+    }
+}
+
+/// Makes whole numbers of those that are written with a fraction of nothing.
+fn whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number.as_f64().filter(|real| real.fract() == 0.0 && real.abs() <= EXACT) {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+impl Recording {
+    /// Whether the recorded result depends on the processor.
+    fn is_impl_defined(&self) -> bool {
+        self.config["impl_defined"] == true
+    }
+
+    /// Each input with what was recorded for it.
+    fn steps(&self) -> Result<impl Iterator<Item = (usize, (&Value, &Value))>, String> {
+        let (inputs, expected) = (self.inputs.len(), self.expected.len());
+        if inputs != expected {
+            return Err(format!("{inputs} inputs, but {expected} results"));
+        }
+        Ok(self.inputs.iter().zip(&self.expected).enumerate())
+    }
+}
+
 /// What became of a recording.
 pub enum Verdict {
     /// All inputs match, but for this many of which the original's result is no example (docs/compat.md).

@@ -101,7 +101,7 @@ pub fn read(path: &Path) -> Result<Content> {
     let text = std::fs::read_to_string(path)?;
     let kind = serde_json::from_str::<Kind>(&text)?.kind;
     Ok(match references::runner(&kind) {
-        Some(runner) => Content::Recorded(serde_json::from_str(&text)?, runner),
+        Some(runner) => Content::Recorded(Recorded::read(&text)?, runner),
         None => Content::Ours(serde_json::from_str(&text)?),
     })
 }

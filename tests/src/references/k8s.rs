@@ -14,9 +14,17 @@ pub(super) fn whole(from: &Value, name: &str) -> Result<i64, String> {
     from[name].as_i64().ok_or_else(|| format!("{name} is no whole number: {}", from[name]))
 }
 
-/// A number, or the word for one that JSON cannot write.
+/// The same, with a number for a field that is not there.
+pub(super) fn whole_or(from: &Value, name: &str, missing: i64) -> Result<i64, String> {
+    if from[name].is_null() { Ok(missing) } else { whole(from, name) }
+}
+
+/// A number, or the word for one that JSON cannot write. A field that is not there is zero, as in Go.
 pub(super) fn real(from: &Value, name: &str) -> Result<f64, String> {
     let value = &from[name];
+    if value.is_null() {
+        return Ok(0.0);
+    }
     let word = value.as_str().and_then(|text| text.parse().ok());
     value.as_f64().or(word).ok_or_else(|| format!("{name} is no number: {value}"))
 }
@@ -26,9 +34,9 @@ pub(super) fn truth(from: &Value, name: &str) -> bool {
     from[name].as_bool().unwrap_or(false)
 }
 
-/// A Go duration; nothing when it is negative, which no span is.
+/// A Go duration, zero when it is not there; nothing when it is negative, which no span is.
 pub(super) fn span(from: &Value, name: &str) -> Result<Option<Span>, String> {
-    let nanos = whole(from, name)?;
+    let nanos = whole_or(from, name, 0)?;
     Ok(u64::try_from(nanos).ok().map(Span::from_nanos))
 }
 
@@ -66,7 +74,7 @@ pub(super) fn refused<T>(made: Option<Result<T, ConfigError>>) -> Result<Verdict
 /// The stepped backoff of a `wait.Backoff`; nothing for a negative duration.
 pub(super) fn stepped(config: &Value) -> Result<Option<Result<Stepped, ConfigError>>, String> {
     let (factor, jitter) = (real(config, "factor")?, real(config, "jitter")?);
-    let (steps, cap) = (whole(config, "steps")?, whole(config, "cap")?);
+    let (steps, cap) = (whole_or(config, "steps", 0)?, whole_or(config, "cap", 0)?);
     Ok(span(config, "duration")?.map(|duration| Stepped::kubernetes(duration, factor, jitter, steps, cap)))
 }
 
@@ -82,23 +90,28 @@ pub(super) fn backoff(case: &Recording) -> Result<Verdict, String> {
         stepped(config)?
     };
     let Some(Ok(mut backoff)) = made else { return refused(made) };
-    let mut wrapped = Wrapped::default();
-    for (at, (input, expected)) in case.inputs.iter().zip(&case.expected).enumerate() {
+    let (mut wrapped, mut is_lost) = (Wrapped::default(), false);
+    for (at, (input, expected)) in case.steps()? {
         let u = input.as_f64();
         same(at, "whether a uniform is drawn", &u.is_some(), &backoff.draws())?;
         let delay = backoff.step(u.unwrap_or(0.0));
         let after = expected.get("duration_after").map(|_| whole(expected, "duration_after")).transpose()?;
         let recorded = whole(expected, "delay")?;
         if wrapped.is(&[recorded, after.unwrap_or(0)]) {
-            // The duration went out of range, or else the sum of it and its jitter.
-            match after {
-                Some(..0) => same(at, "saturated duration", &backoff.cap(), &backoff.duration())?,
-                _ => same(at, "saturated delay", &Span::MAX, &delay)?,
+            // The duration went out of range, now or before, or else the sum of it and its jitter.
+            if recorded >= 0 && !is_lost {
+                same(at, "delay", &(recorded as u64), &delay.as_nanos())?;
+            } else if !is_lost {
+                same(at, "saturated delay", &Span::MAX, &delay)?;
             }
-            continue;
+            if after.is_some_and(|after| after < 0) {
+                is_lost = true;
+                same(at, "saturated duration", &backoff.cap(), &backoff.duration())?;
+            }
+        } else {
+            same(at, "delay", &(recorded as u64), &delay.as_nanos())?;
         }
-        same(at, "delay", &(recorded as u64), &delay.as_nanos())?;
-        if let Some(after) = after {
+        if let Some(after) = after.filter(|after| *after >= 0) {
             same(at, "duration after it", &(after as u64), &backoff.duration().as_nanos())?;
             same(at, "steps after it", &whole(expected, "steps_after")?, &(backoff.steps() as i64))?;
         }

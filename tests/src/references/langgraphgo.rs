@@ -3,7 +3,7 @@
 //! The machine says when to try, how long to sleep and why to stop. What a `RetryNode` adds as a host is here: it looks at
 //! its context before a try and while it waits, asks its predicate about errors, and words the error that it returns.
 
-use super::k8s::{real, truth, whole};
+use super::k8s::{real, truth, whole_or};
 use super::{Recording, Verdict};
 use crate::document;
 use crate::format::{Document, ErrorWord};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// When the caller's context ends, and what it says then.
 pub(super) struct Context {
-    ends: Timestamp,
+    pub(super) ends: Timestamp,
     is_deadline: bool,
 }
 
@@ -118,18 +118,21 @@ pub(super) fn same(expected: &Value, got: &Value) -> Result<(), String> {
 fn failure(config: &Value, text: &str) -> Result<Failure, String> {
     let retryable = match config["retryable"].as_str() {
         None | Some("nil" | "all") => true,
+        _ if truth(config, "config_nil") => true,
         Some("none") => false,
-        Some("equals transient") => text == "transient",
-        Some(other) => return Err(format!("an unknown predicate: {other}")),
+        Some(rule) => text == rule.strip_prefix("equals ").ok_or_else(|| format!("an unknown predicate: {rule}"))?,
     };
     Ok(if retryable { Failure::TRANSIENT } else { Failure::PERMANENT })
 }
 
 /// The error that a `RetryNode` returns when it gives up.
-fn worded(config: &Value, node: &str, reason: StopReason, last: &str) -> Result<String, String> {
+fn worded(policy: &Policy, node: &str, reason: StopReason, last: &str) -> Result<String, String> {
     match reason {
         StopReason::Permanent => Ok(format!("non-retryable error in {node}: {last}")),
-        StopReason::Attempts => Ok(format!("max retries ({}) exceeded for {node}: {last}", config["max_attempts"])),
+        StopReason::Attempts => {
+            let attempts = policy.attempts().ok_or("it stops after no number of attempts")?;
+            Ok(format!("max retries ({attempts}) exceeded for {node}: {last}"))
+        }
         other => Err(format!("no RetryNode stops for this reason: {other}")),
     }
 }
@@ -142,8 +145,13 @@ fn exponential(initial: i64, factor: f64, max: Value) -> Value {
     json!({ "kind": "exponential", "initial": nanos(initial), "factor": factor, "max": max })
 }
 
-fn made(backoff: Value, attempts: i64) -> Result<Policy, ErrorWord> {
-    let document = json!({ "backoff": backoff, "jitter": "none", "attempts": attempts });
+/// As many attempts as a policy counts, which is for ever if there are more.
+pub(super) fn attempts(count: i64) -> Value {
+    if count > u32::MAX.into() { json!("forever") } else { json!(count) }
+}
+
+fn made(backoff: Value, tries: i64) -> Result<Policy, ErrorWord> {
+    let document = json!({ "backoff": backoff, "jitter": "none", "attempts": attempts(tries) });
     document::policy(&document.as_object().cloned().unwrap_or_default())
 }
 
@@ -156,26 +164,29 @@ fn node_policy(config: &Value) -> Result<Result<Policy, ErrorWord>, String> {
         let document: Document = [("preset".to_owned(), json!("langgraphgo"))].into_iter().collect();
         return Ok(document::policy(&document));
     }
-    let (initial, max) = (whole(config, "initial_delay")?, whole(config, "max_delay")?);
-    let (factor, attempts) = (real(config, "backoff_factor")?, whole(config, "max_attempts")?);
+    let (initial, max) = (whole_or(config, "initial_delay", 0)?, whole_or(config, "max_delay", 0)?);
+    let (factor, tries) = (real(config, "backoff_factor")?, whole_or(config, "max_attempts", 0)?);
     if max >= initial || max < 0 {
-        return Ok(made(exponential(initial, factor, nanos(max)), attempts));
+        return Ok(made(exponential(initial, factor, nanos(max)), tries));
     }
     let grown = |policy: Policy| Schedule::base_at(&policy, 1).as_nanos();
-    Ok(made(exponential(initial, factor, json!("none")), attempts).and_then(|policy| {
+    Ok(made(exponential(initial, factor, json!("none")), tries).and_then(|policy| {
         let second = i64::try_from(grown(policy)).unwrap_or(i64::MAX).min(max);
         let first = json!({ "kind": "constant", "delay": nanos(initial), "times": 1 });
-        made(json!([first, exponential(second, factor, nanos(max))]), attempts)
+        made(json!([first, exponential(second, factor, nanos(max))]), tries)
     }))
 }
 
 /// Which fields of a `RetryConfig` are outside the domain, and the errors that they must give.
 fn faults(config: &Value) -> Result<Vec<(&'static str, &'static str)>, String> {
+    if truth(config, "config_nil") {
+        return Ok(Vec::new());
+    }
     let factor = real(config, "backoff_factor")?;
     Ok([
-        (whole(config, "max_attempts")? < 1, ("attempts", "attempts_range")),
-        (whole(config, "initial_delay")? < 0, ("backoff.initial", "not_a_duration")),
-        (whole(config, "max_delay")? < 0, ("backoff.max", "not_a_duration")),
+        (whole_or(config, "max_attempts", 0)? < 1, ("attempts", "attempts_range")),
+        (whole_or(config, "initial_delay", 0)? < 0, ("backoff.initial", "not_a_duration")),
+        (whole_or(config, "max_delay", 0)? < 0, ("backoff.max", "not_a_duration")),
         (!factor.is_finite() || factor < 0.0, ("backoff.factor", "factor_range")),
     ]
     .into_iter()
@@ -214,19 +225,30 @@ pub(super) fn retry_node(case: &Recording) -> Result<Verdict, String> {
     let mut run = Run::new(&case.inputs, Timestamp::ZERO);
     let end = execute(config, &policy, &context, &mut run)?;
     let expected = case.expected.first().ok_or("nothing is expected")?;
-    if truth(config, "impl_defined") {
-        return saturated(config, expected, &run);
+    if case.is_impl_defined() {
+        return saturated(config, expected, &context, &run);
     }
     same(expected, &end.recorded(&run, &context)).map(|()| Verdict::SAME)
 }
 
 /// Where the original's product leaves the range of an integer, ours is the longest delay.
-fn saturated(config: &Value, expected: &Value, run: &Run<'_>) -> Result<Verdict, String> {
-    let max = whole(config, "max_delay")?;
+fn saturated(config: &Value, expected: &Value, context: &Context, run: &Run<'_>) -> Result<Verdict, String> {
+    let max = whole_or(config, "max_delay", 0)?;
     let recorded = expected["delays"].as_array().map_or(&[][..], Vec::as_slice);
-    let promised: Vec<_> =
+    let mut promised: Vec<_> =
         recorded.iter().filter_map(Value::as_i64).map(|delay| if delay < 0 { max } else { delay }).collect();
     let got: Vec<_> = run.delays.iter().map(|delay| *delay as i64).collect();
+    if context.ends != Timestamp::NEVER {
+        // A context ends in the wait that the original skips.
+        promised.truncate(got.len());
+    }
+    let clock = got.iter().scan(0_u64, |clock, delay| {
+        *clock = clock.saturating_add(*delay as u64);
+        Some(*clock)
+    });
+    // Waits that go past the end of time are as long as there is time.
+    let in_time = clock.take_while(|clock| *clock < Span::MAX.as_nanos()).count() + 1;
+    let (promised, got) = (promised.get(..in_time).unwrap_or(&promised), got.get(..in_time).unwrap_or(&got));
     if promised == got { Ok(Verdict::OutOfDomain) } else { Err(format!("expected {promised:?}, got {got:?}")) }
 }
 
@@ -264,7 +286,7 @@ fn execute(config: &Value, policy: &Policy, context: &Context, run: &mut Run<'_>
             }
             Step::Stop(Outcome::Succeeded) => return Ok(End::Value),
             Step::Stop(Outcome::GaveUp { reason, .. }) => {
-                return Ok(End::failed(worded(config, node, reason, last)?, Some(last.to_owned())));
+                return Ok(End::failed(worded(policy, node, reason, last)?, Some(last.to_owned())));
             }
             other => return Err(format!("unexpected: {other:?}")),
         };
@@ -291,6 +313,6 @@ impl<'a> NodeRetry<'a> {
 
     /// The error that the graph sees.
     pub(super) fn worded(&self, reason: StopReason, last: &str) -> Result<String, String> {
-        worded(self.config, self.name, reason, last)
+        worded(&self.policy, self.name, reason, last)
     }
 }
