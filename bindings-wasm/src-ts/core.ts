@@ -34,6 +34,7 @@ interface Exports {
   grpc(code: number): number;
   patterns(idempotent: number): number;
   judge(kind: number, http: number, grpc: number, matched: number, idempotent: number): number;
+  is_failure(status: number, idempotent: number): number;
   duration(length: number): number;
 }
 

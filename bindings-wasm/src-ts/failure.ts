@@ -189,6 +189,15 @@ export function judge(rules: Rules | undefined, failure: Failure | FailureKind, 
   return readFailure(kind);
 }
 
+const NO_RULES = new Uint32Array(40);
+
+/** Whether an HTTP answer is one to be judged. */
+export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
+  wasm();
+  loadRules(rules?.words ?? NO_RULES);
+  return core.is_failure(whole(status), idempotent ? 1 : 0) !== 0;
+}
+
 interface ErrorLike {
   name?: unknown;
   message?: unknown;

@@ -1,7 +1,7 @@
 /** Policies: what to do after a failure, checked once. */
 import { readNumber, SPAN, takePolicy, takeRules, wasm, writeDouble, writeName, writeText } from "./core.js";
 import { configError, NOT_AN_OBJECT, NOT_JSON, problem, WRONG_TYPE } from "./errors.js";
-import { classifyBy, type Facts, type Failure, judge, type Rules } from "./failure.js";
+import { classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
 import { run } from "./run.js";
@@ -59,6 +59,11 @@ export class Policy {
   /** What `retryOn` makes of a failure, given what is known of its error. */
   judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
     return judge(this.rules, failure, facts);
+  }
+
+  /** Whether an HTTP answer is a failure: from 400 on, and below where `retryOn` lists its status (a 202 for "not yet"). */
+  isFailure(status: number, options: { idempotent?: boolean } = {}): boolean {
+    return isFailure(this.rules, status, options.idempotent ?? true);
   }
 
   /** No object of fields, not even to another copy of this package. */

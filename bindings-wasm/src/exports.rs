@@ -226,6 +226,12 @@ extern "C" fn judge(kind: u32, http: u32, grpc: u32, matched: u32, idempotent: u
     })
 }
 
+/// Whether `rules` take an HTTP answer with that status for a failure.
+#[unsafe(no_mangle)]
+extern "C" fn is_failure(status: u32, idempotent: u32) -> u32 {
+    desk::with(|desk| desk.rules.is_failure(status, idempotent != 0).into())
+}
+
 /// Reads the text as a time into `span`; 0 when it is none.
 #[unsafe(no_mangle)]
 extern "C" fn duration(len: u32) -> u32 {

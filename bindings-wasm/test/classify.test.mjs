@@ -179,3 +179,14 @@ test("an attempt over its limit is held against retryOn as well", async () => {
   const error = await failure(clock.settled(policy.retry(() => new Promise(() => {}), { clock })));
   assert.equal(outcomeOf(error).reason, "permanent");
 });
+
+test("an answer below 400 is a failure where a list names its status", () => {
+  const policy = new Policy({ retryOn: { http: [202, "5xx"] } });
+  assert.deepEqual(
+    [200, 202, 400, 503].map((status) => policy.isFailure(status)),
+    [false, true, true, true],
+  );
+  assert.equal(new Policy().isFailure(202), false);
+  assert.equal(policy.classify({ status: 202 }).kind, "transient");
+  for (const odd of [Number.NaN, -1, 2 ** 40]) assert.equal(policy.isFailure(odd), false);
+});
