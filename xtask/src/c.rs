@@ -112,6 +112,7 @@ pub(crate) fn test() -> Result<()> {
     header_is_current()?;
     let prefix = dist()?;
     symbols_are_ours(&prefix)?;
+    needs_are_few(&prefix)?;
     purity()?;
     let scratch = shell::target().join("c-tests");
     fs::create_dir_all(&scratch)?;
@@ -151,7 +152,7 @@ fn soname() -> String {
 }
 
 /// The heap's part of Rust comes compiled for panics that unwind, and names what would do that; here nothing unwinds.
-const NO_UNWINDING: &str = "--defsym=rust_eh_personality=0";
+const NO_UNWINDING: [&str; 2] = ["--defsym=rust_eh_personality=0", "--defsym=_Unwind_Resume=0"];
 
 /// Both libraries, optimized and without std; says where they are.
 fn build() -> Result<PathBuf> {
@@ -166,7 +167,7 @@ fn build() -> Result<PathBuf> {
         "--config",
         "profile.c.panic = 'abort'",
     ]);
-    cargo.args(["--", "-C", &format!("link-arg=-Wl,-soname,{},{NO_UNWINDING}", soname())]);
+    cargo.args(["--", "-C", &format!("link-arg=-Wl,-soname,{},{}", soname(), NO_UNWINDING.join(","))]);
     shell::step("build libholdoff", &mut cargo)?;
     Ok(shell::target().join("c"))
 }
@@ -180,7 +181,7 @@ fn archive(rust: &Path, lib: &Path) -> Result<()> {
     plain.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]).arg(rust).arg(lib.join("rust.a"));
     shell::output(&mut plain)?;
     let mut link = shell::command("ld");
-    link.args(["-r", NO_UNWINDING, "-u", "holdoff_version", "-o"]).arg(&object).arg(lib.join("rust.a"));
+    link.arg("-r").args(NO_UNWINDING).args(["-u", "holdoff_version", "-o"]).arg(&object).arg(lib.join("rust.a"));
     shell::run(&mut link)?;
     let mut localize = shell::command("objcopy");
     localize.args(["--wildcard", "--keep-global-symbol=holdoff_*", "--strip-debug"]).arg(&object);
@@ -226,6 +227,23 @@ fn symbols_are_ours(prefix: &Path) -> Result<()> {
         ensure!(odd.is_empty(), "{library} exports, or lacks, against the header: {odd:?}");
     }
     println!("  {} functions in the header and in both libraries, no other names", declared.len());
+    Ok(())
+}
+
+/// What the guide says that the libraries need of a C program.
+const NEEDED: [&str; 10] =
+    ["abort", "bcmp", "free", "malloc", "memcmp", "memcpy", "memmove", "memset", "realloc", "strlen"];
+
+/// The libraries need nothing else.
+fn needs_are_few(prefix: &Path) -> Result<()> {
+    for (library, table) in [("libholdoff.so", "-uD"), ("libholdoff.a", "-u")] {
+        let mut nm = shell::command("nm");
+        nm.args([table, "--format=posix"]).arg(prefix.join("lib").join(library));
+        let listed = shell::output(&mut nm)?;
+        let symbols = listed.lines().filter_map(|line| line.split_once(' ')).filter(|(_, kind)| kind.starts_with('U'));
+        let odd: Vec<_> = symbols.map(|(name, _)| name).filter(|name| !NEEDED.contains(name)).collect();
+        ensure!(odd.is_empty(), "{library} needs {odd:?}");
+    }
     Ok(())
 }
 
