@@ -174,14 +174,14 @@ function* schedule({ policy, seed, delays, ends }) {
 }
 
 /** What is wrong with something, as a vector says it. */
-function refusal(make) {
+function refusal(make, withRule = false) {
   try {
     make();
     return "null";
   } catch (raised) {
     if (!(raised instanceof ConfigError)) throw raised;
-    const { code, word, path, nearest } = raised;
-    return text({ code, name: word, path, nearest: nearest ?? null });
+    const { code, word, path, nearest, rule } = raised;
+    return text({ code, name: word, path, nearest: nearest ?? null, ...(withRule && { rule }) });
   }
 }
 
@@ -190,8 +190,7 @@ function* policy({ policy, error }) {
 }
 
 function* document({ text: given, error }) {
-  const { rule: _, ...known } = error ?? {};
-  yield [text(error === null ? null : known), refusal(() => Policy.fromJson(given))];
+  yield [text(error), refusal(() => Policy.fromJson(given), error?.rule !== undefined)];
 }
 
 /** A hint as a vector says it. */
