@@ -159,6 +159,9 @@ pub(crate) const DECORRELATED_V2: u8 = 8;
 /// The state before the first delay: no span has this value.
 pub(crate) const UNSTARTED: u64 = u64::MAX;
 
+/// How many steps are walked to an exponential delay at most: a factor that still moves it then is hardly above 1.
+const WALKED: u32 = 1 << 16;
+
 /// A stage in flat form: plain numbers of which every bit pattern gives an answer, so that state and policy can live in
 /// memory that another language owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,12 +206,12 @@ impl Flat {
 
     /// Base delay `n` of the stage, at most `limit`, without those before it.
     ///
-    /// One step, but for an exponential one a failure until the delay stops changing.
+    /// One step, but for an exponential one a failure until the delay stops changing, at most [`WALKED`] (spec 4.10).
     pub(crate) fn at(&self, n: u32, limit: u64) -> u64 {
         match self.kind {
             EXPONENTIAL => {
                 let mut delay = self.initial;
-                for _ in 0..n {
+                for _ in 0..n.min(WALKED) {
                     let next = self.next(delay, 0, limit);
                     if next == delay {
                         break;

@@ -58,7 +58,8 @@ impl Schedule {
     /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it (spec 4.11).
     /// Of a backoff that is its own jitter it is the shortest.
     ///
-    /// One step, but for an exponential one a failure until the delay stops changing.
+    /// One step, but for an exponential one a failure until the delay stops changing, at most 65536: whatever is after that
+    /// one reads as it.
     #[must_use]
     pub fn base_at(policy: &Policy, n: u32) -> Span {
         Span::from_nanos(policy.base_at(n))
@@ -105,9 +106,11 @@ mod tests {
             (Backoff::exponential(second, 2.0), 5, 32),
             (Backoff::exponential(second, 2.0).max(second * 9), u32::MAX, 9),
             (Backoff::exponential(second, 0.5), u32::MAX, 0),
+            // Hundreds of millions of steps if they were walked, which is seconds.
+            (Backoff::exponential(second, 1.0 + 1e-9), u32::MAX, 1),
         ] {
             let policy = Policy::builder().backoff(backoff).build().unwrap();
-            assert_eq!(Schedule::base_at(&policy, n), Span::from_secs(seconds), "{backoff:?} {n}");
+            assert_eq!(Schedule::base_at(&policy, n).as_nanos() / 1_000_000_000, seconds, "{backoff:?} {n}");
         }
     }
 }
