@@ -139,6 +139,6 @@ fn wall(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
 }
 
 /// A status or a code: what is larger than any is as unknown as the largest.
-fn half(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+pub(crate) fn half(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     Ok(u32::try_from(convert::time(name, value)?.as_nanos()).unwrap_or(u32::MAX))
 }

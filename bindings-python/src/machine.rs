@@ -380,19 +380,24 @@ impl Schedule {
     }
 
     /// What the policy's jitter makes of a delay for the draw u from [0, 1); `longest` is what its cap is about, no limit
-    /// unless given. All in nanoseconds.
+    /// unless given. `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
     #[staticmethod]
-    #[pyo3(signature = (policy, delay, u, *, longest = None))]
+    #[pyo3(signature = (policy, delay, u = 0.0, *, longest = None, drawn = None))]
     fn jittered(
         policy: Given<'_>,
         delay: &Bound<'_, PyAny>,
         u: f64,
         longest: Option<&Bound<'_, PyAny>>,
+        drawn: Option<i64>,
     ) -> PyResult<u64> {
         let span = |name, value| convert::time(name, value).map(|nanos| Span::from_nanos(nanos.as_nanos()));
         let longest = longest.map_or(Ok(Span::MAX), |longest| span("longest", longest))?;
-        let policy = policy.core();
-        Ok(policy.jitter().apply_capped(span("delay", delay)?, longest, policy.cap(), u).as_nanos())
+        let (policy, delay) = (policy.core(), span("delay", delay)?);
+        let jittered = match drawn {
+            Some(drawn) => policy.jitter().apply_drawn(delay, drawn),
+            None => policy.jitter().apply_capped(delay, longest, policy.cap(), u),
+        };
+        Ok(jittered.as_nanos())
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -56,7 +56,7 @@ pub(crate) fn of<'py>(
     }
 }
 
-/// The same as a parameter of a raw machine.
+/// A policy as a parameter of a raw machine: as in [`given`].
 pub(crate) struct Given<'py>(Bound<'py, Policy>);
 
 impl Given<'_> {
@@ -145,6 +145,12 @@ impl Policy {
             Some(message.to_owned())
         });
         Ok(Failure(judged))
+    }
+
+    /// Whether an HTTP answer is a failure: from 400 on, and below when the policy's `retry_on` lists its status.
+    #[pyo3(signature = (status, *, idempotent = true))]
+    fn is_failure(&self, status: &Bound<'_, PyAny>, idempotent: bool) -> PyResult<bool> {
+        Ok(self.0.rules.is_failure(hints::half("status", status)?, idempotent))
     }
 
     /// What is questionable about the policy.

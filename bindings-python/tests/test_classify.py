@@ -344,6 +344,12 @@ def test_a_policy_judges_a_failure() -> None:
     assert policy.judge(permanent, http=404, idempotent=False) == permanent
     assert policy.judge(holdoff.Failure("throttled"), idempotent=False).kind == "throttled"
     assert holdoff.Policy().judge(permanent, http=404) == permanent
+    assert [holdoff.Policy(retry_on={"http": [202]}).is_failure(status) for status in (200, 202, 400)] == [
+        False,
+        True,
+        True,
+    ]
+    assert not holdoff.Policy().is_failure(202)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=40))), st.integers(0, holdoff.NEVER))

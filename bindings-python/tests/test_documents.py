@@ -179,7 +179,7 @@ FORMS: dict[FormName, dict[str, Any]] = {
         ]
     },
     "temporal": {"initialInterval": "1s", "backoffCoefficient": 2.0, "maximumInterval": "100s", "maximumAttempts": 5},
-    "kubernetes": {"Duration": "10ms", "Factor": 5.0, "Jitter": 0.1, "Steps": 4, "Cap": "1m"},
+    "kubernetes": {"Duration": "10ms", "Factor": 5.0, "Jitter": 0.1, "Steps": 4},
     "langgraphgo": {"MaxAttempts": 3, "InitialDelay": "100ms", "MaxDelay": "5s", "BackoffFactor": 2.0},
     "langgraphgo-graph": {"MaxRetries": 3, "BackoffStrategy": 1, "RetryableErrors": ["timeout"]},
     "aster": {"maxAttempts": 3, "backoff": "exponential", "baseDelayMs": 1000},

@@ -236,6 +236,7 @@ def test_a_schedule_can_be_pinned() -> None:
     assert schedule.next_at("transient", 0.5) is None
     assert Schedule.jittered(policy, 8 * SECOND, 0.25) == 2 * SECOND
     assert Schedule.jittered(policy, 8 * SECOND, 0.25, longest=4 * SECOND) == SECOND
+    assert Schedule.jittered("aster", SECOND, drawn=-1) == SECOND + SECOND // 2 - 1
 
 
 @pytest.mark.parametrize(
