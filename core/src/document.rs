@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a policy document says (docs/policy.md).
+/// What a policy document says (spec 15).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Document {
     /// When and how often to try again.
@@ -315,7 +315,9 @@ impl<'de> Visitor<'de> for Node<'_> {
         loop {
             let _ = write!(reading.path, "[{index}]");
             let next = if reading.depth > DEPTH {
-                list.next_element::<IgnoredAny>()?.map(|_| ())
+                let ignored = list.next_element::<IgnoredAny>()?.map(|_| ());
+                ignored.map_or(Ok(()), |()| reading.put(Value::Other, &"..."))?;
+                ignored
             } else {
                 list.next_element_seed(Node(reading))?
             };
@@ -387,6 +389,14 @@ mod tests {
         assert_eq!(document.policy.deadline().unwrap().as_duration(), Duration::from_secs(120));
         assert_eq!(document.policy.stages().count(), 2);
         assert!(document.rules.patterns(true).is_some());
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_refused_in_lists_and_objects() {
+        for (open, close) in [("[", "]"), (r#"{"max": "#, "}")] {
+            let json = std::format!("{{\"backoff\": {}1{}}}", open.repeat(20), close.repeat(20));
+            assert!(read(&json).unwrap_err().contains("= ...: is no field of a policy"), "{json}");
+        }
     }
 
     #[test]
