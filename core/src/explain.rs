@@ -138,10 +138,16 @@ impl Policy {
     pub fn total_wait(&self) -> Option<Span> {
         let retries = self.attempts()?.saturating_sub(1);
         let mut stages = self.stages();
-        if let (Some(Stage { backoff: Backoff::Linear { initial, increment, max }, .. }), None) =
+        if let (Some(Stage { backoff: Backoff::Linear { initial, increment, max }, times, .. }), None) =
             (stages.next(), stages.next())
         {
-            return Some(linear_sum([initial, increment, max].map(Span::as_nanos), retries));
+            // Only a clipped delay may begin above the longest. After the last of the stage's delays that one stays.
+            let [initial, increment, max] = [initial.min(max), increment, max].map(Span::as_nanos);
+            let growing = times.map_or(retries, |times| times.min(retries));
+            let last = increment.saturating_mul(u64::from(growing).saturating_sub(1)).saturating_add(initial).min(max);
+            let rest = last.saturating_mul(u64::from(retries.saturating_sub(growing)));
+            let sum = linear_sum([initial, increment, max], growing).as_nanos();
+            return Some(Span::from_nanos(sum.saturating_add(rest)));
         }
         let unspread = Self { jitter: jitter::NONE, in_line: 0, deadline: UNLIMITED, limited: 0, ..*self };
         let mut path = Path::pinned(1 << 31);

@@ -1,5 +1,6 @@
 use super::*;
-use crate::policy::PolicyBuilder;
+use crate::jitter::Cap;
+use crate::policy::{PolicyBuilder, Value};
 use crate::preset::Preset;
 use crate::schedule::Schedule;
 use core::time::Duration;
@@ -148,14 +149,21 @@ fn a_linear_sum_is_exact_for_any_number_of_attempts() {
     assert_eq!(linear(u32::MAX, u32::MAX - 1), Some(Span::MAX));
     let still = built(Policy::builder().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
     assert_eq!(still.total_wait(), Some(Span::from_secs(8)));
+    let first = Backoff::linear(SECOND * 9, SECOND).max(SECOND * 2);
+    let clipped = built(Policy::builder().backoff(first).cap(Cap::Clip).jitter(Jitter::None).attempts(3));
+    assert_eq!(clipped.total_wait(), Some(Span::from_secs(4)));
 }
 
 proptest! {
     #[test]
-    fn a_linear_sum_is_that_of_its_delays(initial in 0..99u64, by in 0..9u64, more in 0..200u64, attempts in 1..60u32) {
+    fn a_linear_sum_is_that_of_its_delays(initial in 0..99u64, by in 0..9u64, more in 0..200u64, times: u8, attempts in 1..60u32) {
         let backoff = Backoff::linear(Duration::from_nanos(initial), Duration::from_nanos(by));
         let backoff = backoff.max(Duration::from_nanos(initial + more));
-        let policy = built(Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts));
+        let mut policy = Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts);
+        if times > 0 {
+            policy.set("backoff.times", Value::Number { value: f64::from(times % 60 + 1), unit: 1.0 }).unwrap();
+        }
+        let policy = built(policy);
         let sum = Schedule::new(&policy, 0).map(Span::as_nanos).sum();
         prop_assert_eq!(policy.total_wait(), Some(Span::from_nanos(sum)));
     }
