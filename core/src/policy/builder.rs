@@ -361,11 +361,11 @@ impl PolicyBuilder {
         if self.overflow != 0 {
             return Err(ConfigError::new(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown));
         }
-        if self.more == 0 && first.is_new() {
+        let listed = self.chained != 0;
+        if !listed && first.is_new() {
             // Whatever the preset has.
         } else {
-            if self.more == 0 && self.preset != 0 && !first.has(Field::BackoffKind) && !first.has(Field::BackoffDelays)
-            {
+            if !listed && self.preset != 0 && !first.has(Field::BackoffKind) && !first.has(Field::BackoffDelays) {
                 if base.stages != 1 || base.first.kind == backoff::LIST {
                     return Err(ConfigError::new(ErrorCode::PresetStages, Field::BackoffKind, Given::Unshown));
                 }
@@ -472,6 +472,11 @@ impl PolicyBuilder {
         let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
         let own = self.has(Field::JitterKind) || self.preset == 0;
         let error = match () {
+            // Given both, only the later one is known.
+            () if self.has(Field::JitterFactor) && self.has(Field::JitterBound) => {
+                let useless = if bounded { Field::JitterFactor } else { Field::JitterBound };
+                ConfigError::new(ErrorCode::NotForKind, useless, Given::Unshown)
+            }
             () if self.has(Field::JitterFactor) && !factored => {
                 number(ErrorCode::NotForKind, Field::JitterFactor, f64::from_bits(self.policy.jitter_by))
             }
@@ -729,6 +734,21 @@ mod tests {
                 "backoff.kind: has several stages in this preset: give a whole backoff, with its kind, or none of its fields",
             ),
             (&[("backoff.kind", text("list"))], "backoff.delays: must list at least one delay"),
+            (
+                &[
+                    ("backoff.exponent", Value::Number { value: 3.0, unit: 1.0 }),
+                    ("backoff.factor", Value::Number { value: 2.0, unit: 1.0 }),
+                ],
+                "backoff.exponent: has no meaning for the chosen kind",
+            ),
+            (
+                &[
+                    ("jitter", text("bounded")),
+                    ("jitter.factor", Value::Number { value: 0.5, unit: 1.0 }),
+                    ("jitter.bound", text("1s")),
+                ],
+                "jitter.factor: has no meaning for the chosen kind",
+            ),
             (&[("jitter", text("bounded"))], "jitter.bound: is needed by bounded jitter"),
             (
                 &[("backoff", text("decorrelated")), ("jitter", text("full"))],
@@ -741,6 +761,17 @@ mod tests {
             }
             assert_eq!(std::format!("{}", builder.build().unwrap_err()), error);
         }
+    }
+
+    #[test]
+    fn a_list_of_one_stage_replaces_the_backoff_of_a_preset() {
+        use crate::policy::Value;
+        let mut builder = Policy::builder();
+        builder.set("preset", Value::Text("kubernetes")).unwrap();
+        builder.set("backoff[0].initial", Value::Text("20ms")).unwrap();
+        let policy = builder.build().unwrap();
+        let second = crate::Schedule::base_at(&policy, 1);
+        assert_eq!((second, policy.cap()), (Span::from_millis(40), Cap::BeforeJitter));
     }
 
     #[test]

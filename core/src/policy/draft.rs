@@ -193,7 +193,9 @@ impl Draft {
     pub(super) const fn value(&self, field: Field) -> crate::error::Given {
         use crate::error::Given;
         match field {
-            Field::BackoffFactor | Field::BackoffExponent => Given::Number(self.factor),
+            // Given both, only the later one is known.
+            Field::BackoffFactor if !self.has(Field::BackoffExponent) => Given::Number(self.factor),
+            Field::BackoffExponent if !self.has(Field::BackoffFactor) => Given::Number(self.factor),
             Field::BackoffIncrement => Given::Span(Span::from_nanos(self.increment)),
             Field::BackoffMax => Given::Span(Span::from_nanos(self.max)),
             Field::BackoffInitial => Given::Span(Span::from_nanos(self.initial)),
