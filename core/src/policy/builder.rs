@@ -792,6 +792,15 @@ mod tests {
             ("backoff.delays", Value::NoItems, "backoff.delays: must list at least one delay"),
             ("backoff.delays[1]", Value::Text("1s"), "backoff.delays[1]: must list at least one delay"),
             (
+                "backoff.delays[0]",
+                Value::Nothing,
+                "backoff.delays[0]: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+            ),
+            ("backoff[00].max", Value::Nothing, "this name: is no field of a policy"),
+            ("backoff[+0].max", Value::Nothing, "this name: is no field of a policy"),
+            ("retry_on.", Value::Nothing, "this name: is no field of a policy; did you mean \"retry_on\"?"),
+            ("retry_on..http", Value::NoItems, "this name: is no field of a policy; did you mean \"retry_on.http\"?"),
+            (
                 "attempts[0]",
                 Value::Number { value: 3.0, unit: 1.0 },
                 "attempts = 3: must be a whole number from 1 to 4294967294, or \"forever\"",

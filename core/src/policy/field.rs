@@ -290,8 +290,11 @@ impl PolicyBuilder {
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, ConfigError> {
         match name.strip_prefix(RETRY_ON) {
             Some("") => self.rules.set("", value),
-            Some(rest) if rest.starts_with('.') => self.rules.set(rest.trim_start_matches('.'), value),
-            _ => self.set_field(name, value).map(|()| Kept::All),
+            Some(rest) => match rest.strip_prefix('.') {
+                Some(list) if !list.is_empty() => self.rules.set(list, value),
+                _ => self.set_field(name, value).map(|()| Kept::All),
+            },
+            None => self.set_field(name, value).map(|()| Kept::All),
         }
     }
 
@@ -311,7 +314,7 @@ impl PolicyBuilder {
         if let Some(stage) = path.stage {
             self.begin(stage).map_err(place)?;
         }
-        if value == Value::Nothing || (value == Value::Empty && group) {
+        if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
             return Ok(());
         }
         if field.is_of_stage() {
@@ -446,7 +449,9 @@ impl<'n> Path<'n> {
 /// A name and the index behind it, `delays[3]`.
 fn indexed(name: &str) -> (&str, Option<u8>) {
     let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-    match inner.and_then(|(base, index)| Some((base, index.parse().ok()?))) {
+    // A number has one way to be written here.
+    let plain = |index: &str| index == "0" || index.starts_with(|first: char| matches!(first, '1'..='9'));
+    match inner.and_then(|(base, index)| Some((base, index.parse().ok().filter(|_| plain(index))?))) {
         Some((base, index)) => (base, Some(index)),
         None => (name, None),
     }
