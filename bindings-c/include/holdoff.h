@@ -427,6 +427,36 @@
 #define HOLDOFF_POLICY_MAGIC 7525321941849826098
 
 /**
+ * Form: gRPC's service config.
+ */
+#define HOLDOFF_FORM_GRPC 1
+
+/**
+ * Form: Temporal's RetryPolicy.
+ */
+#define HOLDOFF_FORM_TEMPORAL 2
+
+/**
+ * Form: Kubernetes' wait.Backoff.
+ */
+#define HOLDOFF_FORM_KUBERNETES 3
+
+/**
+ * Form: langgraphgo's RetryConfig of a node.
+ */
+#define HOLDOFF_FORM_LANGGRAPHGO 4
+
+/**
+ * Form: langgraphgo's RetryPolicy of a graph.
+ */
+#define HOLDOFF_FORM_LANGGRAPHGO_GRAPH 5
+
+/**
+ * Form: Aster's RetryPolicy of a workflow.
+ */
+#define HOLDOFF_FORM_ASTER 6
+
+/**
  * How many bytes a saved retry has.
  */
 #define HOLDOFF_SAVED_RETRY 56
@@ -657,6 +687,18 @@ typedef struct holdoff_saved {
 } holdoff_saved;
 
 /**
+ * The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never written
+ * to by them. May be copied and moved; the texts of its patterns stay in the room that holdoff_options_keep_patterns was
+ * lent. Made by holdoff_rules_build; the content is the library's.
+ */
+typedef struct holdoff_rules {
+  uint64_t magic;
+  uint64_t state[20];
+  const char *patterns;
+  size_t patterns_used;
+} holdoff_rules;
+
+/**
  * One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value.
  * Where only the kind is given the rest may be zero: that is no hint.
  */
@@ -686,18 +728,6 @@ typedef struct holdoff_headers {
   uint64_t magic;
   uint64_t state[18];
 } holdoff_headers;
-
-/**
- * The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never written
- * to by them. May be copied and moved; the texts of its patterns stay in the room that holdoff_options_keep_patterns was
- * lent. Made by holdoff_rules_build; the content is the library's.
- */
-typedef struct holdoff_rules {
-  uint64_t magic;
-  uint64_t state[20];
-  const char *patterns;
-  size_t patterns_used;
-} holdoff_rules;
 
 /**
  * What is known of an error beside its failure. Zeroed it is an error of which nothing is known, of an operation that can
@@ -1223,6 +1253,24 @@ int holdoff_saved_from_json(struct holdoff_saved *saved,
                             struct holdoff_problem *problem);
 
 /**
+ * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
+ * for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
+ * holdoff_options_keep_patterns (and may be NULL for a form without any). The names of types of errors that Temporal's form has
+ * are left out: C has no such types. Takes memory as holdoff_options_read_json does.
+ *
+ * Returns 0 and writes `policy` and `rules`; or a HOLDOFF_ERROR_ number and leaves them as they were. Either way `problem`
+ * (which may be NULL) says what is wrong, with code 0 for nothing.
+ */
+int holdoff_form_read_json(uint32_t form,
+                           const char *text,
+                           size_t length,
+                           struct holdoff_policy *policy,
+                           struct holdoff_rules *rules,
+                           char *patterns,
+                           size_t size,
+                           struct holdoff_problem *problem);
+
+/**
  * A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
  */
 struct holdoff_failure holdoff_failure_of(uint32_t kind);
@@ -1343,6 +1391,20 @@ int holdoff_policy_json(const struct holdoff_policy *policy,
                         const struct holdoff_rules *rules,
                         char *text,
                         size_t size);
+
+/**
+ * Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the zero
+ * at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy and rules.
+ *
+ * Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that form, or
+ * for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
+ */
+int holdoff_policy_form_json(const struct holdoff_policy *policy,
+                             const struct holdoff_rules *rules,
+                             uint32_t form,
+                             char *text,
+                             size_t size,
+                             struct holdoff_problem *problem);
 
 /**
  * The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.

@@ -1,19 +1,22 @@
-//! JSON text: policy documents and saved states. The one place of the library that needs a heap.
+//! JSON text: policy documents, other systems' forms and saved states. The one place of the library that needs a heap.
 //!
 //! The reader knows no field. It flattens the text into (path, value) pairs and hands them on, as every language does with
 //! its own objects, so that a document means the same everywhere.
 
-use crate::boundary::{drive, place, span};
+use crate::boundary::{drive, place, room, span};
 use crate::errors::status;
+use crate::forms::form_of;
 use crate::options::{blame, holdoff_options, take};
+use crate::policy::{holdoff_policy, put};
 use crate::problem::{holdoff_problem, report};
+use crate::rules::{holdoff_rules, put_rules};
 use crate::saved::holdoff_saved;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write as _};
-use holdoff_core::{ErrorCode, Saved, Value};
+use holdoff_core::{ErrorCode, FormKept, Kept, Operations, Saved, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -71,6 +74,55 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
         })
         // SAFETY: the header's promise.
         .and_then(|()| unsafe { place(saved, state) }.map_err(holdoff_problem::of_use));
+    // SAFETY: the header's promise.
+    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+}
+
+/// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
+/// for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
+/// holdoff_options_keep_patterns (and may be NULL for a form without any). The names of types of errors that Temporal's form has
+/// are left out: C has no such types. Takes memory as holdoff_options_read_json does.
+///
+/// Returns 0 and writes `policy` and `rules`; or a HOLDOFF_ERROR_ number and leaves them as they were. Either way `problem`
+/// (which may be NULL) says what is wrong, with code 0 for nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_form_read_json(
+    form: u32,
+    text: *const c_char,
+    length: usize,
+    policy: *mut holdoff_policy,
+    rules: *mut holdoff_rules,
+    patterns: *mut c_char,
+    size: usize,
+    problem: *mut holdoff_problem,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let (text, room) = unsafe { (span(text, length), room(patterns, size)) };
+    let (mut used, mut index) = (0, 0);
+    let result = form_of(form).and_then(|form| {
+        let mut reader = form.reader();
+        read(text.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer))?, false, &mut |path, item| {
+            let value = item.value(f64::NAN);
+            let wrong = |error| holdoff_problem::of_form(&error).at(path).show(value);
+            if let FormKept::Pattern(text) = reader.set(path, value).map_err(wrong)?
+                && !rules.is_null()
+            {
+                let kept = Kept::Pattern { list: Operations::All, index, text };
+                let full = |error| holdoff_problem::of_use(error).at(path).show(value);
+                crate::patterns::keep(room, &mut used, kept).map_err(full)?;
+                index += 1;
+            }
+            Ok(())
+        })?;
+        let built = reader.build().map_err(|error| holdoff_problem::of_form(&error))?;
+        // SAFETY: the header's promise.
+        unsafe { put(policy, built) }.map_err(holdoff_problem::of_use)?;
+        match rules.is_null() {
+            true => Ok(()),
+            // SAFETY: the header's promise.
+            false => unsafe { put_rules(rules, reader.rules(), (patterns, used)) }.map_err(holdoff_problem::of_use),
+        }
+    });
     // SAFETY: the header's promise.
     unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
 }

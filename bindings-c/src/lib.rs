@@ -28,6 +28,7 @@ mod call;
 mod errors;
 mod explain;
 mod failure;
+mod forms;
 mod gate;
 mod headers;
 #[cfg(all(feature = "json", panic = "abort"))]
@@ -57,6 +58,7 @@ pub use call::*;
 pub use errors::*;
 pub use explain::*;
 pub use failure::*;
+pub use forms::*;
 pub use gate::*;
 pub use headers::*;
 #[cfg(feature = "json")]

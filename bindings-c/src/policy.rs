@@ -23,7 +23,9 @@ pub struct holdoff_policy {
 
 memory!(holdoff_policy: Policy, HOLDOFF_POLICY_MAGIC, ErrorCode::NotAPolicy);
 
-unsafe fn put(memory: *mut holdoff_policy, policy: Policy) -> Result<(), ErrorCode> {
+/// # Safety
+/// `memory` is null or points to memory of the size of a policy.
+pub(crate) unsafe fn put(memory: *mut holdoff_policy, policy: Policy) -> Result<(), ErrorCode> {
     // SAFETY: the header's promise.
     unsafe { place(memory, policy)? };
     // SAFETY: the policy was just placed there.

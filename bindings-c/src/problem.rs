@@ -4,7 +4,7 @@ use crate::boundary::answer;
 use crate::text::{fill, print};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Display};
-use holdoff_core::{ConfigError, ErrorCode, Field, Given, SaveError, Span, Value};
+use holdoff_core::{ConfigError, ErrorCode, Field, FormError, Given, SaveError, Span, Value};
 
 /// What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
 /// character; nothing has to be freed and nothing points anywhere.
@@ -61,6 +61,14 @@ impl holdoff_problem {
     pub(crate) fn of_state(error: &SaveError) -> Self {
         let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
         fill(&mut problem.path, &error.field.unwrap_or(""));
+        problem.show_given(error.given);
+        problem
+    }
+
+    /// A problem with another system's form.
+    pub(crate) fn of_form(error: &FormError) -> Self {
+        let mut problem = Self::of_rule(error.code, error.rule, error.nearest);
+        fill(&mut problem.path, &error.field);
         problem.show_given(error.given);
         problem
     }

@@ -57,14 +57,27 @@ pub unsafe extern "C" fn holdoff_rules_build(
     // SAFETY: the header's promise.
     let built = unsafe { sound(options) }.map(|builder| builder.rules());
     let result = built.and_then(|built| {
-        // SAFETY: the header's promise.
-        unsafe { place(rules, built) }.map_err(holdoff_problem::of_use)?;
-        // SAFETY: the options and the rules are there.
-        unsafe { ((*rules).patterns, (*rules).patterns_used) = kept_patterns(options) };
-        Ok(())
+        // SAFETY: the header's promise; the options are there.
+        unsafe { put_rules(rules, built, kept_patterns(options)) }.map_err(holdoff_problem::of_use)
     });
     // SAFETY: the header's promise.
     unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+}
+
+/// Puts rules into the caller's memory, with the room of their patterns and how much of it there is.
+///
+/// # Safety
+/// `rules` is null or points to memory of the size of rules.
+pub(crate) unsafe fn put_rules(
+    rules: *mut holdoff_rules,
+    made: Rules,
+    (patterns, used): (*const c_char, usize),
+) -> Result<(), ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { place(rules, made)? };
+    // SAFETY: the rules were just placed there.
+    unsafe { ((*rules).patterns, (*rules).patterns_used) = (patterns, used) };
+    Ok(())
 }
 
 /// What the rules make of a failure: of a kind that is retried if a list names the error, permanent if the lists that speak of
@@ -86,7 +99,7 @@ pub unsafe extern "C" fn holdoff_rules_judge(
 ///
 /// # Safety
 /// `rules` points to rules, and the room that was lent with their options is still lent.
-unsafe fn kept<'a>(rules: *const holdoff_rules) -> &'a [u8] {
+pub(crate) unsafe fn kept<'a>(rules: *const holdoff_rules) -> &'a [u8] {
     // SAFETY: passed on.
     unsafe { span((*rules).patterns, (*rules).patterns_used) }.unwrap_or_default()
 }

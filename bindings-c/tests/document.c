@@ -182,6 +182,53 @@ static void a_policy_is_written_as_it_is_read(void) {
   CHECK_NUMBER(holdoff_policy_json(NULL, NULL, again, sizeof again), 0);
 }
 
+static void forms_of_other_systems_are_read_and_written(void) {
+  const char *config = "{\"methodConfig\": [{\"name\": [{}], \"retryPolicy\": {\"maxAttempts\": 4,"
+                       " \"initialBackoff\": \"0.1s\", \"maxBackoff\": \"1s\", \"backoffMultiplier\": 2,"
+                       " \"retryableStatusCodes\": [\"UNAVAILABLE\"]}}]}";
+  const char *graph = "{\"MaxRetries\": 2, \"BackoffStrategy\": 1, \"RetryableErrors\": [\"timeout\", \"busy\"]}";
+  holdoff_policy policy, again, before;
+  holdoff_rules rules, reread;
+  holdoff_facts facts;
+  holdoff_problem problem;
+  char patterns[64], json[600];
+  int length;
+  memset(&facts, 0, sizeof facts);
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, config, strlen(config), &policy, &rules, NULL, 0, &problem),
+               HOLDOFF_OK);
+  CHECK_TEXT(problem.rule, "");
+  facts.has_grpc = 1;
+  facts.grpc = 8;
+  CHECK_NUMBER(holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_THROTTLED)).kind, HOLDOFF_PERMANENT);
+  length = holdoff_policy_form_json(&policy, &rules, HOLDOFF_FORM_GRPC, json, sizeof json, &problem);
+  CHECK(length > 0);
+  CHECK_NUMBER(problem.code, 0);
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, json, (size_t)length, &again, &reread, NULL, 0, NULL),
+               HOLDOFF_OK);
+  CHECK(memcmp(&policy, &again, sizeof policy) == 0);
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns,
+                                      sizeof patterns, NULL),
+               HOLDOFF_OK);
+  memset(&facts, 0, sizeof facts);
+  facts.message = "busy";
+  CHECK_NUMBER(holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_PERMANENT)).kind, HOLDOFF_TRANSIENT);
+  facts.message = "lazy";
+  CHECK_NUMBER(holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_TRANSIENT)).kind, HOLDOFF_PERMANENT);
+  before = again;
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns, 8,
+                                      &problem),
+               HOLDOFF_ERROR_NO_ROOM);
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_KUBERNETES, "{\"Stepz\": 1}", 12, &again, NULL, NULL, 0, &problem),
+               HOLDOFF_ERROR_UNKNOWN_FORM_FIELD);
+  CHECK_TEXT(problem.path, "Stepz");
+  CHECK_TEXT(problem.nearest, "Steps");
+  CHECK_NUMBER(holdoff_form_read_json(99, "{}", 2, &again, NULL, NULL, 0, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK(memcmp(&before, &again, sizeof again) == 0);
+  holdoff_policy_preset(&policy, "chromium");
+  CHECK_NUMBER(holdoff_policy_form_json(&policy, NULL, HOLDOFF_FORM_TEMPORAL, json, sizeof json, &problem), 0);
+  CHECK_NUMBER(problem.code, HOLDOFF_ERROR_NOT_IN_FORM);
+}
+
 void document_tests(void) {
   RUN(a_document_is_a_policy);
   RUN(lists_are_set_item_by_item);
@@ -190,5 +237,6 @@ void document_tests(void) {
   RUN(documents_of_any_depth_and_any_bytes_are_refused_without_harm);
   RUN(null_and_foreign_memory_read_no_document);
   RUN(a_policy_is_written_as_it_is_read);
+  RUN(forms_of_other_systems_are_read_and_written);
   RUN(a_preset_is_a_policy_by_its_name);
 }

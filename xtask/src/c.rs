@@ -14,10 +14,10 @@ use std::process::Command;
 pub(crate) const HEADER: &str = "bindings-c/include/holdoff.h";
 
 /// The files the header is generated from, in the order a reader wants them.
-const SOURCES: [&str; 23] = [
-    "numbers", "errors", "policy", "problem", "options", "json", "failure", "headers", "rules", "step", "call",
-    "retry", "schedule", "saved", "explain", "layered", "stepped", "pace", "periodic", "gate", "bucket", "time",
-    "names",
+const SOURCES: [&str; 24] = [
+    "numbers", "errors", "policy", "problem", "options", "json", "failure", "headers", "rules", "forms", "step",
+    "call", "retry", "schedule", "saved", "explain", "layered", "stepped", "pace", "periodic", "gate", "bucket",
+    "time", "names",
 ];
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -109,6 +109,8 @@ pub(crate) fn test() -> Result<()> {
     let mut clippy = shell::cargo();
     clippy.args(["clippy", "--quiet", "--package", "holdoff-c", "--", "--deny", "warnings"]);
     shell::step("clippy of the C ABI", &mut clippy)?;
+    let tests = ["test", "--quiet", "--package", "holdoff-c"];
+    shell::step("unit tests of the C ABI", shell::cargo().args(tests))?;
     header_is_current()?;
     let prefix = dist()?;
     symbols_are_ours(&prefix)?;

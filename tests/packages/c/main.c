@@ -24,6 +24,11 @@ int main(void) {
   if (!holdoff_run(&policy, NULL, third_time_lucky, &seen, &result) || seen != 3 || result.attempts != 3) {
     return 2;
   }
+  holdoff_options_init(&options);
+  if (holdoff_options_read_json(&options, "{\"preset\": \"grpc\", \"attempts\": 7}", 33) != HOLDOFF_OK ||
+      holdoff_policy_build(&policy, &options, NULL) != HOLDOFF_OK || holdoff_policy_explain(&policy, 0, NULL, 0) < 100) {
+    return 4;
+  }
   if (strcmp(holdoff_version(), HOLDOFF_VERSION) != 0) {
     return 3;
   }
