@@ -1,7 +1,7 @@
 //! Showing what a policy does.
 
 use crate::shell;
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 /// Prints the delays of a preset or of the policy in a file, which may be in another system's form.
 pub(crate) fn explain(what: &str, form: Option<&str>) -> Result<()> {
@@ -10,5 +10,8 @@ pub(crate) fn explain(what: &str, form: Option<&str>) -> Result<()> {
     command.current_dir(std::env::current_dir()?);
     command.args(["run", "--quiet", "--package", "conformance", "--bin", "explain", "--manifest-path"]);
     command.arg(shell::root().join("Cargo.toml")).arg("--").arg(what).args(form);
-    shell::run(&mut command)
+    if !command.status()?.success() {
+        bail!("{what} cannot be explained");
+    }
+    Ok(())
 }

@@ -5,8 +5,19 @@ use conformance::documents;
 use holdoff_core::{Document, Form, Preset};
 use std::io::Read as _;
 use std::path::Path;
+use std::process::ExitCode;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match explain() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn explain() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let what = arguments.next().context("the name of a preset, or a file")?;
     let form = match arguments.next() {
@@ -33,7 +44,7 @@ fn read(file: &str, form: Option<Form>) -> Result<Document> {
     } else if Path::new(file).exists() {
         text = std::fs::read_to_string(file).with_context(|| file.to_owned())?;
     } else {
-        bail!("{file} is no file, and as a preset it is wrong: {}", unknown(file));
+        bail!("{file} is no file and no preset: {}", unknown(file));
     }
     let read = match form {
         None => documents::read(&text),

@@ -1,0 +1,45 @@
+//! docs/policy.md keeps its word: its documents are read, and its table of presets is the core's.
+
+use conformance::documents;
+use holdoff_core::{Form, Preset};
+use std::path::Path;
+
+fn page() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/policy.md")).unwrap()
+}
+
+#[test]
+fn every_document_on_the_page_is_one() {
+    let page = page();
+    let mut forms = Vec::new();
+    let mut read = 0;
+    for block in page.split("```json").skip(1) {
+        let (form, rest) = block.split_once('\n').unwrap();
+        let text = rest.split("```").next().unwrap();
+        match Form::named(form.trim()) {
+            None => documents::read(text).map(|_| ()),
+            Some(form) => {
+                forms.push(form);
+                let document =
+                    documents::read_form(form.reader(), text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                let again = document.to_form(form).unwrap_or_else(|error| panic!("{text}: {error}"));
+                documents::read_form(form.reader(), &again).map(|again| assert_eq!(again, document, "{text}"))
+            }
+        }
+        .unwrap_or_else(|error| panic!("{text}: {error}"));
+        read += 1;
+    }
+    assert_eq!(forms, Form::ALL);
+    assert!(read >= 12, "{read} documents");
+}
+
+#[test]
+fn the_table_of_presets_is_the_cores() {
+    let page = page();
+    for preset in Preset::ALL {
+        let words = preset.policy().words().to_string();
+        let cells = words.lines().map(|line| line.strip_prefix("hints: ").unwrap_or(line)).collect::<Vec<_>>();
+        let row = format!("\n| `{}` | {} |\n", preset.name(), cells.join(" | "));
+        assert!(page.contains(&row), "docs/policy.md lacks{row}");
+    }
+}
