@@ -272,8 +272,8 @@ class Limiter:
 
 
 def leaves(config: Case, failures: int) -> bool:
-    """Whether an exponential limiter inside another leaves the range of an integer after that many failures: its product
-    is exactly 2^63, or no number."""
+    """Whether an exponential limiter inside another leaves the range of an integer after that many failures: its
+    product is exactly 2^63, or no number."""
 
     def is_out(one: Case) -> bool:
         if "base" not in one:
