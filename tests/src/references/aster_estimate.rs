@@ -90,7 +90,7 @@ fn linted(config: &Value, attempts: &Value, expected: &Value) -> Result<bool, St
 /// A duration in Aster's words: the nearest of the unit that suits it.
 fn words(ms: Option<u64>) -> String {
     let Some(ms) = ms else { return "不可估算".to_owned() };
-    let nearest = |unit: u64| (ms + unit / 2) / unit;
+    let nearest = |unit: u64| ms.saturating_add(unit / 2) / unit;
     match ms {
         0..1_000 => format!("{ms}ms"),
         1_000..600_000 => format!("{}秒", nearest(1_000)),
