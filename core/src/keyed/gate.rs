@@ -35,7 +35,7 @@ impl Gate {
         Self { failures: 0, delay: 0, failed_at: 0, release: 0 }
     }
 
-    /// It failed at `now`; says for how long it closes, with the uniform `u` from [0, 1) for the jitter (spec 19.2 to 23.5).
+    /// It failed at `now`; says for how long it closes, with the uniform `u` from [0, 1) for the jitter (spec 19.2 to 19.5).
     pub fn failure(&mut self, config: &GateConfig, now: Timestamp, u: f64) -> Span {
         self.failure_of(config, now, now, u)
     }

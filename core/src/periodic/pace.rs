@@ -105,7 +105,7 @@ impl Pace {
         Self::new(backoff, rule, now)
     }
 
-    /// The delay to wait at `now`, for the uniform `u` from [0, 1), which only jitter looks at (spec 17.2 and 21.3).
+    /// The delay to wait at `now`, for the uniform `u` from [0, 1), which only jitter looks at (spec 17.2 and 17.3).
     pub fn next(&mut self, now: Timestamp, u: f64) -> Span {
         let now = now.as_now();
         let over = now.since(Timestamp::from_nanos(self.since)).as_nanos() > self.limit;
