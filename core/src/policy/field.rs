@@ -9,6 +9,7 @@ use crate::chain::COUNTED;
 use crate::classify::Kept;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::failure::FailureKind;
+use crate::nearest::nearest;
 use crate::preset::Preset;
 use crate::time::Span;
 use crate::{backoff, jitter};
@@ -563,43 +564,6 @@ fn shown(value: Value<'_>) -> Given {
         Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
         _ => Given::Unshown,
     }
-}
-
-/// The longest name worth comparing: twice the longest there is.
-const LONGEST: usize = 40;
-
-/// The candidate nearest to `name`: one that it ends with before one that differs in at most a third of its letters.
-fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let distance = |candidate: &&str| (!name.ends_with(candidate), edits(name, candidate));
-    let near =
-        |candidate: &&str| name.ends_with(candidate) || edits(name, candidate).saturating_mul(3) <= candidate.len();
-    candidates.filter(near).min_by_key(distance)
-}
-
-/// The edit distance of two names (Levenshtein), one row at a time; `LONGEST` when one is too long to be a typing error.
-fn edits(from: &str, to: &str) -> usize {
-    if from.len() >= LONGEST || to.len() >= LONGEST {
-        return LONGEST;
-    }
-    let mut row = [0_usize; LONGEST];
-    for (at, cell) in row.iter_mut().enumerate() {
-        *cell = at;
-    }
-    for (line, a) in from.bytes().enumerate() {
-        let mut diagonal = line;
-        let mut left = line.saturating_add(1);
-        let (first, rest) = row.split_at_mut(1);
-        if let Some(first) = first.first_mut() {
-            *first = left;
-        }
-        for (cell, b) in rest.iter_mut().zip(to.bytes()) {
-            let above = *cell;
-            let swap = diagonal.saturating_add(usize::from(!a.eq_ignore_ascii_case(&b)));
-            *cell = swap.min(above.saturating_add(1)).min(left.saturating_add(1));
-            (diagonal, left) = (above, *cell);
-        }
-    }
-    row.get(to.len()).copied().unwrap_or(LONGEST)
 }
 
 #[cfg(test)]
