@@ -322,7 +322,7 @@ impl ErrorCode {
             Self::DelaysMissing => "must list at least one delay",
             Self::JitterBoundMissing => "is needed by bounded jitter",
             Self::TimesMissing => "is needed by a stage that another one follows",
-            Self::TooManyStages => "must have at most 6 stages, three listed delays counting as one",
+            Self::TooManyStages => "is one too many: there is room for 6 stages, three listed delays counting as one",
             Self::NoStageForAll => {
                 "must be left out of at least one stage, for the failures that have none of their own"
             }

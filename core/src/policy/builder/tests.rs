@@ -202,7 +202,7 @@ fn what_cannot_be_set_is_said_with_its_index() {
         (
             "backoff[6]",
             Value::Text("linear"),
-            "backoff[6].kind: must have at most 6 stages, three listed delays counting as one",
+            "backoff[6].kind: is one too many: there is room for 6 stages, three listed delays counting as one",
         ),
         (
             "backoff[2].initial",
