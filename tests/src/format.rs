@@ -29,11 +29,16 @@ impl<'de> Deserialize<'de> for N {
         let number = match Value::deserialize(input)? {
             Value::String(text) if text == "never" => Some(u64::MAX),
             Value::String(text) => text.parse().ok(),
-            Value::Number(number) => number.as_u64(),
+            Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
             _ => None,
         };
         number.map(Self).ok_or_else(|| de::Error::custom("a whole number below 2^64, or \"never\""))
     }
+}
+
+/// A whole number that is written with a fraction of nothing.
+fn whole(real: f64) -> Option<u64> {
+    (real.fract() == 0.0 && (0.0..=EXACT as f64).contains(&real)).then_some(real as u64)
 }
 
 /// A file of cases of one kind.
@@ -73,12 +78,18 @@ pub enum File {
 /// The cases of a file and where they come from.
 #[derive(Serialize, Deserialize)]
 pub struct Cases<T> {
-    /// The version of the format.
+    /// The version of the format; the first one unless given.
+    #[serde(default = "first")]
     pub version: u32,
     /// Where the cases come from.
+    #[serde(default)]
     pub source: String,
     /// The cases.
     pub cases: Vec<Case<T>>,
+}
+
+const fn first() -> u32 {
+    1
 }
 
 /// One case: what every kind has, and what its own kind has.
@@ -350,7 +361,7 @@ pub struct BackoffCase {
     pub policy: Document,
     /// What each delay's draw is; 0 where there is none.
     #[serde(default)]
-    pub uniforms: Vec<f64>,
+    pub uniforms: Vec<Option<f64>>,
     /// The kind of each failure; transient where there is none.
     #[serde(default)]
     pub kinds: Vec<String>,

@@ -16,6 +16,7 @@ pub struct HintCase {
     /// Names and values, in the order in which they came.
     pub headers: Vec<(String, String)>,
     /// The time of the wall clock, nanoseconds since the Unix epoch; never when it is not known.
+    #[serde(default = "unknown")]
     pub wall: N,
     /// What the lines say.
     pub hint: HintWord,
@@ -24,6 +25,10 @@ pub struct HintCase {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(status: &u32) -> bool {
     *status == 0
+}
+
+const fn unknown() -> N {
+    N(u64::MAX)
 }
 
 /// Reads a case's lines.

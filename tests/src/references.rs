@@ -127,7 +127,9 @@ const RUNNERS: &[(&str, Runner)] = &[
 pub fn run(file: &Recorded, runner: Runner) -> Tally {
     let mut tally = Tally::default();
     for case in &file.cases {
-        match runner(case) {
+        let has_config = case.config.is_object() || case.config.is_null();
+        let verdict = if has_config { runner(case) } else { Err(format!("no configuration: {}", case.config)) };
+        match verdict {
             Ok(Verdict::Same { deviations }) => {
                 tally.passed += 1;
                 tally.deviations += deviations;

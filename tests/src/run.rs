@@ -232,7 +232,7 @@ fn backoff(case: &BackoffCase) -> Result<(), String> {
     for (at, expected) in case.delays.iter().enumerate() {
         let word = case.kinds.get(at).map_or("transient", String::as_str);
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.name() == word).ok_or("no such kind of failure")?;
-        let got = schedule.next_at(kind, case.uniforms.get(at).copied().unwrap_or_default());
+        let got = schedule.next_at(kind, case.uniforms.get(at).copied().flatten().unwrap_or_default());
         let got = got.ok_or_else(|| format!("there is no delay (at step {at})"))?.as_nanos();
         if got.abs_diff(expected.0) > within {
             return Err(format!("expected {}, got {got} (at step {at})", expected.0));
