@@ -143,7 +143,7 @@ impl Gate {
 
     /// Whether the last failure is so long before `event` that it does not count.
     const fn is_quiet(&self, config: &GateConfig, event: Timestamp) -> bool {
-        let since = event.since(Timestamp::from_nanos(self.failed_at)).as_nanos();
+        let since = event.as_now().since(Timestamp::from_nanos(self.failed_at)).as_nanos();
         self.failures > 0 && config.quiet != NONE && since > config.quiet
     }
 
@@ -226,6 +226,15 @@ mod tests {
     fn delays(config: &GateConfig, count: usize) -> Vec<u64> {
         let mut gate = Gate::new();
         (0..count).map(|_| gate.failure(config, at(0), 0.0).as_nanos() / SECOND).collect()
+    }
+
+    #[test]
+    fn the_end_of_time_is_no_time_after_itself() {
+        let config = GateOptions { quiet: Some(Span::ZERO), ..GateOptions::default() }.build().unwrap();
+        let mut gate = Gate::new();
+        gate.failure(&config, Timestamp::NEVER, 0.0);
+        gate.failure(&config, Timestamp::NEVER, 0.0);
+        assert_eq!(gate.failures(), 2);
     }
 
     #[test]
