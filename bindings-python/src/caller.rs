@@ -1,6 +1,6 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
-use crate::classify::On;
+use crate::classify::{On, OnResult};
 use crate::operation::Operation;
 use crate::policy::{self, Policy};
 use crate::{clock, convert};
@@ -16,14 +16,28 @@ use pyo3::{PyTraverseError, PyVisit};
 pub(crate) struct Retrying {
     pub(crate) policy: Py<Policy>,
     pub(crate) on: On,
+    pub(crate) on_result: Option<OnResult>,
     pub(crate) classify: Option<Py<PyAny>>,
     pub(crate) on_retry: Option<Py<PyAny>>,
+    pub(crate) on_give_up: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
     pub(crate) seed: Option<u64>,
     /// Whether the operation can run twice without harm.
     pub(crate) idempotent: bool,
-    /// Whether there is something to look at before the first attempt: a limit or a token.
+    /// Whether there is something to look at around the first attempt: a limit, a token or its value.
     guarded: bool,
+}
+
+/// The options of one use, as they were given.
+pub(crate) struct Options<'a, 'py> {
+    pub(crate) on: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) on_result: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) cancel: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) seed: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) on_retry: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) on_give_up: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) classify: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) idempotent: bool,
 }
 
 impl Retrying {
@@ -31,8 +45,10 @@ impl Retrying {
         Self {
             policy: policy.clone().unbind(),
             on: On::Default,
+            on_result: None,
             classify: None,
             on_retry: None,
+            on_give_up: None,
             cancel: None,
             seed: None,
             idempotent: true,
@@ -40,24 +56,19 @@ impl Retrying {
         }
     }
 
-    pub(crate) fn new(
-        policy: &Bound<'_, Policy>,
-        on: Option<&Bound<'_, PyAny>>,
-        cancel: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
-        on_retry: Option<&Bound<'_, PyAny>>,
-        classify: Option<&Bound<'_, PyAny>>,
-        idempotent: bool,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
         let plain = Self::plain(policy);
+        let on_result = OnResult::new(options.on_result)?;
         Ok(Self {
-            on: On::new(on)?,
-            classify: function("classify", classify)?,
-            on_retry: function("on_retry", on_retry)?,
-            cancel: cancel.map(token).transpose()?,
-            seed: seed.map(|seed| convert::seed("seed", seed)).transpose()?,
-            idempotent,
-            guarded: plain.guarded || cancel.is_some(),
+            on: On::new(options.on)?,
+            guarded: plain.guarded || options.cancel.is_some() || on_result.is_some(),
+            on_result,
+            classify: function("classify", options.classify)?,
+            on_retry: function("on_retry", options.on_retry)?,
+            on_give_up: function("on_give_up", options.on_give_up)?,
+            cancel: options.cancel.map(token).transpose()?,
+            seed: options.seed.map(|seed| convert::seed("seed", seed)).transpose()?,
+            idempotent: options.idempotent,
             ..plain
         })
     }
@@ -110,10 +121,7 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match first {
-            Ok(coroutine) => Self::adopt(slf, coroutine, function, args, kwargs),
-            Err(error) => Self::run_on(slf, Operation::of(slf.clone().unbind()), error, function, args, kwargs),
-        }
+        Self::run_on(slf, Operation::of(slf.clone().unbind()), first, function, args, kwargs)
     }
 
     #[cold]
@@ -125,19 +133,16 @@ impl Retrying {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut operation = Operation::of(slf.clone().unbind());
         operation.first(slf.py())?;
-        match attempt(&operation, function, args, kwargs) {
-            Ok(value) if is_coroutine(&value) => Self::adopt(slf, value, function, args, kwargs),
-            Ok(value) => Ok(value),
-            Err(error) => Self::run_on(slf, operation, error, function, args, kwargs),
-        }
+        let first = attempt(&operation, function, args, kwargs);
+        Self::run_on(slf, operation, first, function, args, kwargs)
     }
 
-    /// The first attempt has failed: the rest of the loop.
+    /// The first attempt is over: the rest of the loop.
     #[cold]
     fn run_on<'py>(
         slf: &Bound<'py, Self>,
         mut operation: Operation,
-        mut raised: PyErr,
+        mut last: PyResult<Bound<'py, PyAny>>,
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
@@ -145,13 +150,21 @@ impl Retrying {
         let py = slf.py();
         let cancel = slf.get().cancel.as_ref().map(|token| token.bind(py));
         loop {
-            if !raised.is_instance_of::<PyException>(py) {
-                return Err(raised);
-            }
-            // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
-            let error = raised.into_value(py).into_bound(py).into_any();
-            let Some(now) = operation.failed(&error, false)? else {
-                return Err(PyErr::from_value(error));
+            let now = match last {
+                Ok(value) if is_coroutine(&value) => return Self::adopt(slf, value, function, args, kwargs),
+                Ok(value) => match operation.rejected(&value)? {
+                    Some(now) => now,
+                    None => return Ok(value),
+                },
+                Err(raised) if !raised.is_instance_of::<PyException>(py) => return Err(raised),
+                Err(raised) => {
+                    // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
+                    let error = raised.into_value(py).into_bound(py).into_any();
+                    let Some(now) = operation.failed(&error, false)? else {
+                        return Err(PyErr::from_value(error));
+                    };
+                    now
+                }
             };
             // A hook may have taken its time.
             let mut now = slf.get().on_retry.is_none().then_some(now);
@@ -160,11 +173,10 @@ impl Retrying {
                     return Err(operation.interrupted(py, interrupt));
                 }
             }
-            match attempt(&operation, function, args, kwargs) {
-                Ok(value) if is_coroutine(&value) => return Self::adopt(slf, value, function, args, kwargs),
-                Ok(value) => return Ok(value),
-                Err(next) => raised = next,
+            if let Some(value) = operation.ended(py) {
+                return Ok(value);
             }
+            last = attempt(&operation, function, args, kwargs);
         }
     }
 
@@ -229,22 +241,25 @@ impl Retrying {
 impl Retrying {
     #[new]
     #[pyo3(signature = (
-        policy = None, /, *, on = None, cancel = None, seed = None, on_retry = None, classify = None,
-        idempotent = true, **fields
+        policy = None, /, *, on = None, on_result = None, cancel = None, seed = None, on_retry = None,
+        on_give_up = None, classify = None, idempotent = true, **fields
     ))]
     #[allow(clippy::too_many_arguments)]
     fn made(
         py: Python<'_>,
         policy: Option<&Bound<'_, PyAny>>,
         on: Option<&Bound<'_, PyAny>>,
+        on_result: Option<&Bound<'_, PyAny>>,
         cancel: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
         on_retry: Option<&Bound<'_, PyAny>>,
+        on_give_up: Option<&Bound<'_, PyAny>>,
         classify: Option<&Bound<'_, PyAny>>,
         idempotent: bool,
         fields: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        Self::new(&policy::of(py, policy, fields)?, on, cancel, seed, on_retry, classify, idempotent)
+        let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent };
+        Self::new(&policy::of(py, policy, fields)?, options)
     }
 
     /// The function, retried.
@@ -270,10 +285,16 @@ impl Retrying {
         self.policy.clone_ref(py)
     }
 
-    /// Whether a limit or a token is looked at before the first attempt.
+    /// Whether a limit, a token or the value is looked at around the first attempt.
     #[getter]
     fn guarded(&self) -> bool {
         self.guarded
+    }
+
+    /// Whether a returned value may be a failure.
+    #[getter]
+    fn judges(&self) -> bool {
+        self.on_result.is_some()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -281,8 +302,12 @@ impl Retrying {
         if let On::Types(on) | On::Predicate(on) = &self.on {
             visit.call(on)?;
         }
+        if let Some(OnResult::Predicate(on_result)) = &self.on_result {
+            visit.call(on_result)?;
+        }
         visit.call(&self.classify)?;
         visit.call(&self.on_retry)?;
+        visit.call(&self.on_give_up)?;
         visit.call(&self.cancel)
     }
 }
@@ -362,24 +387,27 @@ impl Retried {
 /// Retry a function: a decorator, bare or with a policy's fields and options.
 #[pyfunction]
 #[pyo3(signature = (
-    function = None, /, *, on = None, policy = None, cancel = None, seed = None, on_retry = None, classify = None,
-    idempotent = true, **fields
+    function = None, /, *, on = None, on_result = None, policy = None, cancel = None, seed = None, on_retry = None,
+    on_give_up = None, classify = None, idempotent = true, **fields
 ))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn retry<'py>(
     py: Python<'py>,
     function: Option<&Bound<'py, PyAny>>,
     on: Option<&Bound<'py, PyAny>>,
+    on_result: Option<&Bound<'py, PyAny>>,
     policy: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Bound<'py, PyAny>>,
     seed: Option<&Bound<'py, PyAny>>,
     on_retry: Option<&Bound<'py, PyAny>>,
+    on_give_up: Option<&Bound<'py, PyAny>>,
     classify: Option<&Bound<'py, PyAny>>,
     idempotent: bool,
     fields: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let policy = policy::of(py, policy, fields)?;
-    let retrying = Bound::new(py, Retrying::new(&policy, on, cancel, seed, on_retry, classify, idempotent)?)?;
+    let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent };
+    let retrying = Bound::new(py, Retrying::new(&policy, options)?)?;
     match function {
         Some(function) => Retrying::decorate(&retrying, function),
         None => Ok(retrying.into_any()),

@@ -1,4 +1,4 @@
-//! From an exception to a failure: what to retry, and what the server said.
+//! From an exception or a value to a failure: what to retry, and what the server said.
 
 use crate::caller::Retrying;
 use crate::failure::Failure;
@@ -47,6 +47,33 @@ impl On {
         Err(PyTypeError::new_err(format!(
             "on must be an exception type, a tuple of them, or a function of the error, not {}",
             convert::type_name(on)
+        )))
+    }
+}
+
+/// What a user said about which returned values are failures.
+pub(crate) enum OnResult {
+    /// HTTP answers that the policy takes for failures.
+    Answers,
+    /// What this function says.
+    Predicate(Py<PyAny>),
+}
+
+impl OnResult {
+    /// None, and False, for none: every value is a success.
+    pub(crate) fn new(on_result: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
+        let Some(on_result) = on_result else {
+            return Ok(None);
+        };
+        if let Ok(answers) = on_result.cast::<PyBool>() {
+            return Ok(answers.is_true().then_some(Self::Answers));
+        }
+        if on_result.is_callable() && !on_result.is_instance_of::<PyType>() {
+            return Ok(Some(Self::Predicate(on_result.clone().unbind())));
+        }
+        Err(PyTypeError::new_err(format!(
+            "on_result must be a function of the value, or True for HTTP answers, not {}",
+            convert::type_name(on_result)
         )))
     }
 }
@@ -125,10 +152,43 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
         }
     };
     let failure = judged(known);
-    if asked_for && failure.kind == FailureKind::Permanent {
-        return Ok(Kind { kind: FailureKind::Transient, ..failure });
+    Ok(if asked_for { retried(failure) } else { failure })
+}
+
+/// The failure that a returned value is; none when it is a success. An answer's status and headers count as an error's do.
+pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> PyResult<Option<Kind>> {
+    let asked_for = match &settings.on_result {
+        None => return Ok(None),
+        Some(OnResult::Answers) => false,
+        Some(OnResult::Predicate(predicate)) => {
+            let answer = predicate.bind(value.py()).call1((value,))?;
+            if answer.is_none() {
+                return Ok(None);
+            }
+            match answer.cast::<PyBool>() {
+                Ok(yes) if yes.is_true() => true,
+                Ok(_) => return Ok(None),
+                Err(_) => return said(&answer, "on_result").map(Some),
+            }
+        }
+    };
+    let document = &settings.policy.get().0;
+    let found = response(value).or_else(|| answer_itself(value));
+    let status = found.as_ref().map_or(0, |(status, _)| *status);
+    if !asked_for && !document.rules.is_failure(u32::from(status), settings.idempotent) {
+        return Ok(None);
     }
-    Ok(failure)
+    let failure = match found {
+        Some((status, headers)) => of_answer(value.py(), status, headers, Kind::TRANSIENT)?,
+        None => Kind::TRANSIENT,
+    };
+    let failure = judged(document, failure, status, None, settings.idempotent, || None);
+    Ok(Some(if asked_for { retried(failure) } else { failure }))
+}
+
+/// What a user's function wants retried is not permanent.
+fn retried(failure: Kind) -> Kind {
+    if failure.kind == FailureKind::Permanent { Kind { kind: FailureKind::Transient, ..failure } } else { failure }
 }
 
 /// What a policy's rules make of a failure; they stand above the default and below what the user's functions said. The text
@@ -164,7 +224,11 @@ fn said(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
     if answer.is_instance_of::<PyString>() {
         return convert::kind(answer).map(Kind::new);
     }
-    let or = if function == "on" { "a bool" } else { "None" };
+    let or = match function {
+        "on" => "a bool",
+        "on_result" => "a bool or None",
+        _ => "None",
+    };
     let given = convert::type_name(answer);
     Err(PyTypeError::new_err(format!("{function} must return a Failure, the word of its kind or {or}, not {given}")))
 }
@@ -220,14 +284,7 @@ fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     let py = error.py();
     let by_name = if names.timeout { Kind::TIMEOUT } else { Kind::TRANSIENT };
     if let Some((status, headers)) = answer(error) {
-        let mut reader = HintReader::new(clock::wall(py)?);
-        if let Some(headers) = headers {
-            // What cannot be read of somebody else's object is as if it were not there.
-            let _unreadable = hints::read(&mut reader, &headers);
-        }
-        let hint = reader.hint_for(u32::from(status));
-        let failure = Kind::of_answer(u32::from(status), hint).unwrap_or(by_name);
-        return Ok(Known { failure, http: status, grpc: None });
+        return Ok(Known { failure: of_answer(py, status, headers, by_name)?, http: status, grpc: None });
     }
     if let Some((code, hint)) = end_of_rpc(error, names) {
         let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(by_name, |failure| failure.with_hint(hint));
@@ -236,25 +293,44 @@ fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     Ok(Known::of(by_name))
 }
 
-/// Status and headers of the answer in an HTTP client's error: `error.response.status_code` (httpx, requests),
-/// `error.response["ResponseMetadata"]` (botocore), `error.status` (aiohttp) or `error.code` (urllib) with headers.
-fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<(u16, Option<Bound<'py, PyAny>>)> {
-    let py = error.py();
-    let headers = intern!(py, "headers");
-    if let Some(response) = optional(error, intern!(py, "response")) {
-        if let Some(status) = status(optional(&response, intern!(py, "status_code"))) {
-            return Some((status, optional(&response, headers)));
-        }
-        let item = |of: &Bound<'py, PyAny>, name: &str| of.cast::<PyDict>().ok()?.get_item(name).ok()?;
-        if let Some(metadata) = item(&response, "ResponseMetadata")
-            && let Some(status) = status(item(&metadata, "HTTPStatusCode"))
-        {
-            return Some((status, item(&metadata, "HTTPHeaders")));
-        }
+/// What the status of an answer means, and what its headers say; `otherwise` when the status is no failure.
+fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, otherwise: Kind) -> PyResult<Kind> {
+    let mut reader = HintReader::new(clock::wall(py)?);
+    if let Some(headers) = headers {
+        // What cannot be read of somebody else's object is as if it were not there.
+        let _unreadable = hints::read(&mut reader, &headers);
     }
-    let headers = optional(error, headers)?;
+    let hint = reader.hint_for(u32::from(status));
+    Ok(Kind::of_answer(u32::from(status), hint).unwrap_or_else(|| otherwise.with_hint(hint)))
+}
+
+/// Status and headers of an answer.
+type Answer<'py> = (u16, Option<Bound<'py, PyAny>>);
+
+/// The answer in an HTTP client's error: `error.response` (httpx, requests, botocore) or the error itself (aiohttp, urllib).
+fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
+    let inner = optional(error, intern!(error.py(), "response"));
+    inner.and_then(|inner| response(&inner)).or_else(|| answer_itself(error))
+}
+
+/// A response: `status_code` (httpx, requests) or `["ResponseMetadata"]` (botocore).
+fn response<'py>(response: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
+    let py = response.py();
+    if let Some(status) = status(optional(response, intern!(py, "status_code"))) {
+        return Some((status, optional(response, intern!(py, "headers"))));
+    }
+    let item = |of: &Bound<'py, PyAny>, name: &str| of.cast::<PyDict>().ok()?.get_item(name).ok()?;
+    let metadata = item(response, "ResponseMetadata")?;
+    let status = status(item(&metadata, "HTTPStatusCode"))?;
+    Some((status, item(&metadata, "HTTPHeaders")))
+}
+
+/// An object with `headers` that is an answer by its `status` (aiohttp, urllib3) or its `code` (urllib).
+fn answer_itself<'py>(object: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
+    let py = object.py();
+    let headers = optional(object, intern!(py, "headers"))?;
     let status =
-        [intern!(py, "status"), intern!(py, "code")].into_iter().find_map(|name| status(optional(error, name)));
+        [intern!(py, "status"), intern!(py, "code")].into_iter().find_map(|name| status(optional(object, name)));
     status.map(|status| (status, Some(headers)))
 }
 

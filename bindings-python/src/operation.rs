@@ -15,8 +15,9 @@ use pyo3::{PyTraverseError, PyVisit};
 /// One operation under way.
 ///
 /// # Contract
-/// `begin` once; then for each attempt that fails `fail`, and when that says there will be another, `resume` until it has
-/// no more seconds to wait. The machine comes into being at the first failure.
+/// `begin` once; then for each attempt that raises `fail`, for each that returns `reject`, and when that says there will be
+/// another, `resume` until it has no more seconds to wait: then it is time for that other attempt, unless `over` says that
+/// `result` is the end. The machine comes into being at the first failure.
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Operation {
     settings: Py<Retrying>,
@@ -25,13 +26,53 @@ pub(crate) struct Operation {
     started: Option<Timestamp>,
     begun: bool,
     abort_at: Timestamp,
-    /// The last error, as long as it may be needed: its traceback leads to frames that hold the operation.
-    error: Option<Py<PyAny>>,
+    /// As long as it may be needed: the traceback of an error leads to frames that hold the operation.
+    last: Option<Failed>,
+    /// There is no other attempt after a value that failed.
+    over: bool,
+}
+
+/// What the last attempt that failed has to show for it.
+enum Failed {
+    Error(Py<PyAny>),
+    Value(Py<PyAny>),
+}
+
+impl Failed {
+    fn error(&self) -> Option<&Py<PyAny>> {
+        if let Self::Error(error) = self { Some(error) } else { None }
+    }
+
+    fn value(&self) -> Option<&Py<PyAny>> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
+    fn object(&self) -> &Py<PyAny> {
+        let (Self::Error(object) | Self::Value(object)) = self;
+        object
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Error(error) => Self::Error(error.clone_ref(py)),
+            Self::Value(value) => Self::Value(value.clone_ref(py)),
+        }
+    }
+
+    /// An error of the user's own hook, raised while handling this.
+    fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
+        if let Self::Error(error) = self
+            && !own.value(py).is(error)
+        {
+            own.set_context(py, Some(PyErr::from_value(error.bind(py).clone())));
+        }
+        own
+    }
 }
 
 impl Operation {
     pub(crate) fn of(settings: Py<Retrying>) -> Self {
-        Self { settings, call: None, started: None, begun: false, abort_at: Timestamp::NEVER, error: None }
+        Self { settings, call: None, started: None, begun: false, abort_at: Timestamp::NEVER, last: None, over: false }
     }
 
     pub(crate) fn limit(&self) -> Timestamp {
@@ -53,12 +94,35 @@ impl Operation {
     /// An attempt failed: when, if there will be another. If not, the error carries the outcome and is to be raised.
     pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, timed_out: bool) -> PyResult<Option<Timestamp>> {
         let py = error.py();
+        let failed = Failed::Error(error.clone().unbind());
+        self.last = Some(failed.clone_ref(py));
         self.begun = true;
-        self.error = Some(error.clone().unbind());
         self.stop_if_cancelled(py)?;
+        let failure =
+            classify::classify(error, timed_out, self.settings.get()).map_err(|own| failed.in_context(py, own))?;
+        self.decide(py, &failed, failure)
+    }
+
+    /// An attempt returned: when, if there will be another all the same. If not, the value is the result.
+    pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
+        let py = value.py();
+        self.last = None;
+        self.begun = true;
+        let Some(failure) = classify::classify_value(value, self.settings.get())? else { return Ok(None) };
+        self.stop_if_cancelled(py)?;
+        let failed = Failed::Value(value.clone().unbind());
+        self.last = Some(failed.clone_ref(py));
+        self.decide(py, &failed, failure)
+    }
+
+    fn decide(
+        &mut self,
+        py: Python<'_>,
+        failed: &Failed,
+        failure: holdoff_core::Failure,
+    ) -> PyResult<Option<Timestamp>> {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
-        let failure = classify::classify(error, timed_out, settings).map_err(|own| in_context(own, error))?;
         let now = clock::now(py)?;
         let call = match &mut self.call {
             Some(call) => call,
@@ -72,20 +136,20 @@ impl Operation {
             Step::Sleep { until, cause } => {
                 if let Some(on_retry) = &settings.on_retry {
                     let delay = until.since(now);
-                    let event = RetryEvent { attempt, error: error.clone().unbind(), failure, delay, cause };
-                    on_retry.bind(py).call1((event,)).map_err(|own| in_context(own, error))?;
+                    let event = RetryEvent { attempt, failed: failed.clone_ref(py), failure, delay, cause };
+                    on_retry.bind(py).call1((event,)).map_err(|own| failed.in_context(py, own))?;
                 }
                 Ok(Some(now))
             }
             step => {
-                self.error = None;
-                self.settle(error, step).map(|()| None)
+                self.last = None;
+                self.settle(py, failed, step).map(|()| None)
             }
         }
     }
 
-    /// The time still to wait before the next attempt; none when it is to run now. Raises the last error when the wait took
-    /// too long for another attempt. Reads the clock unless `now` is given.
+    /// The time still to wait before the next attempt; none when it is to run now. When the wait took too long for another
+    /// attempt the last error is raised, or the last value is the result. Reads the clock unless `now` is given.
     pub(crate) fn woken(&mut self, py: Python<'_>, now: Option<Timestamp>) -> PyResult<Option<Span>> {
         self.stop_if_cancelled(py)?;
         let Some(call) = &mut self.call else { return Ok(None) };
@@ -94,26 +158,44 @@ impl Operation {
             Step::Sleep { .. } => Ok(Some(call.remaining(now))),
             Step::Attempt { abort_at, .. } => {
                 self.abort_at = abort_at;
-                if self.settings.get().cancel.is_none() {
-                    self.error = None;
+                // The error is for the cause of a cancellation.
+                if self.settings.get().cancel.is_none() || matches!(self.last, Some(Failed::Value(_))) {
+                    self.last = None;
                 }
                 Ok(None)
             }
-            step => match self.error.take() {
-                Some(error) => {
-                    let error = error.into_bound(py);
-                    self.settle(&error, step)?;
-                    Err(PyErr::from_value(error))
+            step => match self.last.take() {
+                Some(failed) => {
+                    self.settle(py, &failed, step)?;
+                    match failed {
+                        Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
+                        value => {
+                            self.last = Some(value);
+                            self.over = true;
+                            Ok(None)
+                        }
+                    }
                 }
                 None => Ok(None),
             },
         }
     }
 
-    /// Hangs the outcome of a final step on the error.
-    fn settle(&self, error: &Bound<'_, PyAny>, step: Step) -> PyResult<()> {
-        if let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step {
-            outcome::attach(error, Outcome { reason, attempts: self.attempts(), retry_at })?;
+    /// The value that is the result although it failed: the wait took too long for another attempt.
+    pub(crate) fn ended<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let last = self.last.as_ref().filter(|_| self.over)?;
+        last.value().map(|value| value.bind(py).clone())
+    }
+
+    /// Hangs the outcome of a final step on the error, and tells the hook, which is all that a value can have.
+    fn settle(&self, py: Python<'_>, failed: &Failed, step: Step) -> PyResult<()> {
+        let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
+        let outcome = Outcome { reason, attempts: self.attempts(), retry_at };
+        if let Failed::Error(error) = failed {
+            outcome::attach(error.bind(py), outcome)?;
+        }
+        if let Some(on_give_up) = &self.settings.get().on_give_up {
+            on_give_up.bind(py).call1((outcome,)).map_err(|own| failed.in_context(py, own))?;
         }
         Ok(())
     }
@@ -136,8 +218,8 @@ impl Operation {
 
     /// An interrupt of a wait says which error it came after.
     pub(crate) fn interrupted(&self, py: Python<'_>, by: PyErr) -> PyErr {
-        match &self.error {
-            Some(error) => in_context(by, error.bind(py)),
+        match &self.last {
+            Some(failed) => failed.in_context(py, by),
             None => by,
         }
     }
@@ -159,6 +241,23 @@ impl Operation {
     #[pyo3(signature = (error, timed_out = false))]
     fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
         Ok(self.failed(error.as_any(), timed_out)?.is_some())
+    }
+
+    /// An attempt returned: whether there will be another all the same. If not, the value is the result.
+    fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.rejected(value)?.is_some())
+    }
+
+    /// Whether the wait took too long for another attempt after a value that failed: `result` then.
+    #[getter]
+    fn over(&self) -> bool {
+        self.over
+    }
+
+    /// That value.
+    #[getter]
+    fn result<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.ended(py)
     }
 
     /// The seconds to wait next; None when the next attempt is to run now.
@@ -193,7 +292,7 @@ impl Operation {
 
     /// The caller wants no more of it.
     fn cancel(&mut self) {
-        self.error = None;
+        self.last = None;
     }
 
     /// The exception that says so, caused by the last error.
@@ -202,7 +301,7 @@ impl Operation {
         let error = TYPE.import(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
         let ended = Outcome { reason: StopReason::Cancelled, attempts: self.attempts(), retry_at: Timestamp::NEVER };
         outcome::attach(&error, ended)?;
-        if let Some(last) = self.error.take() {
+        if let Some(Failed::Error(last)) = self.last.take() {
             error.setattr("__cause__", last)?;
         }
         Ok(error)
@@ -210,27 +309,19 @@ impl Operation {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.settings)?;
-        visit.call(&self.error)
+        self.last.as_ref().map_or(Ok(()), |failed| visit.call(failed.object()))
     }
 
     fn __clear__(&mut self) {
-        self.error = None;
+        self.last = None;
     }
-}
-
-/// An error of the user's own hook, raised while handling `error`.
-fn in_context(own: PyErr, error: &Bound<'_, PyAny>) -> PyErr {
-    if !own.value(error.py()).is(error) {
-        own.set_context(error.py(), Some(PyErr::from_value(error.clone())));
-    }
-    own
 }
 
 /// What `on_retry` hears before each sleep.
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct RetryEvent {
     attempt: u32,
-    error: Py<PyAny>,
+    failed: Failed,
     failure: holdoff_core::Failure,
     delay: Span,
     cause: Cause,
@@ -244,10 +335,16 @@ impl RetryEvent {
         self.attempt
     }
 
-    /// What it raised.
+    /// What it raised; None when it returned.
     #[getter]
-    fn error(&self, py: Python<'_>) -> Py<PyAny> {
-        self.error.clone_ref(py)
+    fn error(&self) -> Option<&Py<PyAny>> {
+        self.failed.error()
+    }
+
+    /// What it returned; None also when it raised.
+    #[getter]
+    fn result(&self) -> Option<&Py<PyAny>> {
+        self.failed.value()
     }
 
     /// What that was taken for.
@@ -275,11 +372,11 @@ impl RetryEvent {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let error = self.error.bind(py).repr()?;
-        Ok(format!("<RetryEvent attempt {}: {error}, next in {} ({})>", self.attempt, self.delay, self.cause()))
+        let failed = self.failed.object().bind(py).repr()?;
+        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause()))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.error)
+        visit.call(self.failed.object())
     }
 }

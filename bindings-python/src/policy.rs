@@ -1,6 +1,6 @@
 //! `Policy`: the core's, made from keyword arguments, a preset's name or a document.
 
-use crate::caller::Retrying;
+use crate::caller::{Options, Retrying};
 use crate::config::{self, Numbers};
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
@@ -177,19 +177,22 @@ impl Policy {
 
     /// A caller with this policy and these options, to call or to decorate functions with.
     #[pyo3(signature = (
-        *, on = None, cancel = None, seed = None, on_retry = None, classify = None, idempotent = true
+        *, on = None, on_result = None, cancel = None, seed = None, on_retry = None, on_give_up = None,
+        classify = None, idempotent = true
     ))]
     #[allow(clippy::too_many_arguments)]
     fn retrying(
         slf: &Bound<'_, Self>,
         on: Option<&Bound<'_, PyAny>>,
+        on_result: Option<&Bound<'_, PyAny>>,
         cancel: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
         on_retry: Option<&Bound<'_, PyAny>>,
+        on_give_up: Option<&Bound<'_, PyAny>>,
         classify: Option<&Bound<'_, PyAny>>,
         idempotent: bool,
     ) -> PyResult<Retrying> {
-        Retrying::new(slf, on, cancel, seed, on_retry, classify, idempotent)
+        Retrying::new(slf, Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent })
     }
 
     fn __hash__(&self) -> u64 {

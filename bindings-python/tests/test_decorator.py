@@ -232,8 +232,9 @@ def test_the_hook_may_look_where_the_error_came_from() -> None:
     assert frames == [["operation"]]
 
 
-def names(error: Exception) -> list[str]:
+def names(error: Exception | None) -> list[str]:
     """The functions in the traceback of an error."""
+    assert error is not None
     return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
 
 

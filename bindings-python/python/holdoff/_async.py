@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
     if retrying.guarded:
+        judges = retrying.judges
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return await drive(Operation(retrying), function, args, kwargs)
+            return await drive(Operation(retrying), function, args, kwargs, None, judges)
 
         return guarded
 
@@ -59,7 +60,7 @@ async def adopt(
 ) -> _R:
     """Go on with a first attempt that somebody else has called and nobody has awaited."""
     try:
-        return await drive(Operation(retrying), function, args, kwargs, attempt)
+        return await drive(Operation(retrying), function, args, kwargs, attempt, retrying.judges)
     finally:
         attempt.close()
 
@@ -69,22 +70,30 @@ async def drive(
     function: Callable[..., Awaitable[_R]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    attempt: Awaitable[_R] | None = None,
+    attempt: Awaitable[_R] | None,
+    judges: bool,
 ) -> _R:
-    """The loop where there may be a limit or a token to look at."""
+    """The loop where there may be a limit, a token or the value to look at."""
     try:
         operation.begin()
         while True:
             guard = Guard(operation)
             try:
                 with guard:
-                    return await (function(*args, **kwargs) if attempt is None else attempt)
+                    value = await (function(*args, **kwargs) if attempt is None else attempt)
             except Exception as error:
                 if guard.cancelled or not operation.fail(error, guard.timed_out):
                     raise
+            else:
+                if not judges or not operation.reject(value):
+                    return value
+                del value
             attempt = None
             if (seconds := operation.resume()) is not None:
                 await rest(operation, seconds)
+            if operation.over:
+                last: _R = operation.result
+                return last
     finally:
         operation.cancel()
 

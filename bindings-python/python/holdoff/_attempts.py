@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._async import Guard
     from ._cancel import Cancel
-    from ._holdoff import Failure, Policy, RetryEvent
+    from ._holdoff import Failure, Outcome, Policy, RetryEvent
     from .types import On, PolicyFields, PresetName, Said
 
 
@@ -27,6 +27,7 @@ def attempts(
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
+    on_give_up: Callable[[Outcome], object] | None = None,
     classify: Callable[[Exception], Failure | Said | None] | None = None,
     idempotent: bool = True,
     **fields: Unpack[PolicyFields],
@@ -38,6 +39,7 @@ def attempts(
         cancel=cancel,
         seed=seed,
         on_retry=on_retry,
+        on_give_up=on_give_up,
         classify=classify,
         idempotent=idempotent,
         **fields,

@@ -4,7 +4,7 @@ from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, over
 from typing_extensions import Self, Unpack
 
 from ._cancel import Cancel
-from .types import Duration, FormName, GrpcCode, Headers, On, PolicyFields, PresetName, Said, Word
+from .types import Duration, FormName, GrpcCode, Headers, On, OnResult, PolicyFields, PresetName, Said, Word
 
 __all__ = [
     "NEVER",
@@ -92,9 +92,11 @@ class Policy:
         self,
         *,
         on: On | None = None,
+        on_result: OnResult | None = None,
         cancel: Cancel | None = None,
         seed: int | None = None,
         on_retry: Callable[[RetryEvent], object] | None = None,
+        on_give_up: Callable[[Outcome], object] | None = None,
         classify: Callable[[Exception], Said | None] | None = None,
         idempotent: bool = True,
     ) -> Retrying: ...
@@ -113,9 +115,11 @@ class Retrying:
         /,
         *,
         on: On | None = None,
+        on_result: OnResult | None = None,
         cancel: Cancel | None = None,
         seed: int | None = None,
         on_retry: Callable[[RetryEvent], object] | None = None,
+        on_give_up: Callable[[Outcome], object] | None = None,
         classify: Callable[[Exception], Said | None] | None = None,
         idempotent: bool = True,
         **fields: Unpack[PolicyFields],
@@ -126,6 +130,8 @@ class Retrying:
     def policy(self) -> Policy: ...
     @property
     def guarded(self) -> bool: ...
+    @property
+    def judges(self) -> bool: ...
 
 @final
 class Retried(Generic[_P, _R]):
@@ -145,10 +151,12 @@ def retry(
     /,
     *,
     on: On | None = None,
+    on_result: OnResult | None = None,
     policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
+    on_give_up: Callable[[Outcome], object] | None = None,
     classify: Callable[[Exception], Said | None] | None = None,
     idempotent: bool = True,
     **fields: Unpack[PolicyFields],
@@ -159,10 +167,12 @@ def retry(
     /,
     *,
     on: On | None = None,
+    on_result: OnResult | None = None,
     policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
+    on_give_up: Callable[[Outcome], object] | None = None,
     classify: Callable[[Exception], Said | None] | None = None,
     idempotent: bool = True,
     **fields: Unpack[PolicyFields],
@@ -175,6 +185,11 @@ class Operation:
     def __new__(cls, settings: Retrying) -> Self: ...
     def begin(self) -> None: ...
     def fail(self, error: Exception, timed_out: bool = False) -> bool: ...
+    def reject(self, value: object) -> bool: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def result(self) -> Any: ...
     def resume(self) -> float | None: ...
     def wait(self, seconds: float) -> None: ...
     def cancel(self) -> None: ...
@@ -193,7 +208,9 @@ class RetryEvent:
     @property
     def attempt(self) -> int: ...
     @property
-    def error(self) -> Exception: ...
+    def error(self) -> Exception | None: ...
+    @property
+    def result(self) -> Any: ...
     @property
     def failure(self) -> Failure: ...
     @property

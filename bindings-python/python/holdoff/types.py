@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from ._holdoff import Failure
 
@@ -16,6 +16,8 @@ Said: TypeAlias = Failure | Word
 """What a function says an error is."""
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
 """Which errors to retry."""
+OnResult: TypeAlias = Callable[[Any], bool | Said | None] | bool
+"""Which returned values are failures: what a function of the value says; with True, HTTP answers that are."""
 Headers: TypeAlias = Mapping[str, str] | Mapping[bytes, bytes] | Iterable[tuple[str | bytes, str | bytes]]
 """Header lines: any mapping of names to values (of httpx, requests, aiohttp, urllib), or pairs of both."""
 PresetName: TypeAlias = Literal[

@@ -61,6 +61,19 @@ def documents(text: str) -> None:
             print(holdoff.hint_of({"Retry-After": "1"}), holdoff.grpc_failure(14))
 
 
+@holdoff.retry(on_result=lambda found: found is None, on_give_up=lambda outcome: print(outcome.reason), attempts=3)
+def looks(key: str) -> int | None:
+    return len(key)
+
+
+def results() -> tuple[int | None, str]:
+    policy = holdoff.Policy(retry_on={"http": [202, 503]})
+    heard: list[object] = []
+    caller = policy.retrying(on_result=True, on_retry=lambda event: heard.append(event.error or event.result))
+    judged = holdoff.Retrying(policy, on_result=lambda text: holdoff.Failure(hint="1s") if text == "" else None)
+    return looks("key"), caller.call(judged.call, str, 3)
+
+
 @holdoff.retry(policy="temporal", idempotent=False)
 def preset_by_name(number: int) -> int:
     return number
