@@ -74,7 +74,7 @@ export function problem(code: number, path: string, value: unknown, cause?: unkn
   return new ConfigError(code, word, path, ` = ${shown(value)}`, rule, undefined, cause);
 }
 
-/** How an operation ended that did not succeed. */
+/** How an operation ended that did not succeed; of the last error and the last result one is undefined. */
 export interface Outcome {
   readonly outcome: "gave_up" | "cancelled";
   readonly reason: StopReason;
@@ -84,6 +84,8 @@ export interface Outcome {
   readonly retryAt: number | undefined;
   /** What the last attempt failed with; undefined when none did. */
   readonly lastError: unknown;
+  /** What the last attempt returned when `whenResult` called that a failure. */
+  readonly lastResult: unknown;
 }
 
 /** The property that holds an error's outcome. Registered, so that two copies of this package understand each other. */
@@ -98,21 +100,34 @@ export class RetryError extends Error {
   }
 }
 
-const frozen = new WeakMap<object, Outcome>();
+/** The outcomes of what cannot hold one: frozen errors, and values, which are not this package's to write to. */
+const aside = new WeakMap<object, Outcome>();
 
-const holds = (error: unknown): error is { [OUTCOME]?: Outcome } =>
-  (typeof error === "object" && error !== null) || typeof error === "function";
+const holds = (value: unknown): value is { [OUTCOME]?: Outcome } =>
+  (typeof value === "object" && value !== null) || typeof value === "function";
 
 /** The error with its outcome attached: the same object, unless it is none. */
 export function attach(error: unknown, outcome: Outcome): unknown {
   const holder = holds(error) ? error : new RetryError(outcome, error);
-  if (!Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true })) {
-    frozen.set(holder, outcome);
+  if (Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true })) {
+    aside.delete(holder);
+  } else {
+    aside.set(holder, outcome);
   }
   return holder;
 }
 
-/** How the operation ended that threw this error; undefined when the error comes from elsewhere. */
-export function outcomeOf(error: unknown): Outcome | undefined {
-  return holds(error) ? (frozen.get(error) ?? error[OUTCOME]) : undefined;
+/** Remembers how the operation ended that returned this value: undefined for a success. */
+export function remember(value: unknown, outcome: Outcome | undefined): void {
+  if (!holds(value)) return;
+  if (outcome === undefined) aside.delete(value);
+  else aside.set(value, outcome);
+}
+
+/**
+ * How the operation ended that threw this error, or that gave up with this object as its result; undefined for a success, and
+ * for what comes from elsewhere.
+ */
+export function outcomeOf(ended: unknown): Outcome | undefined {
+  return holds(ended) ? (aside.get(ended) ?? ended[OUTCOME]) : undefined;
 }

@@ -1,4 +1,5 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
+import { answerOf } from "./answer.js";
 import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
 import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
@@ -14,7 +15,8 @@ export interface Failure {
 }
 
 /**
- * What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default".
+ * What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default". What a
+ * `whenResult` answers: true or one of those for a failure, false or undefined for a success.
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
@@ -98,6 +100,23 @@ export function writeVerdict(verdict: Verdict, error: unknown, rules?: Rules, id
     return kind === PERMANENT ? TRANSIENT : kind;
   }
   return writeFailure(verdict);
+}
+
+/**
+ * The same for a value that `whenResult` calls a failure: by true, a transient one, unless it is an HTTP answer whose status
+ * says more. Its header lines count below 400, too: a 202 says when to look again.
+ */
+export function writeResult(verdict: Verdict, value: unknown, rules: Rules | undefined, idempotent: boolean): number {
+  if (verdict !== true) return writeFailure(verdict as Failure | FailureKind);
+  const answer = answerOf(value);
+  const statuses = answer === undefined ? [] : [answer.status];
+  const lines = linesOf(answer?.headers);
+  const matches = rules !== undefined && matched(rules, value, idempotent);
+  writeLines(lines, wallNow());
+  const found = core.http(whole(answer?.status));
+  const kind = answer === undefined || found === 0 ? TRANSIENT : found;
+  const seen: Seen = { kind, statuses, lines, grpc: undefined, own: false };
+  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
 }
 
 /** The same for an attempt that was over its limit. */

@@ -16,10 +16,13 @@ export interface AttemptContext {
 export type Work<T> = (context: AttemptContext) => T;
 
 /** What is said before each sleep. */
-export interface RetryInfo {
+export interface RetryInfo<V = unknown> {
   /** The number of the attempt that failed. */
   readonly attempt: number;
+  /** What it threw; undefined when it returned a value that `whenResult` calls a failure. */
   readonly error: unknown;
+  /** That value. */
+  readonly result: V | undefined;
   readonly failure: FailureKind;
   /** What the server said: milliseconds from the failure, or `"never"`. */
   readonly hint: number | "never" | undefined;
@@ -38,13 +41,19 @@ export interface Clock {
 
 type Maybe<T> = T | null | undefined;
 
-export interface HostOptions {
+/** How to run an operation whose result is a `V`. */
+export interface HostOptions<V = unknown> {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
   /** Whether and as what an error is retried; the default is {@link classify}. */
   when?: Maybe<(error: unknown) => Verdict>;
+  /**
+   * Whether and as what a value is retried that an attempt returned; without one every value is a success. Where an error
+   * would come out in the end, the last such value does. Of those before it that are HTTP answers the bodies are cancelled.
+   */
+  whenResult?: Maybe<(value: V) => Verdict>;
   /** Called before each sleep. An error it throws ends the operation. */
-  onRetry?: Maybe<(info: RetryInfo) => void>;
+  onRetry?: Maybe<(info: RetryInfo<V>) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
   /** Whether the operation can run twice without harm; true unless given. A policy's `retryOn` may tell them apart. */
@@ -57,6 +66,7 @@ export function isHostField(name: string): boolean {
   switch (name) {
     case "signal":
     case "when":
+    case "whenResult":
     case "onRetry":
     case "seed":
     case "idempotent":
@@ -88,10 +98,13 @@ export function checkBeside(options: unknown, policy?: string): void {
 }
 
 /** Throws when one of them is not what it has to be. */
-export function checkHost(options: HostOptions): void {
-  const { signal, when, onRetry, seed, idempotent, clock } = options;
+export function checkHost(options: HostOptions<never>): void {
+  const { signal, when, whenResult, onRetry, seed, idempotent, clock } = options;
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
+  if (whenResult !== undefined && whenResult !== null) {
+    expect("whenResult", whenResult, typeof whenResult === "function");
+  }
   if (onRetry !== undefined && onRetry !== null) expect("onRetry", onRetry, typeof onRetry === "function");
   if (idempotent !== undefined && idempotent !== null)
     expect("idempotent", idempotent, typeof idempotent === "boolean");

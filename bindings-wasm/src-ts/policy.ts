@@ -38,7 +38,7 @@ export class Policy {
   }
 
   /** Runs `fn` until it succeeds or the policy says stop. */
-  retry<T>(fn: Work<T>, options?: HostOptions): Promise<Awaited<T>> {
+  retry<T>(fn: Work<T>, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
     try {
       checkWork(fn);
       if (options !== undefined) {

@@ -7,7 +7,7 @@ import { Policy } from "./policy.js";
 import { run } from "./run.js";
 
 /** A policy's fields, or a policy, and how to run one operation. */
-export interface RetryOptions extends PolicyFields, HostOptions {
+export interface RetryOptions<V = unknown> extends PolicyFields, HostOptions<V> {
   /** A policy made before, its fields, or the name of a preset; instead of fields beside it. */
   policy?: Policy | PolicyFields | PresetName | null | undefined;
 }
@@ -64,7 +64,7 @@ function says(object: object, { list, names, values }: Row, top: boolean): boole
 }
 
 /** The policy that the options describe, when the latest ones described another. */
-function policyOf(options: RetryOptions): Policy {
+function policyOf(options: RetryOptions<never>): Policy {
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
   latest = known.find((entry) => says(options, entry.options, true));
   if (latest === undefined) {
@@ -74,7 +74,7 @@ function policyOf(options: RetryOptions): Policy {
   return latest.policy;
 }
 
-function made(options: RetryOptions): Policy {
+function made(options: RetryOptions<never>): Policy {
   const { policy } = options;
   if (policy !== undefined && policy !== null) {
     checkBeside(options, "policy");
@@ -88,7 +88,7 @@ function made(options: RetryOptions): Policy {
 }
 
 /** The policy of options that may have everything in them, all of it checked. */
-function checked(options: RetryOptions): Policy {
+function checked(options: RetryOptions<never>): Policy {
   const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
   checkHost(options);
   return policy;
@@ -96,9 +96,9 @@ function checked(options: RetryOptions): Policy {
 
 /**
  * Runs `fn` until it succeeds or the policy says stop; then the last error comes out as it was thrown, with its outcome
- * attached (see {@link outcomeOf}). Options that break a rule reject with a {@link ConfigError} before `fn` runs.
+ * attached (see {@link outcomeOf}), or the last value that `whenResult` refused. Options that break a rule reject with a {@link ConfigError} before `fn` runs.
  */
-export function retry<T>(fn: Work<T>, options?: RetryOptions): Promise<Awaited<T>> {
+export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>>): Promise<Awaited<T>> {
   try {
     checkWork(fn);
     return run(fn, options === undefined ? (byDefault ??= new Policy()) : checked(options), options);
@@ -110,7 +110,7 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions): Promise<Awaited<T
 /** A function that retries `fn`, with its arguments and its `this`. Throws a {@link ConfigError} at once. */
 export function wrap<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
-  options: RetryOptions = {},
+  options: RetryOptions<Awaited<T>> = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   checkWork(fn);
   const policy = checked(options);

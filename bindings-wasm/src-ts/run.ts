@@ -1,4 +1,5 @@
 /** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
+import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import {
   AT,
@@ -16,9 +17,9 @@ import {
   wasm,
   writeNumber,
 } from "./core.js";
-import { attach, ConfigError, type Outcome } from "./errors.js";
-import { LONGEST, readHint, writeTimeout, writeVerdict } from "./failure.js";
-import type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
+import { attach, ConfigError, type Outcome, remember } from "./errors.js";
+import { LONGEST, readHint, type Verdict, writeResult, writeTimeout, writeVerdict } from "./failure.js";
+import type { AttemptContext, Clock, HostOptions, Work } from "./host.js";
 import type { Policy } from "./policy.js";
 import { writeSeed } from "./seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
@@ -59,11 +60,11 @@ class Attempt implements AttemptContext {
 }
 
 /**
- * Runs `fn` under `policy`. As long as the first attempt has neither limit nor signal and succeeds, this is a call and a
- * `then`: no clock, no seed, no core.
+ * Runs `fn` under `policy`. As long as the first attempt has neither limit nor signal and succeeds without being asked
+ * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
-export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions | undefined): Promise<Awaited<T>> {
-  if (policy["limit"] !== Infinity || options?.signal) {
+export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
+  if (policy["limit"] !== Infinity || options?.signal || options?.whenResult) {
     return new Run(fn, policy, options).begin();
   }
   let result: unknown;
@@ -76,11 +77,11 @@ export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions | undef
   return promise.then(undefined, (error: unknown) => new Run(fn, policy, options).rescue(error));
 }
 
-/** One operation whose first attempt has failed, or can be aborted. */
+/** One operation whose first attempt has failed, can be aborted, or can return what is no success. */
 class Run<T> {
   private readonly fn: Work<T>;
   private readonly policy: Policy;
-  private readonly options: HostOptions;
+  private readonly options: HostOptions<Awaited<T>>;
   private readonly clock: Clock;
   /** The clock's time when it was read first; the core counts nanoseconds from here. */
   private epoch: number | undefined;
@@ -98,9 +99,12 @@ class Run<T> {
   private timer: unknown;
   private signal: AbortSignal | undefined;
   private ended = false;
+  /** How the latest failed attempt ended: with an error, or with a value that is no success. */
   private lastError: unknown;
+  private lastResult: Awaited<T> | undefined;
+  private returned = false;
 
-  constructor(fn: Work<T>, policy: Policy, options: HostOptions | undefined) {
+  constructor(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined) {
     this.fn = fn;
     this.policy = policy;
     this.options = options ?? {};
@@ -160,17 +164,50 @@ class Run<T> {
 
   private succeeded(attempt: number, value: Awaited<T>): void {
     if (!this.awaits(attempt)) return;
+    const { whenResult } = this.options;
+    if (whenResult) this.asked(value, whenResult);
+    else this.succeed(value);
+  }
+
+  private succeed(value: Awaited<T>): void {
     this.end();
     this.resolve(value);
   }
 
+  /** Whether a value is a success, or else what failure. */
+  private asked(value: Awaited<T>, whenResult: (value: Awaited<T>) => Verdict): void {
+    this.rest();
+    try {
+      const verdict = whenResult(value);
+      if (this.ended) return;
+      if (!verdict) {
+        remember(value, undefined);
+        this.succeed(value);
+        return;
+      }
+      this.failedWith(undefined, value, true);
+      const now = this.now();
+      const kind = writeResult(verdict, value, this.policy["rules"], this.options.idempotent ?? true);
+      this.decide(kind, now);
+    } catch (raised) {
+      this.end();
+      this.reject(raised);
+    }
+  }
+
   private failed(attempt: number, error: unknown, timeout: boolean, now = this.now()): void {
     if (!this.awaits(attempt)) return;
-    this.inFlight = false;
-    this.lastError = error;
-    this.sleepNoMore();
+    this.rest();
+    this.failedWith(error, undefined, false);
+    const { when } = this.options;
+    const idempotent = this.options.idempotent ?? true;
+    const rules = this.policy["rules"];
     try {
-      this.decide(error, timeout, now);
+      // The user's code comes first: it may run other operations, and the core has one desk.
+      const verdict = when && !timeout ? when(error) : undefined;
+      if (this.ended) return;
+      const kind = timeout ? writeTimeout(error, rules, idempotent) : writeVerdict(verdict, error, rules, idempotent);
+      this.decide(kind, now);
     } catch (raised) {
       // A hook's own error, or what it answered is no verdict.
       if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
@@ -179,24 +216,29 @@ class Run<T> {
     }
   }
 
+  private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
+    this.lastError = error;
+    this.lastResult = result;
+    this.returned = returned;
+  }
+
   private awaits(attempt: number): boolean {
     return this.inFlight && this.attempt === attempt;
   }
 
-  /** Asks the core about a failure. */
-  private decide(error: unknown, timeout: boolean, failedAt: number): void {
-    const { when, onRetry, seed } = this.options;
-    const idempotent = this.options.idempotent ?? true;
-    const rules = this.policy["rules"];
+  /** Nothing is in flight, and nothing wakes it. */
+  private rest(): void {
+    this.inFlight = false;
+    this.sleepNoMore();
+  }
+
+  /** Asks the core about a failure of which its kind is known, and its hint written. */
+  private decide(kind: number, failedAt: number): void {
+    // The user's code that was asked may have cancelled this.
+    if (this.ended) return;
+    const { onRetry, seed } = this.options;
     let now = failedAt;
     wasm();
-    // The user's code comes first: it may run other operations, and the core has one desk.
-    const verdict = when && !timeout ? when(error) : undefined;
-    let kind = 0;
-    if (timeout) kind = writeTimeout(error, rules, idempotent);
-    else if (!this.ended) kind = writeVerdict(verdict, error, rules, idempotent);
-    // It may have cancelled this one, too.
-    if (this.ended) return;
     if (this.call === undefined) {
       writeSeed(seed);
       writeNumber(NOW, 0);
@@ -212,11 +254,13 @@ class Run<T> {
     save(CALL, this.call);
     const codes = stepCodes();
     const at = readNumber(AT);
-    if ((codes & 255) === SLEEP && onRetry) {
+    if ((codes & 255) === SLEEP && (onRetry || this.returned)) {
+      const { attempt, lastError: error, lastResult: result } = this;
       const delay = readNumber(REMAINING) / 1e6;
       const cause = causeWord(codes >>> 24);
-      const info: RetryInfo = { attempt: this.attempt, error, failure: kindWord(kind), hint, delay, cause };
-      onRetry(info);
+      onRetry?.({ attempt, error, result, failure: kindWord(kind), hint, delay, cause });
+      // The hook may have begun to read it.
+      if (this.returned) discard(result);
       if (this.ended) return;
       now = this.now();
     }
@@ -249,13 +293,15 @@ class Run<T> {
 
   private gaveUp(reason: StopReason, at: number, now: number): void {
     const retryAt = at === Infinity ? undefined : Date.now() + (at - now) / 1e6;
-    this.fail(this.lastError, {
-      outcome: "gave_up",
-      reason,
-      attempts: this.attempt,
-      retryAt,
-      lastError: this.lastError,
-    });
+    const { attempt: attempts, lastError, lastResult } = this;
+    const outcome: Outcome = { outcome: "gave_up", reason, attempts, retryAt, lastError, lastResult };
+    if (this.returned) {
+      const value = lastResult as Awaited<T>;
+      remember(value, outcome);
+      this.succeed(value);
+    } else {
+      this.fail(lastError, outcome);
+    }
   }
 
   private timedOut(now: number): void {
@@ -269,9 +315,10 @@ class Run<T> {
   /** The caller's signal has aborted. */
   cancel(): void {
     if (this.ended) return;
-    const { running, inFlight, lastError, attempt } = this;
+    const { running, inFlight, lastError, lastResult, attempt: attempts } = this;
+    const word = "cancelled";
     const reason: unknown = this.signal?.reason;
-    this.fail(reason, { outcome: "cancelled", reason: "cancelled", attempts: attempt, retryAt: undefined, lastError });
+    this.fail(reason, { outcome: word, reason: word, attempts, retryAt: undefined, lastError, lastResult });
     if (inFlight) Attempt.abort(running, reason);
   }
 
@@ -283,8 +330,7 @@ class Run<T> {
   /** Leaves nothing behind: no timer, no listener. */
   private end(): void {
     this.ended = true;
-    this.inFlight = false;
-    this.sleepNoMore();
+    this.rest();
     if (this.signal) hearNoMore(this.signal, this);
   }
 

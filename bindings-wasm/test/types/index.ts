@@ -3,12 +3,14 @@ import {
   Call,
   type Decision,
   type Failure,
+  type HostOptions,
   httpFailure,
   type Outcome,
   outcomeOf,
   Policy,
   Retry,
   type RetryInfo,
+  type RetryOptions,
   retry,
   Schedule,
   type Step,
@@ -69,7 +71,7 @@ retry(() => 1, {
     check<typeof error, unknown>(true);
     return error instanceof RangeError ? "transient" : { kind: "throttled", hint: "2s" };
   },
-  onRetry: (info) => check<typeof info, RetryInfo>(true),
+  onRetry: (info) => check<typeof info, RetryInfo<number>>(true),
 });
 retry(() => 1, { policy, when: () => true });
 retry(() => 1, { policy: { attempts: 2 } });
@@ -135,3 +137,33 @@ const { rows } = explain({ attempts: 3 }, { after: "throttled" });
 check<typeof rows, readonly Row[]>(true);
 const { policy: read } = fromForm("grpc", "{}");
 check<typeof read, Policy>(true);
+
+const answer = retry(({ signal }) => fetch("http://a", { signal }), {
+  whenResult: (response) => {
+    check<typeof response, Response>(true);
+    return !response.ok;
+  },
+  onRetry: ({ result }) => check<typeof result, Response | undefined>(true),
+});
+check<typeof answer, Promise<Response>>(true);
+const annotated = retry(async () => new Response(), { whenResult: (response: Response) => response.status === 202 });
+check<typeof annotated, Promise<Response>>(true);
+const wider = retry(async () => new Response(), { whenResult: (value: unknown) => value === undefined });
+check<typeof wider, Promise<Response>>(true);
+const job = wrap(async (id: string) => ({ id, done: true as boolean }), {
+  whenResult: ({ done }) => (done ? undefined : { kind: "transient", hint: "2s" }),
+});
+check<ReturnType<typeof job>, Promise<{ id: string; done: boolean }>>(true);
+const polled = policy.retry(() => 1 as number, { whenResult: (n) => n < 5 && "throttled" });
+check<typeof polled, Promise<number>>(true);
+const shared: RetryOptions = { attempts: 5, onRetry: (info: RetryInfo) => info.error };
+const withShared = retry(async () => new Date(), shared);
+check<typeof withShared, Promise<Date>>(true);
+const forAnswers: HostOptions<Response> = { whenResult: ({ ok }) => !ok };
+const withAnswers = policy.retry(async () => new Response(), forAnswers);
+check<typeof withAnswers, Promise<Response>>(true);
+check<Outcome["lastResult"], unknown>(true);
+// @ts-expect-error: the result is no text
+retry(() => 1 as number, { whenResult: (text: string) => text === "" });
+// @ts-expect-error: nobody waits for a predicate
+retry(() => 1, { whenResult: async () => true });
