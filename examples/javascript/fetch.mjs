@@ -1,5 +1,6 @@
-// HTTP: an answer that is no success is thrown, and its status and Retry-After header decide.
+// HTTP: the status and the Retry-After header of an answer that is no success decide.
 
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { outcomeOf, Policy } from "holdoff";
@@ -14,6 +15,23 @@ const base = `http://127.0.0.1:${server.address().port}`;
 
 const policy = new Policy({ attempts: 4, backoff: { initial: "10ms" }, attemptTimeout: "2s" });
 
+// The answer is the result, whichever it is: the last 503 as well.
+const answer = (path) =>
+  policy.retry(({ signal }) => fetch(base + path, { signal }), {
+    whenResult: (response) => !response.ok,
+    onRetry: ({ attempt, result }) => console.log(`attempt ${attempt}: ${result.status}`),
+  });
+
+const found = await answer("/busy");
+assert.equal(await found.text(), "hello");
+assert.equal(outcomeOf(found), undefined);
+busy = Infinity;
+const refused = await answer("/busy");
+assert.equal(refused.status, 503);
+assert.equal(outcomeOf(refused).reason, "attempts");
+busy = 2;
+
+// Or an answer that is no success is thrown.
 async function get(path) {
   return policy.retry(async ({ signal }) => {
     const response = await fetch(base + path, { signal });
