@@ -1,21 +1,23 @@
 //! The loop for operations that block their thread.
 
+use crate::accept::Accept;
 use crate::classify::Classify;
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::{Retrying, first_abort, not_before};
 use crate::sleeper::Sleeper;
 use crate::stopped::Stopped;
-use holdoff_core::{Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Failure, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
 
-impl<P, O, T, E, C, H, S> Retrying<P, O, Result<T, E>, E, C, H, S>
+impl<P, O, T, E, C, H, S, V> Retrying<P, O, Result<T, E>, E, C, H, S, V>
 where
     P: Borrow<Policy>,
     O: Operation<Result<T, E>>,
     C: Classify<E>,
     H: Hook<E>,
     S: Sleeper,
+    V: Accept<T>,
 {
     /// Runs the operation until it succeeds or the policy says stop, and blocks meanwhile.
     ///
@@ -37,23 +39,31 @@ where
             attempt = Attempt::new(1, first_abort(now, limit), now);
         }
         match self.operation.run(attempt) {
-            Ok(value) => Ok(value),
-            Err(error) => self.recover(started, error),
+            Ok(value) => match self.values.accept(value) {
+                Ok(value) => Ok(value),
+                Err(failure) => self.recover(started, None, Some(failure)),
+            },
+            Err(error) => self.recover(started, Some(error), None),
         }
     }
 
-    /// The rest of the loop, after the first failure.
+    /// The rest of the loop, after the first failure: an error, or a value known to be a failure.
     #[inline(never)]
-    fn recover(mut self, started: Option<Timestamp>, mut error: E) -> Result<T, Stopped<E>> {
+    fn recover(
+        mut self,
+        started: Option<Timestamp>,
+        mut error: Option<E>,
+        mut known: Option<Failure>,
+    ) -> Result<T, Stopped<E>> {
         // Without a limit only a failure's own time matters, and the machine knows it already when a sleep is over.
         let limited = started.is_some();
         let mut now = self.sleeper.now();
         let mut call = self.underway(started, now);
         let mut ticket = Ticket::FIRST;
         loop {
-            let step = self.failed(&mut call, ticket, now, Some(&error));
+            let step = self.failed(&mut call, ticket, now, error.as_ref(), known);
             let Step::Sleep { until, .. } = step else {
-                return Err(Stopped::at(&call, step, Some(error), false, now));
+                return self.ended(Stopped::at(&call, step, error, false, now));
             };
             // The hook may have cancelled, and not every sleeper looks at the token.
             if !self.is_cancelled() {
@@ -62,12 +72,16 @@ where
             now = if limited { not_before(until, self.sleeper.now()) } else { until };
             let step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
             let Step::Attempt { ticket: next, abort_at, .. } = step else {
-                return Err(Stopped::at(&call, step, Some(error), false, now));
+                return self.ended(Stopped::at(&call, step, error, false, now));
             };
             ticket = next;
+            drop(self.values.take());
             match self.operation.run(Attempt::new(ticket.attempt(), abort_at, now)) {
-                Ok(value) => return Ok(value),
-                Err(next) => error = next,
+                Ok(value) => match self.values.accept(value) {
+                    Ok(value) => return Ok(value),
+                    Err(failure) => known = Some(failure),
+                },
+                Err(next) => (error, known) = (Some(next), None),
             }
             now = not_before(now, self.sleeper.now());
         }

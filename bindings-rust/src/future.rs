@@ -1,5 +1,6 @@
 //! The loop for async operations, as a future that any executor can poll.
 
+use crate::accept::{Accept, AnyValue};
 use crate::cancel::Cancelled;
 use crate::classify::Classify;
 use crate::hook::Hook;
@@ -7,7 +8,7 @@ use crate::operation::{Attempt, Operation};
 use crate::retrying::{Retrying, first_abort, not_before};
 use crate::sleeper::AsyncSleeper;
 use crate::stopped::Stopped;
-use holdoff_core::{Call, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Call, Failure, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
 use std::borrow::Borrow;
 use std::fmt;
@@ -32,11 +33,11 @@ enum Phase {
 pin_project! {
     /// A retry that runs: what `.await` on a [`Retrying`] polls. Dropping it drops the attempt and ends everything.
     #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<P, O, F, E, C, H, S>
+    pub struct RetryFuture<P, O, F, E, C, H, S, V = AnyValue>
     where
         S: AsyncSleeper,
     {
-        retrying: Retrying<P, O, F, E, C, H, S>,
+        retrying: Retrying<P, O, F, E, C, H, S, V>,
         #[pin]
         attempt: Option<F>,
         // The limit of the running attempt, or the sleep.
@@ -55,13 +56,13 @@ pin_project! {
     }
 }
 
-impl<P, O, F, E, C, H, S: AsyncSleeper> fmt::Debug for RetryFuture<P, O, F, E, C, H, S> {
+impl<P, O, F, E, C, H, S: AsyncSleeper, V> fmt::Debug for RetryFuture<P, O, F, E, C, H, S, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryFuture").finish_non_exhaustive()
     }
 }
 
-impl<P, O, F, T, E, C, H, S> IntoFuture for Retrying<P, O, F, E, C, H, S>
+impl<P, O, F, T, E, C, H, S, V> IntoFuture for Retrying<P, O, F, E, C, H, S, V>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -69,9 +70,10 @@ where
     C: Classify<E>,
     H: Hook<E>,
     S: AsyncSleeper,
+    V: Accept<T>,
 {
     type Output = Result<T, Stopped<E>>;
-    type IntoFuture = RetryFuture<P, O, F, E, C, H, S>;
+    type IntoFuture = RetryFuture<P, O, F, E, C, H, S, V>;
 
     #[inline]
     fn into_future(self) -> Self::IntoFuture {
@@ -91,7 +93,7 @@ where
     }
 }
 
-impl<P, O, F, T, E, C, H, S> Future for RetryFuture<P, O, F, E, C, H, S>
+impl<P, O, F, T, E, C, H, S, V> Future for RetryFuture<P, O, F, E, C, H, S, V>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -99,6 +101,7 @@ where
     C: Classify<E>,
     H: Hook<E>,
     S: AsyncSleeper,
+    V: Accept<T>,
 {
     type Output = Result<T, Stopped<E>>;
 
@@ -108,11 +111,14 @@ where
             let next = match self.phase {
                 Phase::Start => self.as_mut().start(),
                 Phase::Running => match self.as_mut().poll_attempt(context) {
-                    Poll::Ready(Ok(value)) => {
-                        self.as_mut().finish();
-                        return Poll::Ready(Ok(value));
-                    }
-                    Poll::Ready(Err(error)) => self.as_mut().failed(error),
+                    Poll::Ready(Ok(value)) => match self.as_mut().project().retrying.values.accept(value) {
+                        Ok(value) => {
+                            self.as_mut().finish();
+                            return Poll::Ready(Ok(value));
+                        }
+                        Err(failure) => self.as_mut().failed(None, Some(failure)),
+                    },
+                    Poll::Ready(Err(error)) => self.as_mut().failed(Some(error), None),
                     Poll::Pending => match ready!(self.as_mut().poll_wait(context)) {
                         Woken::ByTime => self.as_mut().timed_out(),
                         Woken::ByCancel => Err(self.as_mut().cancelled()),
@@ -126,7 +132,7 @@ where
             };
             if let Err(stopped) = next {
                 self.as_mut().finish();
-                return Poll::Ready(Err(stopped));
+                return Poll::Ready(self.project().retrying.ended(stopped));
             }
         }
     }
@@ -137,7 +143,7 @@ enum Woken {
     ByCancel,
 }
 
-impl<P, O, F, T, E, C, H, S> RetryFuture<P, O, F, E, C, H, S>
+impl<P, O, F, T, E, C, H, S, V> RetryFuture<P, O, F, E, C, H, S, V>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -145,6 +151,7 @@ where
     C: Classify<E>,
     H: Hook<E>,
     S: AsyncSleeper,
+    V: Accept<T>,
 {
     /// Begins the first attempt: no clock unless it has a limit, no seed, no machine.
     #[inline(always)]
@@ -171,6 +178,7 @@ where
             *this.until = abort_at;
             this.timer.set(Some(this.retrying.sleeper.sleep(left)));
         }
+        drop(this.retrying.values.take());
         this.attempt.set(Some(this.retrying.operation.run(attempt)));
         *this.phase = Phase::Running;
     }
@@ -199,24 +207,27 @@ where
         }
     }
 
-    fn failed(mut self: Pin<&mut Self>, error: E) -> Result<(), Stopped<E>> {
+    /// The attempt returned an error, or a value known to be a failure.
+    fn failed(mut self: Pin<&mut Self>, error: Option<E>, known: Option<Failure>) -> Result<(), Stopped<E>> {
         let this = self.as_mut().project();
-        *this.error = Some(error);
+        if error.is_some() {
+            *this.error = error;
+        }
         *this.timed_out = false;
         let now = not_before(*this.latest, this.retrying.sleeper.now());
-        self.decide(now)
+        self.decide(now, known)
     }
 
     fn timed_out(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
         let this = self.as_mut().project();
         *this.timed_out = true;
         let now = not_before(*this.until, this.retrying.sleeper.now());
-        self.decide(now)
+        self.decide(now, Some(Failure::TIMEOUT))
     }
 
-    /// An attempt has failed at `now`: the machine says what next.
+    /// An attempt has failed at `now`, with the latest error or as is known: the machine says what next.
     #[cold]
-    fn decide(mut self: Pin<&mut Self>, now: Timestamp) -> Result<(), Stopped<E>> {
+    fn decide(mut self: Pin<&mut Self>, now: Timestamp, known: Option<Failure>) -> Result<(), Stopped<E>> {
         let mut this = self.as_mut().project();
         this.attempt.set(None);
         this.timer.set(None);
@@ -224,8 +235,7 @@ where
         let Failing { call, ticket } = this
             .failing
             .get_or_insert_with(|| Failing { call: retrying.underway(started, now), ticket: Ticket::FIRST });
-        let error = if *this.timed_out { None } else { this.error.as_ref() };
-        let step = retrying.failed(call, *ticket, now, error);
+        let step = retrying.failed(call, *ticket, now, this.error.as_ref(), known);
         self.follow(step, now)
     }
 

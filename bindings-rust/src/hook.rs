@@ -8,9 +8,10 @@ use std::time::Duration;
 pub struct Retried<'a, E> {
     /// The attempt that failed, from 1.
     pub attempt: u32,
-    /// Its error; `None` when it was aborted at its limit.
+    /// Its error; `None` when it was aborted at its limit, or when it returned a value that counts as a failure (see
+    /// [`Retrying::when_result`](crate::Retrying::when_result)).
     pub error: Option<&'a E>,
-    /// What the error was taken for.
+    /// What the error or the value was taken for.
     pub failure: Failure,
     /// How long the sleep will be.
     pub delay: Duration,

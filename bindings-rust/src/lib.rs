@@ -41,6 +41,7 @@
 //!   one cannot be stopped: hand it its limit with [`retry_with`].
 //! - What a server asked for (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
 //!   [`classify`](Retrying::classify).
+//! - A value can be a failure too, and comes out when there is no other attempt: [`when_result`](Retrying::when_result).
 //! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
 //!
 //! # An HTTP client
@@ -71,6 +72,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod accept;
 mod blocking;
 mod cancel;
 mod classify;
@@ -83,6 +85,7 @@ mod sleeper;
 mod stopped;
 mod virtual_time;
 
+pub use accept::{Accept, AnyValue, Unless};
 pub use cancel::{CancelToken, Cancelled};
 pub use classify::{By, Classify, Everything, Ruled, When, io_failure, wall};
 pub use future::RetryFuture;

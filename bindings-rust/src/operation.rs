@@ -72,6 +72,8 @@ impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
 
 /// What an operation may return: a `Result`, or a future of one. `M` tells the two apart and is always inferred.
 pub trait Returns<M> {
+    /// The value in it.
+    type Value;
     /// The error in it.
     type Error;
 }
@@ -85,9 +87,11 @@ pub enum Blocking {}
 pub enum Async {}
 
 impl<T, E> Returns<Blocking> for Result<T, E> {
+    type Value = T;
     type Error = E;
 }
 
 impl<F: Future<Output = Result<T, E>>, T, E> Returns<Async> for F {
+    type Value = T;
     type Error = E;
 }

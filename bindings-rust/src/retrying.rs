@@ -1,5 +1,6 @@
 //! The sentence a user writes: what to retry, by which policy, and how.
 
+use crate::accept::{Accept, AnyValue, Unless};
 use crate::cancel::CancelToken;
 #[cfg(feature = "serde")]
 use crate::classify::Ruled;
@@ -76,12 +77,13 @@ where
 /// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
 #[must_use = "nothing runs until `.call()` or `.await`"]
 #[derive(Debug)]
-pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System> {
+pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyValue> {
     pub(crate) policy: P,
     pub(crate) operation: O,
     pub(crate) classifier: C,
     pub(crate) hook: H,
     pub(crate) sleeper: S,
+    pub(crate) values: V,
     pub(crate) seed: Option<u64>,
     pub(crate) cancel: Option<CancelToken>,
     returns: PhantomData<fn() -> (R, E)>,
@@ -90,29 +92,29 @@ pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System> {
 impl<P, O, R, E> Retrying<P, O, R, E> {
     #[inline(always)]
     const fn new(policy: P, operation: O) -> Self {
-        let (classifier, hook, sleeper) = (Everything, Silent, System);
-        Self { policy, operation, classifier, hook, sleeper, seed: None, cancel: None, returns: PhantomData }
+        let (classifier, hook, sleeper, values) = (Everything, Silent, System, AnyValue);
+        Self { policy, operation, classifier, hook, sleeper, values, seed: None, cancel: None, returns: PhantomData }
     }
 }
 
-impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S> {
+impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
     /// Retries only the errors for which `predicate` is true; the others are permanent.
     ///
     /// With [`Retrying::classify`] before it, that one decides about the errors this one lets pass.
     #[inline]
-    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S> {
+    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S, V> {
         let classifier = When { rest: self.classifier, predicate };
-        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
     }
 
     /// Says what each error is: its kind and what the server said about when to come back. Every error is transient
     /// unless said otherwise. See [`io_failure`](crate::io_failure) and [`Failure::from_http`] for two ready ones.
     #[inline]
-    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S> {
+    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S, V> {
         let classifier = By(classifier);
-        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
     }
 
     /// Retries the errors that the `retry_on` of a document lists, over what the classifier before says.
@@ -143,27 +145,77 @@ impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S> {
         self,
         document: &Document,
         facts: F,
-    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S> {
+    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S, V> {
         let Document { rules, patterns, non_idempotent_patterns, .. } = document;
         let classifier = Ruled { rest: self.classifier, rules, patterns: [patterns, non_idempotent_patterns], facts };
-        let Self { policy, operation, hook, sleeper, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+    }
+
+    /// Takes a value for a failure when `predicate` says which one it is; `None` is a success.
+    ///
+    /// Such a value is judged as an error of that kind and hint would be. When the policy stops after it, because its
+    /// failure is permanent, all attempts are used or the deadline is near, the operation ends with `Ok` and this value, so
+    /// that the caller has the answer in hand. It is kept during the sleep only and dropped before the next attempt.
+    /// Cancelling is not the policy's: it ends with [`Stopped`] as ever.
+    ///
+    /// [`Retrying::when`] and [`Retrying::classify`] see errors, never values. With another `when_result` before it, this
+    /// one is asked about the values that the other lets pass.
+    ///
+    /// ```
+    /// use holdoff::{Failure, Policy, VirtualTime};
+    ///
+    /// struct Answer { status: u32, retry_after: Option<&'static [u8]> }
+    /// let mut answers = vec![
+    ///     Answer { status: 200, retry_after: None },
+    ///     Answer { status: 503, retry_after: Some(b"7") },
+    /// ];
+    /// let get = || answers.pop().ok_or("connection refused");
+    ///
+    /// let time = VirtualTime::new();
+    /// let answer = holdoff::retry(Policy::default(), get)
+    ///     .when_result(|answer| Failure::from_http(answer.status, answer.retry_after))
+    ///     .sleeper(time.clone())
+    ///     .call();
+    /// assert_eq!(answer.unwrap().status, 200);
+    /// assert!(time.elapsed().as_secs() >= 7); // as the server asked
+    ///
+    /// let unavailable = || Ok::<_, &str>(Answer { status: 503, retry_after: None });
+    /// let answer = holdoff::retry(Policy::default(), unavailable)
+    ///     .when_result(|answer| Failure::from_http(answer.status, answer.retry_after))
+    ///     .sleeper(VirtualTime::new())
+    ///     .call();
+    /// assert_eq!(answer.unwrap().status, 503); // the third and last one
+    /// ```
+    #[expect(
+        clippy::type_complexity,
+        reason = "each part of the sentence is a parameter, and this one has parts itself"
+    )]
+    #[inline]
+    pub fn when_result<F, M>(self, predicate: F) -> Retrying<P, O, R, E, C, H, S, Unless<V, F, R::Value>>
+    where
+        R: Returns<M>,
+        F: FnMut(&R::Value) -> Option<Failure>,
+    {
+        let values = Unless { rest: self.values, predicate, kept: None };
+        let Self { policy, operation, classifier, hook, sleeper, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
     }
 
     /// Calls `hook` before each sleep.
     #[inline]
-    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S> {
+    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S, V> {
         let hook = Told(hook);
-        let Self { policy, operation, classifier, sleeper, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+        let Self { policy, operation, classifier, sleeper, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
     }
 
     /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::VirtualTime) in tests, another runtime's timer in
     /// async programs.
     #[inline]
-    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T> {
-        let Self { policy, operation, classifier, hook, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, seed, cancel, returns }
+    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T, V> {
+        let Self { policy, operation, classifier, hook, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
     }
 
     /// Repeats a run: the same seed, policy and failures at the same times give the same decisions in every language.
@@ -188,7 +240,7 @@ impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S> {
 }
 
 /// What the blocking loop and the async one do alike.
-impl<P, O, R, E, C, H, S> Retrying<P, O, R, E, C, H, S>
+impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V>
 where
     P: Borrow<Policy>,
     O: Operation<R>,
@@ -201,19 +253,42 @@ where
         Call::underway(self.seed.unwrap_or_else(crate::seed::next), started.unwrap_or(now))
     }
 
-    /// What to do about an attempt that failed at `now`; without an error, it was aborted at its limit.
+    /// What to do about an attempt that failed at `now`: with the latest error, unless it is known already what the
+    /// attempt failed as, since it returned a value or was aborted at its limit.
     #[inline(always)]
-    pub(crate) fn failed(&mut self, call: &mut Call, ticket: Ticket, now: Timestamp, error: Option<&E>) -> Step {
+    pub(crate) fn failed(
+        &mut self,
+        call: &mut Call,
+        ticket: Ticket,
+        now: Timestamp,
+        error: Option<&E>,
+        known: Option<Failure>,
+    ) -> Step {
         if self.is_cancelled() {
             return call.cancel(now);
         }
-        let failure = error.map_or(Failure::TIMEOUT, |error| self.classifier.classify(error));
+        let (error, failure) = match (error, known) {
+            (Some(error), None) => (Some(error), self.classifier.classify(error)),
+            (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
+        };
         let step = call.fail(self.policy.borrow(), ticket, now, failure);
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();
             self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
         }
         step
+    }
+
+    /// How it ends: with the value that the last attempt returned and the policy would not retry, or without one.
+    #[inline(always)]
+    pub(crate) fn ended<T>(&mut self, stopped: Stopped<E>) -> Result<T, Stopped<E>>
+    where
+        V: Accept<T>,
+    {
+        match self.values.take() {
+            Some(value) if stopped.reason != StopReason::Cancelled => Ok(value),
+            _ => Err(stopped),
+        }
     }
 }
 

@@ -50,8 +50,8 @@ impl<E> Stopped<E> {
         self.timed_out
     }
 
-    /// The latest error that an attempt returned; `None` when none has, because each was aborted at its limit or the
-    /// operation was cancelled before one ended.
+    /// The latest error that an attempt returned; `None` when none has, because each was aborted at its limit or returned
+    /// a value, or the operation was cancelled before one ended.
     #[must_use]
     pub const fn error(&self) -> Option<&E> {
         self.error.as_ref()
