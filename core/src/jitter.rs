@@ -245,7 +245,8 @@ mod tests {
     #[test]
     fn a_drawn_number_is_added_to_the_last_bit() {
         let jitter = Jitter::Bounded { bound: Span::from_nanos((1 << 61) - 1) };
-        for (drawn, added) in [(1 << 60 | 1, 1 << 60 | 1), (-1, (1 << 61) - 2), (i64::MIN, (1 << 61) - 5), (1 << 61, 1)] {
+        for (drawn, added) in [(1 << 60 | 1, 1 << 60 | 1), (-1, (1 << 61) - 2), (i64::MIN, (1 << 61) - 5), (1 << 61, 1)]
+        {
             assert_eq!(jitter.apply_drawn(S, drawn).as_nanos(), S.as_nanos() + added, "{drawn}");
         }
         assert_eq!(Jitter::Bounded { bound: Span::ZERO }.apply_drawn(S, 7), S);

@@ -78,7 +78,10 @@ fn an_operation_older_than_its_clock_stays_past_its_deadline_to_the_end_of_time(
             assert!(retry.kept(late).elapsed >= Span::MAX.as_nanos());
             assert_eq!(retry.elapsed(late), Span::MAX);
             let decision = retry.on_failure(&policy, late, Failure::TRANSIENT);
-            assert!(matches!(decision, Decision::GiveUp { reason: StopReason::Deadline, .. }), "{elapsed}: {decision:?}");
+            assert!(
+                matches!(decision, Decision::GiveUp { reason: StopReason::Deadline, .. }),
+                "{elapsed}: {decision:?}"
+            );
             assert!(retry.kept(late).elapsed >= Span::MAX.as_nanos());
         }
     }

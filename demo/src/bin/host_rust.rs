@@ -105,7 +105,7 @@ fn policy(document: &Value) -> Result<Policy> {
             Value::Number(number) => holdoff::Value::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1e9 },
             _ => holdoff::Value::Other,
         };
-        builder.set(path, value)
+        builder.set(path, value).map(|_| ())
     }
     let mut builder = Policy::builder();
     set(&mut builder, "", document).and_then(|()| builder.build()).map_err(|error| anyhow::anyhow!("{error}"))
