@@ -16,7 +16,7 @@ export interface Failure {
 
 /**
  * What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default". What a
- * `whenResult` answers: true or one of those for a failure, false or undefined for a success.
+ * `whenResult` answers: true to retry or one of those for a failure, false or undefined for a success.
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
@@ -103,20 +103,36 @@ export function writeVerdict(verdict: Verdict, error: unknown, rules?: Rules, id
 }
 
 /**
- * The same for a value that `whenResult` calls a failure: by true, a transient one, unless it is an HTTP answer whose status
- * says more. Its header lines count below 400, too: a 202 says when to look again.
+ * The same for a value that a `whenResult` calls a failure: by true, what its status says if it is an HTTP answer, and never
+ * permanent, as for a `when`. Its header lines count below 400, too: a 202 says when to look again.
  */
-export function writeResult(verdict: Verdict, value: unknown, rules: Rules | undefined, idempotent: boolean): number {
+export function writeResult(verdict: Verdict, value: unknown): number {
   if (verdict !== true) return writeFailure(verdict as Failure | FailureKind);
+  const kind = writeSeenIn(seenIn(value));
+  return kind === PERMANENT ? TRANSIENT : kind;
+}
+
+/** The same for an HTTP answer, held against rules; 0 for one that is no failure, and for every other value. */
+export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): number {
+  const seen = seenIn(value);
+  const status = seen.statuses[0];
+  if (status === undefined || !isFailure(rules, status, idempotent)) return 0;
+  const matches = rules !== undefined && matched(rules, value, idempotent);
+  const kind = writeSeenIn(seen);
+  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
+}
+
+/** What a value tells about itself: an HTTP answer its status and its lines, any other nothing. */
+function seenIn(value: unknown): Seen {
   const answer = answerOf(value);
   const statuses = answer === undefined ? [] : [answer.status];
-  const lines = linesOf(answer?.headers);
-  const matches = rules !== undefined && matched(rules, value, idempotent);
-  writeLines(lines, wallNow());
-  const found = core.http(whole(answer?.status));
-  const kind = answer === undefined || found === 0 ? TRANSIENT : found;
-  const seen: Seen = { kind, statuses, lines, grpc: undefined, own: false };
-  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
+  return { kind: TRANSIENT, statuses, lines: linesOf(answer?.headers), grpc: undefined, own: false };
+}
+
+/** The kind of a value that is a failure, though its status may be none, and the hint written. */
+function writeSeenIn(seen: Seen): number {
+  writeLines(seen.lines, wallNow());
+  return core.http(whole(seen.statuses[0])) || seen.kind;
 }
 
 /** The same for an attempt that was over its limit. */

@@ -48,10 +48,11 @@ export interface HostOptions<V = unknown> {
   /** Whether and as what an error is retried; the default is {@link classify}. */
   when?: Maybe<(error: unknown) => Verdict>;
   /**
-   * Whether and as what a value is retried that an attempt returned; without one every value is a success. Where an error
-   * would come out in the end, the last such value does. Of those before it that are HTTP answers the bodies are cancelled.
+   * Whether and as what a value is retried that an attempt returned; without one every value is a success. `true` judges HTTP
+   * answers by status and headers, as errors that have them are. Where an error would come out in the end, the last such
+   * value does. Of those before it that are HTTP answers the bodies are cancelled.
    */
-  whenResult?: Maybe<(value: V) => Verdict>;
+  whenResult?: Maybe<true | ((value: V) => Verdict)>;
   /** Called before each sleep. An error it throws ends the operation. */
   onRetry?: Maybe<(info: RetryInfo<V>) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
@@ -103,7 +104,7 @@ export function checkHost(options: HostOptions<never>): void {
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
   if (whenResult !== undefined && whenResult !== null) {
-    expect("whenResult", whenResult, typeof whenResult === "function");
+    expect("whenResult", whenResult, whenResult === true || typeof whenResult === "function");
   }
   if (onRetry !== undefined && onRetry !== null) expect("onRetry", onRetry, typeof onRetry === "function");
   if (idempotent !== undefined && idempotent !== null)

@@ -18,7 +18,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
-import { LONGEST, readHint, type Verdict, writeResult, writeTimeout, writeVerdict } from "./failure.js";
+import { LONGEST, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, writeVerdict } from "./failure.js";
 import type { AttemptContext, Clock, HostOptions, Work } from "./host.js";
 import type { Policy } from "./policy.js";
 import { writeSeed } from "./seed.js";
@@ -175,10 +175,13 @@ class Run<T> {
   }
 
   /** Whether a value is a success, or else what failure. */
-  private asked(value: Awaited<T>, whenResult: (value: Awaited<T>) => Verdict): void {
+  private asked(value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Verdict)): void {
     this.rest();
+    const rules = this.policy["rules"];
+    const idempotent = this.options.idempotent ?? true;
     try {
-      const verdict = whenResult(value);
+      const judge = whenResult === true;
+      const verdict = judge ? writeAnswer(value, rules, idempotent) !== 0 : whenResult(value);
       if (this.ended) return;
       if (!verdict) {
         remember(value, undefined);
@@ -187,7 +190,7 @@ class Run<T> {
       }
       this.failedWith(undefined, value, true);
       const now = this.now();
-      const kind = writeResult(verdict, value, this.policy["rules"], this.options.idempotent ?? true);
+      const kind = judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value);
       this.decide(kind, now);
     } catch (raised) {
       this.end();

@@ -143,9 +143,28 @@ test("an answer is judged by its status and its headers", async () => {
 test("an answer that no other try improves is the result at once", async () => {
   const missing = answer(404);
   const work = answers(missing);
-  assert.equal(await retry(work, { attempts: 5, whenResult: notOk }), missing);
+  assert.equal(await retry(work, { attempts: 5, whenResult: true }), missing);
   assert.equal(work.calls(), 1);
   assert.equal(outcomeOf(missing).reason, "permanent");
+});
+
+test("a predicate that says true is obeyed whatever the status is", async () => {
+  const { infos } = await told(answers(answer(404)), { attempts: 3, retryOn: { http: [503] }, whenResult: notOk });
+  assert.deepEqual(
+    infos.map(({ failure }) => failure),
+    ["transient", "transient"],
+  );
+});
+
+test("true judges HTTP answers and lets every other value pass", async () => {
+  const { result, infos } = await told(answers(answer(503, { "Retry-After": "2" }), answer(200)), { whenResult: true });
+  assert.equal(result.status, 200);
+  assert.deepEqual([infos.length, infos[0].hint], [1, 2000]);
+  for (const value of [undefined, null, 0, "text", { status: 503 }, answer(302)]) {
+    const work = answers(value);
+    assert.equal(await retry(work, { whenResult: true }), value);
+    assert.equal(work.calls(), 1);
+  }
 });
 
 test("what only looks like an answer is transient", async () => {
@@ -192,17 +211,16 @@ test("a kind or a failure is taken as it is", async () => {
 test("a policy's rules judge values as they judge errors", async () => {
   const calls = async (value, options) => {
     const work = answers(value);
-    await told(work, { whenResult: () => true, ...options });
+    await told(work, { whenResult: true, ...options });
     return work.calls();
   };
   assert.equal(await calls(answer(404), { retryOn: { http: [404] } }), 3);
   assert.equal(await calls(answer(503), { retryOn: { http: [404] } }), 1);
   assert.equal(await calls(answer(202), { retryOn: { http: [202] } }), 3);
   assert.equal(await calls(answer(202), { retryOn: { http: [503] } }), 1);
-  assert.equal(await calls("value", { retryOn: { kinds: ["throttled"] } }), 1);
-  assert.equal(await calls("value", { retryOn: { kinds: ["transient"] } }), 3);
-  assert.equal(await calls({ message: "still pending" }, { retryOn: { patterns: ["pending"] } }), 3);
-  assert.equal(await calls({ message: "broken" }, { retryOn: { patterns: ["pending"] } }), 1);
+  assert.equal(await calls(answer(503), { retryOn: { kinds: ["throttled"] } }), 1);
+  assert.equal(await calls(answer(503), { retryOn: { kinds: ["transient"] } }), 3);
+  assert.equal(await calls(answer(500), { retryOn: { patterns: ["pending"] } }), 1);
   const retryOn = { nonIdempotent: { http: [429] } };
   assert.equal(await calls(answer(503), { retryOn }), 3);
   assert.equal(await calls(answer(503), { retryOn, idempotent: false }), 1);
@@ -237,7 +255,7 @@ test("an answer that is no verdict is an error of the program", async () => {
     assert.ok(error instanceof ConfigError, String(error));
     assert.equal(Object.hasOwn(error, "cause"), false);
   }
-  const error = await failure(retry(() => assert.fail("ran"), { whenResult: true }));
+  const error = await failure(retry(() => assert.fail("ran"), { whenResult: "yes" }));
   assert.deepEqual([error.name, error.path], ["ConfigError", "whenResult"]);
 });
 
