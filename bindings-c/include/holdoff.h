@@ -1128,6 +1128,17 @@ uint64_t holdoff_policy_jitter(const struct holdoff_policy *policy,
                                double u);
 
 /**
+ * The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
+ * `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
+ * a double. Other kinds of jitter leave the delay as it is.
+ *
+ * Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+ */
+uint64_t holdoff_policy_jitter_drawn(const struct holdoff_policy *policy,
+                                     uint64_t delay_ns,
+                                     int64_t drawn);
+
+/**
  * Writes the problem as one line into `text`, at most `size` bytes with the zero at its end:
  * `atempts = 3: is no field of a policy; did you mean "attempts"?`
  *

@@ -117,3 +117,15 @@ pub unsafe extern "C" fn holdoff_policy_jitter(
         policy.jitter().apply_capped(delay, max, policy.cap(), u).as_nanos()
     })
 }
+
+/// The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
+/// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
+/// a double. Other kinds of jitter leave the delay as it is.
+///
+/// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look(policy) }
+        .map_or(delay_ns, |policy| policy.jitter().apply_drawn(Span::from_nanos(delay_ns), drawn).as_nanos())
+}

@@ -72,6 +72,22 @@ static void draws_are_those_of_every_language(void) {
   CHECK_NUMBER(ns, 50 * MS);
 }
 
+static void a_drawn_number_is_added_to_the_last_bit(void) {
+  const uint64_t bound = (UINT64_C(1) << 61) - 1;
+  holdoff_options options;
+  holdoff_policy policy;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "jitter", "bounded");
+  holdoff_options_set_ns(&options, "jitter.bound", bound);
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_jitter_drawn(&policy, 1, (INT64_C(1) << 60) + 1), (UINT64_C(1) << 60) + 2);
+  CHECK_NUMBER(holdoff_policy_jitter_drawn(&policy, 0, -1), bound - 1);
+  CHECK_NUMBER(holdoff_policy_jitter_drawn(&policy, HOLDOFF_LONGEST_NS, 7), HOLDOFF_LONGEST_NS);
+  CHECK_NUMBER(holdoff_policy_jitter_drawn(NULL, 5, 7), 5);
+  holdoff_policy_default(&policy);
+  CHECK_NUMBER(holdoff_policy_jitter_drawn(&policy, 5, 7), 5);
+}
+
 static void a_kind_of_failure_may_have_delays_of_its_own(void) {
   holdoff_policy policy;
   holdoff_schedule schedule;
@@ -216,6 +232,7 @@ void machines_tests(void) {
   RUN(a_stepped_backoff_is_its_own_state);
   RUN(a_pace_begins_again_by_itself);
   RUN(draws_are_those_of_every_language);
+  RUN(a_drawn_number_is_added_to_the_last_bit);
   RUN(a_kind_of_failure_may_have_delays_of_its_own);
   RUN(a_periodic_runs_again_and_again);
   RUN(a_periodic_ends_as_it_is_told);

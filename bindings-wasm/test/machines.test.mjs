@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Call, ConfigError, Policy, Retry } from "holdoff";
 import {
+  applyDrawn,
   applyJitter,
   Bucket,
   GateConfig,
@@ -180,6 +181,15 @@ test("a retry inside a retry has one cap over both levels", () => {
 test("jitter is a function of one draw", () => {
   assert.equal(applyJitter(new Policy(), 1000n, 10_000n, 0.5), 500n);
   assert.equal(applyJitter(new Policy({ jitter: { kind: "additive", factor: 1 } }), 1000, 1500, 0.5), 1000);
+});
+
+test("a drawn number is added to the last bit", () => {
+  const policy = Policy.fromJson({ jitter: { kind: "bounded", bound: `${2n ** 61n - 1n}ns` } });
+  assert.equal(applyDrawn(policy, 1n, 2n ** 60n + 1n), 2n ** 60n + 2n);
+  assert.equal(applyDrawn(policy, 0n, -1), 2n ** 61n - 2n);
+  assert.equal(applyDrawn(new Policy({ jitter: "full" }), 1000, 7), 1000);
+  for (const drawn of [0.5, Number.NaN, 2 ** 53, 2n ** 63n, "7", undefined])
+    assert.throws(() => applyDrawn(policy, 1n, drawn), ConfigError);
 });
 
 test("no value makes a machine do anything but answer or refuse", () => {

@@ -14,6 +14,7 @@ type Name =
   | "gate_release_at"
   | "gate_success"
   | "jitter"
+  | "jitter_drawn"
   | "layered_begin"
   | "layered_cancel"
   | "layered_fail"

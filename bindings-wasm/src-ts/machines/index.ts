@@ -1,6 +1,6 @@
 /** The machines that a plain retry does without, and saved states: loaded by those who import it. */
 export type { Length } from "../border.js";
-export { applyJitter } from "./jitter.js";
+export { applyDrawn, applyJitter } from "./jitter.js";
 export {
   Bucket,
   type BucketOptions,

@@ -1,5 +1,6 @@
 /** Jitter by itself, for programs with delays of their own. */
 import { exact, like } from "../border.js";
+import { problem, WRONG_TYPE } from "../errors.js";
 import { type Same, type Time, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { desk } from "./desk.js";
@@ -12,4 +13,23 @@ export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time,
   desk().lay("policy", words);
   desk().core.jitter();
   return like(delay, desk().got());
+}
+
+/**
+ * A policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number, a bigint of 64 bits with a sign or a
+ * safe integer, in place of a uniform: `delay + (drawn mod bound)`, the remainder from 0 on. Exact where a bound has more
+ * bits than a double. Other kinds leave the delay as it is.
+ */
+export function applyDrawn<T extends Time>(policy: Policy, delay: T, drawn: bigint | number): Same<T> {
+  const words = wordsOf(policy);
+  desk().give(exact(delay, "delay"), signed(drawn));
+  desk().lay("policy", words);
+  desk().core.jitter_drawn();
+  return like(delay, desk().got());
+}
+
+function signed(drawn: unknown): bigint {
+  const whole = Number.isSafeInteger(drawn) ? BigInt(drawn as number) : drawn;
+  if (typeof whole !== "bigint" || BigInt.asIntN(64, whole) !== whole) throw problem(WRONG_TYPE, "drawn", drawn);
+  return BigInt.asUintN(64, whole);
 }

@@ -201,3 +201,13 @@ extern "C" fn jitter() {
         desk.leave([delay.as_nanos()]);
     });
 }
+
+/// Bounded jitter of `policy` applied to the delay in place 0 for the drawn whole number in place 1, which has a sign; into
+/// place 0.
+#[unsafe(no_mangle)]
+extern "C" fn jitter_drawn() {
+    with(|desk| {
+        let delay = desk.policy.jitter().apply_drawn(desk.span(0), desk.arg(1).cast_signed());
+        desk.leave([delay.as_nanos()]);
+    });
+}
