@@ -1,7 +1,15 @@
 // Files recorded from the reference systems, in their own formats. A case's configuration is read into a machine of the
 // package, which gets the inputs; nothing is decided here. Verdicts are those of the Rust runner (tests/src/references).
 import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import { applyJitter, Bucket, GateConfig, Gates, Pace, Stepped } from "../../../bindings-wasm/dist/esm/machines.js";
+import {
+  applyDrawn,
+  applyJitter,
+  Bucket,
+  GateConfig,
+  Gates,
+  Pace,
+  Stepped,
+} from "../../../bindings-wasm/dist/esm/machines.js";
 
 /** The original's result is no example for so many inputs. */
 const same = (deviations = 0) => ({ deviations });
@@ -10,7 +18,19 @@ const OUT_OF_DOMAIN = { outOfDomain: true };
 /** A machine that does not exist yet. */
 const NOT_YET = { notYet: true };
 
+/** The longest span. */
 const MAX = 2n ** 63n - 1n;
+/** The last time there is. */
+const LAST = 2n ** 64n - 2n;
+
+/** A clock that stays within what the recordings can say. */
+const clamped = (time) => (time < 0n ? 0n : time > MAX ? MAX : time);
+
+/** Each input with what was recorded for it. */
+function steps(inputs, expected) {
+  if (inputs.length !== expected.length) throw new Error(`${inputs.length} inputs, but ${expected.length} results`);
+  return inputs.map((input, at) => [at, input, expected[at]]);
+}
 
 function check(at, what, expected, got) {
   const [want, have] = [expected, got].map(text);
@@ -21,22 +41,21 @@ function check(at, what, expected, got) {
 const text = (value) =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" || Number.isInteger(part) ? `#${part}` : part));
 
-/** A whole number of 64 bits. */
-function whole(from, name) {
-  const value = from[name];
+/** A whole number of 64 bits, zero when it is not there. */
+function whole(from, name, missing = 0n) {
+  const value = from[name] ?? missing;
   if (typeof value === "bigint") return value;
-  if (Number.isSafeInteger(value)) return BigInt(value);
+  if (Number.isInteger(value) && Math.abs(value) <= 2 ** 53) return BigInt(value);
   throw new Error(`${name} is no whole number: ${value}`);
 }
 
-const WORDS = { NaN: Number.NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity };
-
-/** A number, or the word for one that JSON cannot write. */
+/** A number, or the word for one that JSON cannot write. A field that is not there is zero, as in Go. */
 function real(from, name) {
-  const value = from[name];
-  if (Object.hasOwn(WORDS, value)) return WORDS[value];
-  if (value !== null && !Number.isNaN(Number(value))) return Number(value);
-  throw new Error(`${name} is no number: ${value}`);
+  const value = from[name] ?? 0;
+  if (/^[+-]?nan$/i.test(value)) return Number.NaN;
+  const number = Number(String(value).replace(/^([+-]?)inf(inity)?$/i, "$1Infinity"));
+  if (Number.isNaN(number)) throw new Error(`${name} is no number: ${value}`);
+  return number;
 }
 
 /** What the machine makes of a configuration; nothing when it refuses it, or when a time is negative, which none is. */
@@ -78,18 +97,24 @@ function k8s_backoff({ config, inputs, expected }) {
   const backoff = backoffOf(config);
   if (backoff === undefined) return OUT_OF_DOMAIN;
   const wrapped = new Wrapped();
-  for (const [at, u] of inputs.entries()) {
+  let isLost = false;
+  for (const [at, u, want] of steps(inputs, expected)) {
     check(at, "whether a uniform is drawn", u !== null, backoff.state.draws);
     const delay = backoff.step(u ?? 0);
     const { duration, steps, cap } = backoff.state;
-    const want = expected[at];
-    if (wrapped.is(want.delay, want.duration_after ?? 0)) {
-      check(at, "saturated duration", cap, duration);
-      continue;
+    const after = want.duration_after;
+    if (wrapped.is(want.delay, after ?? 0)) {
+      // The duration went out of range, now or before, or else the sum of it and its jitter.
+      if (!isLost) check(at, "delay", want.delay < 0 ? MAX : want.delay, delay);
+      if (after < 0) {
+        isLost = true;
+        check(at, "saturated duration", cap, duration);
+      }
+    } else {
+      check(at, "delay", want.delay, delay);
     }
-    check(at, "delay", want.delay, delay);
-    if (want.duration_after === undefined) continue;
-    check(at, "duration after it", want.duration_after, duration);
+    if (after === undefined || after < 0) continue;
+    check(at, "duration after it", after, duration);
     check(at, "steps after it", want.steps_after, steps);
   }
   return same(wrapped.count);
@@ -115,28 +140,29 @@ function paceOf(config, start) {
   }
 }
 
-// A clock that runs backwards needs room before the start.
-const START = 1n << 60n;
-
 function k8s_manager({ config, inputs, expected }) {
-  const pace = paceOf(config, START);
+  // A clock that runs backwards needs room before the start.
+  let clock = 1n << 60n;
+  const pace = paceOf(config, clock);
   if (pace === undefined) return OUT_OF_DOMAIN;
-  const draws = draw(config.uniforms);
+  const draws = draw(config.uniforms ?? config.backoff?.uniforms);
   const wrapped = new Wrapped();
-  let clock = START;
-  for (const [at, input] of inputs.entries()) {
-    clock += BigInt(input);
+  for (const [at, input, want] of steps(inputs, expected)) {
+    clock = clamped(clock + BigInt(input));
     const delay = pace.next(clock, pace.state.draws ? draws() : 0);
-    if (!wrapped.is(expected[at])) check(at, "delay", expected[at], delay);
+    if (wrapped.is(want) || text(want) === text(delay)) continue;
+    // The sum of a wrapped duration and its jitter may be positive again.
+    if (!config.impl_defined) check(at, "delay", want, delay);
+    wrapped.count++;
   }
   return same(wrapped.count);
 }
 
 /** Draws in order, as many as a case scripts. */
-function draw(uniforms = []) {
+function draw(uniforms) {
   let next = 0;
   return () => {
-    const u = uniforms[next++];
+    const u = uniforms?.[next++];
     if (typeof u !== "number") throw new Error("more draws than the original made");
     return u;
   };
@@ -145,7 +171,7 @@ function draw(uniforms = []) {
 function k8s_flowcontrol({ config, inputs, expected }) {
   const maxJitter = real(config, "max_jitter_factor");
   const rule = /^event-last >= (\d+)$/.exec(config.has_expired ?? "");
-  if (config.has_expired !== undefined && rule === null) throw new Error(`unknown rule ${config.has_expired}`);
+  if (typeof config.has_expired === "string" && rule === null) throw new Error(`unknown rule ${config.has_expired}`);
   // Said as more than the nanosecond before.
   const quiet = rule === null ? {} : { quiet: BigInt(rule[1]) - 1n };
   const make = (initial, max) => GateConfig.flowcontrol({ initial, max, maxJitter, ...quiet });
@@ -155,11 +181,14 @@ function k8s_flowcontrol({ config, inputs, expected }) {
   const draws = draw(config.uniforms);
   const wrapped = new Wrapped();
   const lost = new Set();
-  let now = START;
-  for (const [at, { op, id, ns = 0, event_offset = 0 }] of inputs.entries()) {
-    now += BigInt(ns);
-    const event = now + BigInt(event_offset);
-    const want = expected[at];
+  // Twice the maximum is the time after which an entry has expired, and a negative one is always over.
+  const isAny = config.impl_defined || (rule === null && 2n * whole(config, "max") > MAX);
+  // Events may be before the start.
+  let now = 1n << 62n;
+  for (const [at, input, want] of steps(inputs, expected)) {
+    const { op, id } = input;
+    now = clamped(now + whole(input, "ns"));
+    const event = clamped(now + whole(input, "event_offset"));
     let got = null;
     switch (op) {
       case "advance":
@@ -192,7 +221,7 @@ function k8s_flowcontrol({ config, inputs, expected }) {
     }
     // A wrapped delay is doubled again, which may give any number, until the entry is gone.
     if (wrapped.is(want)) lost.add(id);
-    else if (!lost.has(id)) check(at, "answer", want, got);
+    else if (!lost.has(id) && !isAny) check(at, "answer", want, got);
     else if (text(want) !== text(got)) wrapped.count++;
   }
   return same(wrapped.count);
@@ -246,20 +275,35 @@ function limiter(config) {
   }
 }
 
+/**
+ * Whether an exponential limiter inside another leaves the range of an integer after that many failures: its product is
+ * exactly 2^63, or no number.
+ */
+function leaves({ of = [] }, failures) {
+  const isOut = (one) => {
+    const product = real(one, "base") * 2 ** failures;
+    return one.base !== undefined && (product === 2 ** 63 || Number.isNaN(product));
+  };
+  return of.some((one) => isOut(one) || leaves(one, failures));
+}
+
 function k8s_workqueue({ config, inputs, expected }) {
   const queue = limiter(config);
   if (queue === undefined) return OUT_OF_DOMAIN;
-  const longest = config.max === undefined ? MAX : BigInt(config.max);
+  const longest = whole(config, "max", MAX);
   const wrapped = new Wrapped();
-  for (const [at, { op, id, at: time = 0 }] of inputs.entries()) {
-    const now = BigInt(time);
+  for (const [at, input, want] of steps(inputs, expected)) {
+    const { op, id } = input;
+    const now = whole(input, "at");
     let got = null;
     if (op === "when") got = queue.when(id, now);
     else if (op === "requeues") got = queue.requeues(id, now);
     else if (op === "forget") queue.forget(id);
     else throw new Error(`unknown op ${op}`);
-    if (wrapped.is(expected[at])) check(at, "a delay in range", true, got >= 0n && got <= longest);
-    else check(at, "answer", expected[at], got);
+    if (wrapped.is(want)) check(at, "a delay in range", true, got >= 0n && got <= longest);
+    // The longest of several hides the negative one.
+    else if (text(want) !== text(got) && op === "when" && leaves(config, queue.requeues(id, now) - 1)) wrapped.count++;
+    else check(at, "answer", want, got);
   }
   return same(wrapped.count);
 }
@@ -270,7 +314,9 @@ const ns = (value) => `${value}ns`;
 function nodePolicy(config) {
   if (config.config_nil) return new Policy("langgraphgo");
   const [initial, max] = [whole(config, "initial_delay"), whole(config, "max_delay")];
-  const [factor, attempts] = [real(config, "backoff_factor"), Number(whole(config, "max_attempts"))];
+  const [factor, tries] = [real(config, "backoff_factor"), whole(config, "max_attempts")];
+  // More than a policy counts is for ever.
+  const attempts = tries > 0xffffffffn ? "forever" : Number(tries);
   const made = (backoff) => Policy.fromJson({ backoff, jitter: "none", attempts });
   const exponential = (initial, max) => ({ kind: "exponential", initial, factor, max });
   if (max >= initial || max < 0n) return made(exponential(ns(initial), ns(max)));
@@ -281,6 +327,7 @@ function nodePolicy(config) {
 
 /** Which fields of a `RetryConfig` are outside the domain, and the errors that they must give. */
 function faults(config) {
+  if (config.config_nil) return [];
   const factor = real(config, "backoff_factor");
   return [
     [whole(config, "max_attempts") < 1n, "attempts", "attempts_range"],
@@ -306,34 +353,27 @@ function refused(config, wrong) {
 }
 
 /** What a `RetryConfig`'s predicate says of an error. */
-function failureOf({ retryable }, error) {
-  switch (retryable) {
-    case undefined:
-    case "nil":
-    case "all":
-      return "transient";
-    case "none":
-      return "permanent";
-    case "equals transient":
-      return error === "transient" ? "transient" : "permanent";
-    default:
-      throw new Error(`an unknown predicate: ${retryable}`);
-  }
+function failureOf({ retryable, config_nil }, error) {
+  const rule = (config_nil ? undefined : retryable) ?? "all";
+  if (rule === "nil" || rule === "all" || rule === `equals ${error}`) return "transient";
+  if (rule === "none" || rule.startsWith("equals ")) return "permanent";
+  throw new Error(`an unknown predicate: ${rule}`);
 }
 
 const WORDED = {
   permanent: (_, node, last) => `non-retryable error in ${node}: ${last}`,
-  attempts: (config, node, last) => `max retries (${config.max_attempts}) exceeded for ${node}: ${last}`,
+  attempts: (attempts, node, last) => `max retries (${attempts}) exceeded for ${node}: ${last}`,
 };
 
 /** `RetryNode.Execute` around the loop machine: the host, with a virtual clock. */
 function execute(config, inputs) {
-  const { node = "", cancel_at = -1, cancel_is_deadline } = config;
-  const ends = cancel_at < 0 ? undefined : BigInt(cancel_at);
+  const { cancel_is_deadline = false } = config;
+  const cancelAt = whole(config, "cancel_at", -1n);
+  const ends = cancelAt < 0n ? undefined : cancelAt;
   const isDone = () => ends !== undefined && now >= ends;
   const why = cancel_is_deadline ? "context deadline exceeded" : "context canceled";
   const delays = [];
-  let [now, calls, last] = [0n, 0, ""];
+  let [now, calls, attempt, last] = [0n, 0, 0, ""];
   const report = (rest) => ({ calls, delays, ...rest, now });
   const failed = (error, wraps, isCancelled) =>
     report({
@@ -353,7 +393,9 @@ function execute(config, inputs) {
       if (isDone()) return cancelled("");
       const input = inputs[calls++];
       if (input === undefined) throw new Error("the node is called more often than recorded");
-      now += BigInt(input.took ?? 0);
+      attempt = step.attempt;
+      now += whole(input, "took");
+      if (now > LAST) now = LAST;
       last = input.result;
       step = last === "ok" ? call.succeed(step.ticket, now) : call.fail(step.ticket, now, failureOf(config, last));
     } else if (step.kind === "sleep") {
@@ -368,9 +410,21 @@ function execute(config, inputs) {
     } else if (step.outcome === "succeeded") {
       return report({ error: null, value: "s!" });
     } else {
-      return failed(WORDED[step.reason](config, node, last), last, false);
+      return failed(WORDED[step.reason](attempt, config.node ?? "", last), last, false);
     }
   }
+}
+
+/** Where the original's product leaves the range of an integer, ours is the longest delay. */
+function saturates(config, recorded, got) {
+  const promised = recorded.map((delay) => (delay < 0 ? whole(config, "max_delay") : BigInt(delay)));
+  // A context ends in the wait that the original skips.
+  if (whole(config, "cancel_at", -1n) >= 0n) promised.length = Math.min(promised.length, got.length);
+  // Waits that go past the end of time are as long as there is time.
+  let clock = 0n;
+  const late = got.findIndex((delay) => (clock += delay) >= MAX);
+  const inTime = late < 0 ? got.length + 1 : late + 1;
+  check(0, "saturated delays", promised.slice(0, inTime), got.slice(0, inTime));
 }
 
 function langgraphgo_retrynode({ config, inputs, expected: [expected] }) {
@@ -378,14 +432,7 @@ function langgraphgo_retrynode({ config, inputs, expected: [expected] }) {
   if (wrong.length > 0) return refused(config, wrong);
   const got = execute(config, inputs);
   if (config.impl_defined) {
-    // Where the original's product leaves the range of an integer, ours is the longest delay.
-    const max = whole(config, "max_delay");
-    check(
-      0,
-      "saturated delays",
-      expected.delays.map((delay) => (delay < 0 ? max : BigInt(delay))),
-      got.delays,
-    );
+    saturates(config, expected.delays, got.delays);
     return OUT_OF_DOMAIN;
   }
   const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -398,7 +445,8 @@ function asterPolicy(config) {
   const base = whole(config, "base_delay_ms");
   const exponential = config.strategy?.toLowerCase() === "exponential";
   // Aster multiplies in doubles from the first delay on.
-  const first = BigInt.asIntN(64, BigInt(Math.min(Number(base), 2 ** 63)) > MAX ? MAX : BigInt(Number(base)));
+  const rounded = BigInt(Number(base));
+  const first = rounded > MAX ? MAX : rounded;
   const backoff = exponential
     ? { kind: "exponential", initial: ns(first), factor: 2, max: "none" }
     : { kind: "linear", initial: ns(base), max: "none" };
@@ -409,6 +457,9 @@ function asterPolicy(config) {
 
 /** What the jitter stays below. */
 const below = (base) => (base / 2n > 0n ? base / 2n : 0n);
+
+/** The largest bound of which a uniform says each number. */
+const UNIFORM = 1n << 50n;
 
 /** The uniform that the recorded number is: the middle of its place among as many as there are. */
 function uniform(raw, bound) {
@@ -434,13 +485,18 @@ function aster({ config, inputs, expected }) {
     throw new Error("a configuration outside the domain is taken");
   }
   const policy = asterPolicy(config);
+  const bound = below(base);
   let deviations = 0;
-  for (const [at, { attempt, raw }] of inputs.entries()) {
+  for (const [at, input, want] of steps(inputs, expected)) {
     // An attempt below the first reads as the first.
-    const before = BigInt(attempt > 1 ? attempt - 1 : 0);
-    const got = applyJitter(policy, Schedule.baseAt(policy, before), MAX, uniform(raw, below(base)));
-    if (BigInt(expected[at]) === got) continue;
-    if (got !== MAX) check(at, "delay", expected[at], got);
+    const attempt = whole(input, "attempt");
+    const delay = Schedule.baseAt(policy, attempt > 1n ? attempt - 1n : 0n);
+    const got =
+      bound > UNIFORM
+        ? applyDrawn(policy, delay, input.raw ?? 0n)
+        : applyJitter(policy, delay, MAX, uniform(input.raw, bound));
+    if (text(want) === text(got)) continue;
+    if (got !== MAX) check(at, "delay", want, got);
     deviations++;
   }
   return same(deviations);

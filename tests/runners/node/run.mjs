@@ -196,7 +196,7 @@ function* document({ text: given, error }) {
 /** A hint as a vector says it. */
 const hintText = (hint) => text(typeof hint === "number" ? BigInt(hint * 1e6) : (hint ?? "none"));
 
-function* hint({ headers, wall, status = 0, hint }) {
+function* hint({ headers, wall = "never", status = 0, hint }) {
   const now = N(wall) === NEVER ? null : N(wall);
   yield [text(hint === "none" || hint === "never" ? hint : N(hint)), hintText(hintOf(headers, { status, now }))];
 }
@@ -247,9 +247,16 @@ const KINDS = {
   seed,
 };
 
+/** The verdict on a recording, which may leave out what it has none of. */
+function recorded(kind, { config, inputs, expected }) {
+  const read = config ?? {};
+  if (typeof read !== "object" || Array.isArray(read)) throw new Error(`no configuration: ${config}`);
+  return RECORDED[kind]({ config: read, inputs: inputs ?? [], expected: expected ?? [] });
+}
+
 /** What became of a case: the first difference of one of ours, the verdict on a recording. */
 function outcome(kind, vector) {
-  if (Object.hasOwn(RECORDED, kind)) return RECORDED[kind]({ config: {}, inputs: [], expected: [], ...vector });
+  if (Object.hasOwn(RECORDED, kind)) return recorded(kind, vector);
   let at = 0;
   try {
     for (const [want, got] of KINDS[kind](vector)) {
