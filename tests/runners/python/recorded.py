@@ -22,6 +22,8 @@ OUT_OF_DOMAIN: Final = "out of domain"
 Verdict = int | str
 LONGEST = 2**63 - 1
 """The longest span."""
+LAST = 2**64 - 2
+"""The last time there is."""
 
 _T = TypeVar("_T")
 
@@ -392,7 +394,7 @@ class Node:
     def call(self) -> str:
         result = next(self.script)
         self.calls += 1
-        self.now += whole(result, "took")
+        self.now = min(self.now + whole(result, "took"), LAST)
         return str(result["result"])
 
     def wait(self, until: int) -> bool:
