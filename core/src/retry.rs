@@ -185,12 +185,19 @@ impl Retry {
     /// Takes the time, and answers with the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
-        let now = self.clock(now);
-        if self.outlives(now) {
-            self.started = Timestamp::ZERO;
+        if now.is_early() && now.as_nanos() >= self.latest.as_nanos() {
+            self.latest = now;
+        } else {
+            (self.started, self.latest) = self.observed(now);
         }
-        self.latest = now;
-        now
+        self.latest
+    }
+
+    /// The beginning and the latest time after a time that is not simply a later one.
+    #[cold]
+    const fn observed(self, now: Timestamp) -> (Timestamp, Timestamp) {
+        let now = self.clock(now);
+        (if self.outlives(now) { Timestamp::ZERO } else { self.started }, now)
     }
 
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
