@@ -44,6 +44,19 @@ cJSON *read_json(char *text) {
 
 const cJSON *get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
 
+const cJSON *first(const cJSON *list) { return list != NULL ? list->child : NULL; }
+
+bool steps_of(const cJSON *item, const cJSON **input, const cJSON **expected) {
+  const cJSON *inputs = get(item, "inputs"), *results = get(item, "expected");
+  *input = first(inputs);
+  *expected = first(results);
+  if (cJSON_GetArraySize(inputs) != cJSON_GetArraySize(results)) {
+    fail("as many results as inputs", "another number", -1);
+    return false;
+  }
+  return true;
+}
+
 const char *word(const cJSON *object, const char *key) {
   const char *text = cJSON_GetStringValue(get(object, key));
   return text != NULL ? text : "";

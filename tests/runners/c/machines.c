@@ -149,7 +149,7 @@ static verdict same_delay(bool there, uint64_t got, uint64_t wanted, uint64_t wi
 
 static verdict same_end(holdoff_schedule *schedule, const cJSON *ends, int at) {
   bool wanted = cJSON_IsTrue(ends), more;
-  if (ends == NULL) {
+  if (ends == NULL || cJSON_IsNull(ends)) {
     return PASSED;
   }
   more = holdoff_schedule_next(schedule, NULL);

@@ -173,7 +173,7 @@ verdict run_hint(const cJSON *item) {
   uint64_t ns;
   uint32_t hint;
   char one[24], two[24];
-  holdoff_headers_begin(&headers, number(item, "wall"));
+  holdoff_headers_begin(&headers, get(item, "wall") != NULL ? number(item, "wall") : HOLDOFF_NEVER);
   cJSON_ArrayForEach(line, get(item, "headers")) {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(line, 0));
     const char *value = cJSON_GetStringValue(cJSON_GetArrayItem(line, 1));

@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Events and clocks that run backwards need room before the start. */
-#define START (INT64_C(1) << 60)
 
 static verdict same_number(int64_t wanted, uint64_t got, int at) {
   char one[24], two[24];
@@ -16,9 +14,18 @@ static verdict same_number(int64_t wanted, uint64_t got, int at) {
   return compare(one, two, at);
 }
 
-/* Outside the domain, as long as the library refuses what the configuration says. */
-static verdict refused(bool made) {
-  return made ? fail("an error", "a configuration outside the domain is taken", -1) : OUT_OF_DOMAIN;
+/* A clock that has moved, and stays within what the recordings can say. */
+static int64_t moved(int64_t clock, int64_t by) {
+  if (by > 0) {
+    return by > INT64_MAX - clock ? INT64_MAX : clock + by;
+  }
+  return clock + by > 0 ? clock + by : 0;
+}
+
+/* The draws that a case scripts. */
+static const cJSON *uniforms_of(const cJSON *config) {
+  const cJSON *list = get(config, "uniforms");
+  return first(cJSON_IsArray(list) ? list : get(get(config, "backoff"), "uniforms"));
 }
 
 /* The stepped backoff of a wait.Backoff; false for one that is refused. */
@@ -29,51 +36,65 @@ static bool stepped_of(const cJSON *config, holdoff_stepped *stepped) {
                                          whole(config, "steps"), whole(config, "cap")) == 0;
 }
 
-verdict run_k8s_backoff(const cJSON *item) {
-  const cJSON *config = get(item, "config"), *input, *expected = get(item, "expected")->child;
-  holdoff_stepped stepped;
-  bool usable;
-  int at = 0;
+/* The backoff of a case; false for one that is refused. */
+static bool backoff_of(const cJSON *config, holdoff_stepped *stepped) {
   if (strcmp(word(config, "op"), "Jitter") == 0) {
     int64_t duration = whole(config, "duration");
-    usable = duration >= 0 && holdoff_stepped_init_kubernetes_jitter(&stepped, (uint64_t)duration,
-                                                                     real(config, "max_factor")) == 0;
-  } else if (truth(config, "nil")) {
-    usable = holdoff_stepped_init(&stepped, 0, 0, 0, 0, 0) == 0;
-  } else {
-    usable = stepped_of(config, &stepped);
+    return duration >= 0 && holdoff_stepped_init_kubernetes_jitter(stepped, (uint64_t)duration,
+                                                                   real(config, "max_factor")) == 0;
   }
-  if (!usable) {
-    return refused(usable);
+  return truth(config, "nil") ? holdoff_stepped_init(stepped, 0, 0, 0, 0, 0) == 0 : stepped_of(config, stepped);
+}
+
+/* Whether the backoff is as it was recorded after a step. */
+static verdict same_stepped(const cJSON *expected, const holdoff_stepped *stepped, int at) {
+  return same_number(whole(expected, "duration_after"), holdoff_stepped_duration(stepped), at) == PASSED
+             ? same_number(whole(expected, "steps_after"), holdoff_stepped_steps(stepped), at)
+             : FAILED;
+}
+
+verdict run_k8s_backoff(const cJSON *item) {
+  const cJSON *input, *expected;
+  holdoff_stepped stepped;
+  bool lost = false;
+  int at = 0;
+  if (!steps_of(item, &input, &expected)) {
+    return FAILED;
   }
-  cJSON_ArrayForEach(input, get(item, "inputs")) {
-    const cJSON *after = get(expected, "duration_after");
-    int64_t delay = whole(expected, "delay");
+  if (!backoff_of(get(item, "config"), &stepped)) {
+    return OUT_OF_DOMAIN;
+  }
+  for (; input != NULL; input = input->next, expected = expected->next, at++) {
+    bool has_after = get(expected, "duration_after") != NULL;
+    int64_t delay = whole(expected, "delay"), after = whole(expected, "duration_after");
     uint64_t got;
     if (cJSON_IsNumber(input) != holdoff_stepped_draws(&stepped)) {
       return fail("a uniform that is drawn or none", "the other", at);
     }
     got = holdoff_stepped_step(&stepped, real_of(input));
-    if (delay < 0 || (after != NULL && whole_of(after) < 0)) {
-      /* The original left the range of an integer. */
+    if (delay < 0 || after < 0) {
+      /* The duration went out of range, now or before, or else the sum of it and its jitter. */
       counted.deviations++;
+      if (!lost && same_number(delay < 0 ? INT64_MAX : delay, got, at) == FAILED) {
+        return FAILED;
+      }
+    } else if (same_number(delay, got, at) == FAILED) {
+      return FAILED;
+    }
+    if (after < 0) {
+      lost = true;
       if (same_number((int64_t)holdoff_stepped_cap(&stepped), holdoff_stepped_duration(&stepped), at) == FAILED) {
         return FAILED;
       }
-    } else if (same_number(delay, got, at) == FAILED ||
-               (after != NULL &&
-                (same_number(whole_of(after), holdoff_stepped_duration(&stepped), at) == FAILED ||
-                 same_number(whole(expected, "steps_after"), holdoff_stepped_steps(&stepped), at) == FAILED))) {
+    } else if (has_after && same_stepped(expected, &stepped, at) == FAILED) {
       return FAILED;
     }
-    expected = expected->next;
-    at++;
   }
   return PASSED;
 }
 
 /* A manager's pace; false for one that is refused. */
-static bool pace_of(const cJSON *config, holdoff_pace *pace) {
+static bool pace_of(const cJSON *config, uint64_t start, holdoff_pace *pace) {
   const char *kind = word(config, "kind");
   int64_t reset = whole(config, "reset");
   holdoff_stepped stepped;
@@ -85,25 +106,29 @@ static bool pace_of(const cJSON *config, holdoff_pace *pace) {
     int64_t initial = whole(config, "init"), max = whole(config, "max");
     return initial >= 0 && max >= 0 && reset >= 0 &&
            holdoff_pace_init_exponential(pace, (uint64_t)initial, (uint64_t)max, (uint64_t)reset,
-                                         real(config, "factor"), real(config, "jitter"), START) == 0;
+                                         real(config, "factor"), real(config, "jitter"), start) == 0;
   }
   return reset >= 0 && stepped_of(config, &stepped) &&
-         holdoff_pace_init_with_reset(pace, &stepped, (uint64_t)reset, START) == 0;
+         holdoff_pace_init_with_reset(pace, &stepped, (uint64_t)reset, start) == 0;
 }
 
 verdict run_k8s_manager(const cJSON *item) {
-  const cJSON *input, *expected = get(item, "expected")->child, *uniforms = get(get(item, "config"), "uniforms");
-  const cJSON *uniform = uniforms != NULL ? uniforms->child : NULL;
+  const cJSON *config = get(item, "config"), *input, *expected, *uniform = uniforms_of(config);
+  /* A clock that runs backwards needs room before the start. */
+  int64_t clock = INT64_C(1) << 60;
   holdoff_pace pace;
-  int64_t clock = START;
   int at = 0;
-  if (!pace_of(get(item, "config"), &pace)) {
-    return refused(false);
+  if (!steps_of(item, &input, &expected)) {
+    return FAILED;
   }
-  cJSON_ArrayForEach(input, get(item, "inputs")) {
+  if (!pace_of(config, (uint64_t)clock, &pace)) {
+    return OUT_OF_DOMAIN;
+  }
+  for (; input != NULL; input = input->next, expected = expected->next, at++) {
+    int64_t wanted = whole_of(expected);
     double u = 0;
     uint64_t got;
-    clock += whole_of(input);
+    clock = moved(clock, whole_of(input));
     if (holdoff_pace_draws(&pace)) {
       if (uniform == NULL) {
         return fail("as many draws as the original made", "more", at);
@@ -112,24 +137,26 @@ verdict run_k8s_manager(const cJSON *item) {
       uniform = uniform->next;
     }
     got = holdoff_pace_next(&pace, (uint64_t)clock, u);
-    if (whole_of(expected) < 0) {
-      counted.deviations++;
-    } else if (same_number(whole_of(expected), got, at) == FAILED) {
-      return FAILED;
+    if (wanted >= 0 && (uint64_t)wanted == got) {
+      continue;
     }
-    expected = expected->next;
-    at++;
+    /* The sum of a wrapped duration and its jitter may be positive again. */
+    if (wanted >= 0 && !truth(config, "impl_defined")) {
+      return same_number(wanted, got, at);
+    }
+    counted.deviations++;
   }
   return PASSED;
 }
 
 /* The program's own map of gates by key. */
-#define KEYS 64
+#define KEYS 1024
 
 typedef struct entry {
   const char *key;
   holdoff_gate gate;
-  bool lost;
+  /* Whether there is a gate, and whether the original's delay has wrapped. */
+  bool known, lost;
 } entry;
 
 typedef struct gates {
@@ -138,31 +165,27 @@ typedef struct gates {
   int count;
 } gates;
 
-static entry *find(gates *map, const char *key) {
+/* The key's place, with a gate in it or not; NULL when there is no room for it. */
+static entry *place_of(gates *map, const char *key) {
+  entry *place;
   int at;
   for (at = 0; at < map->count; at++) {
     if (strcmp(map->entries[at].key, key) == 0) {
       return &map->entries[at];
     }
   }
-  return NULL;
+  if (map->count == KEYS) {
+    fail("room for all keys", "none left", -1);
+    return NULL;
+  }
+  place = &map->entries[map->count++];
+  place->key = key;
+  return place;
 }
 
-static entry *entry_of(gates *map, const char *key) {
-  entry *known = find(map, key);
-  if (known == NULL && map->count < KEYS) {
-    known = &map->entries[map->count++];
-    memset(known, 0, sizeof *known);
-    known->key = key;
-  }
-  return known;
-}
-
-static void drop(gates *map, const char *key) {
-  entry *known = find(map, key);
-  if (known != NULL) {
-    *known = map->entries[--map->count];
-  }
+static void drop(entry *place) {
+  memset(&place->gate, 0, sizeof place->gate);
+  place->known = false;
 }
 
 /*
@@ -171,180 +194,210 @@ static void drop(gates *map, const char *key) {
  */
 static double drawn(double script) { return trunc(script * 2147483648.0 * 4096.0) / 9007199254740992.0; }
 
-verdict run_k8s_flowcontrol(const cJSON *item) {
-  const cJSON *config = get(item, "config"), *input, *expected = get(item, "expected")->child;
-  const cJSON *uniforms = get(config, "uniforms"), *uniform = uniforms != NULL ? uniforms->child : NULL, *asked;
-  const char *rule = cJSON_GetStringValue(get(config, "has_expired"));
-  int64_t initial = whole(config, "initial"), max = whole(config, "max"), clock = START;
-  gates map;
-  int at = 0;
-  memset(&map, 0, sizeof map);
-  if (initial < 0 || max < 0 || holdoff_gate_config_flowcontrol(&map.config, (uint64_t)initial, (uint64_t)max,
+/* Drops what is not worth keeping, and says which of the keys that are asked about are left. */
+static cJSON *collected(gates *map, const cJSON *asked, uint64_t now) {
+  cJSON *left = cJSON_CreateObject();
+  const cJSON *key;
+  int at;
+  for (at = 0; at < map->count; at++) {
+    if (holdoff_gate_is_discardable(&map->entries[at].gate, &map->config, now)) {
+      drop(&map->entries[at]);
+    }
+  }
+  cJSON_ArrayForEach(key, asked) {
+    const entry *place = place_of(map, key->string);
+    cJSON_AddBoolToObject(left, key->string, place != NULL && place->known);
+  }
+  return left;
+}
+
+/* What the gate of a key answers to an op; NULL when it was said what is wrong. */
+static cJSON *answer(gates *map, entry *place, const cJSON *input, const cJSON *expected, int64_t clock,
+                     const cJSON **uniform) {
+  const char *op = word(input, "op");
+  uint64_t now = (uint64_t)clock, event = (uint64_t)moved(clock, whole(input, "event_offset"));
+  double u = 0;
+  if (strcmp(op, "next") == 0) {
+    if (holdoff_gate_draws(&place->gate, &map->config, event)) {
+      if (*uniform == NULL) {
+        fail("as many draws as the original made", "more", -1);
+        return NULL;
+      }
+      u = drawn(real_of(*uniform));
+      *uniform = (*uniform)->next;
+    }
+    place->known = true;
+    return made((int64_t)holdoff_gate_failure_of(&place->gate, &map->config, event, now, u));
+  }
+  if (strcmp(op, "get") == 0) {
+    return made((int64_t)holdoff_gate_delay(&place->gate));
+  }
+  if (strcmp(op, "in_backoff_since_update") == 0) {
+    return cJSON_CreateBool(holdoff_gate_covers(&place->gate, &map->config, event));
+  }
+  if (strcmp(op, "in_backoff_since") == 0) {
+    return cJSON_CreateBool(holdoff_gate_covers_since(&place->gate, &map->config, event, now));
+  }
+  if (strcmp(op, "gc") == 0) {
+    return collected(map, expected, now);
+  }
+  if (strcmp(op, "reset") == 0 || strcmp(op, "delete") == 0) {
+    drop(place);
+    place->lost = false;
+  } else if (strcmp(op, "advance") != 0) {
+    fail("an op that is known", op, -1);
+    return NULL;
+  }
+  return cJSON_CreateNull();
+}
+
+/* The gates of a case; false for those that are refused. */
+static bool gates_of(const cJSON *config, gates *map, const char *rule) {
+  int64_t initial = whole(config, "initial"), max = whole(config, "max");
+  uint64_t limit;
+  memset(map, 0, sizeof *map);
+  if (initial < 0 || max < 0 || holdoff_gate_config_flowcontrol(&map->config, (uint64_t)initial, (uint64_t)max,
                                                                 real(config, "max_jitter_factor")) != 0) {
-    return refused(false);
+    return false;
   }
-  if (rule != NULL) {
-    uint64_t limit;
-    if (sscanf(rule, "event-last >= %" SCNu64, &limit) != 1) {
-      return fail("a rule that is known", rule, -1);
-    }
+  if (rule != NULL && sscanf(rule, "event-last >= %" SCNu64, &limit) == 1) {
     /* Said as more than the nanosecond before. */
-    holdoff_gate_config_quiet(&map.config, limit - 1);
+    holdoff_gate_config_quiet(&map->config, limit - 1);
   }
-  cJSON_ArrayForEach(input, get(item, "inputs")) {
-    const char *op = word(input, "op"), *key = word(input, "id");
-    entry *known;
-    holdoff_gate none, *gate;
-    uint64_t now, event, answer = 0;
-    bool is_number = false, is_truth = false;
-    clock += whole(input, "ns");
-    now = (uint64_t)clock;
-    event = (uint64_t)(clock + whole(input, "event_offset"));
-    known = find(&map, key);
-    memset(&none, 0, sizeof none);
-    gate = known != NULL ? &known->gate : &none;
-    if (strcmp(op, "next") == 0) {
-      double u = 0;
-      known = entry_of(&map, key);
-      if (known == NULL) {
-        return fail("room for all keys", "none left", at);
-      }
-      if (holdoff_gate_draws(&known->gate, &map.config, event)) {
-        if (uniform == NULL) {
-          return fail("as many draws as the original made", "more", at);
-        }
-        u = drawn(real_of(uniform));
-        uniform = uniform->next;
-      }
-      answer = holdoff_gate_failure_of(&known->gate, &map.config, event, now, u);
-      is_number = true;
-    } else if (strcmp(op, "get") == 0) {
-      answer = holdoff_gate_delay(gate);
-      is_number = true;
-    } else if (strcmp(op, "in_backoff_since_update") == 0) {
-      answer = holdoff_gate_covers(gate, &map.config, event);
-      is_truth = true;
-    } else if (strcmp(op, "in_backoff_since") == 0) {
-      answer = holdoff_gate_covers_since(gate, &map.config, event, now);
-      is_truth = true;
-    } else if (strcmp(op, "reset") == 0 || strcmp(op, "delete") == 0) {
-      drop(&map, key);
-      known = NULL;
-    } else if (strcmp(op, "gc") == 0) {
-      int place = 0;
-      while (place < map.count) {
-        if (holdoff_gate_is_discardable(&map.entries[place].gate, &map.config, now)) {
-          drop(&map, map.entries[place].key);
-        } else {
-          place++;
-        }
-      }
-      cJSON_ArrayForEach(asked, expected) {
-        if (cJSON_IsTrue(asked) != (find(&map, asked->string) != NULL)) {
-          return fail("the keys that were kept", asked->string, at);
-        }
-      }
-    } else if (strcmp(op, "advance") != 0) {
-      return fail("an op that is known", op, at);
+  return true;
+}
+
+verdict run_k8s_flowcontrol(const cJSON *item) {
+  static gates map;
+  const cJSON *config = get(item, "config"), *input, *expected, *uniform = uniforms_of(config);
+  const char *rule = cJSON_GetStringValue(get(config, "has_expired"));
+  /* Twice the maximum is the time after which an entry has expired, and a negative one is always over. */
+  bool is_any = truth(config, "impl_defined") || (rule == NULL && whole(config, "max") > INT64_MAX / 2);
+  /* Events may be before the start. */
+  int64_t clock = INT64_C(1) << 62;
+  int at = 0;
+  if (!steps_of(item, &input, &expected)) {
+    return FAILED;
+  }
+  if (rule != NULL && strncmp(rule, "event-last >= ", 14) != 0) {
+    return fail("a rule that is known", rule, -1);
+  }
+  if (!gates_of(config, &map, rule)) {
+    return OUT_OF_DOMAIN;
+  }
+  for (; input != NULL; input = input->next, expected = expected->next, at++) {
+    entry *place = place_of(&map, word(input, "id"));
+    cJSON *got;
+    bool same;
+    clock = moved(clock, whole(input, "ns"));
+    got = place != NULL ? answer(&map, place, input, expected, clock, &uniform) : NULL;
+    if (got == NULL) {
+      return FAILED;
     }
-    if (is_number && whole_of(expected) < 0) {
+    same = cJSON_Compare(expected, got, true);
+    if (whole_of(expected) < 0) {
       /* A wrapped delay is doubled again, which may give any number, until the entry is gone. */
       counted.deviations++;
-      if (known != NULL) {
-        known->lost = true;
-      }
-    } else if (is_number || is_truth) {
-      int64_t wanted = is_truth ? cJSON_IsTrue(expected) : whole_of(expected);
-      if (known != NULL && known->lost) {
-        counted.deviations += wanted != (int64_t)answer;
-      } else if (same_number(wanted, answer, at) == FAILED) {
-        return FAILED;
-      }
+      place->lost = true;
+    } else if (!same && (place->lost || is_any)) {
+      counted.deviations++;
+    } else if (!same) {
+      differ(expected, got, at);
+      cJSON_Delete(got);
+      return FAILED;
     }
-    expected = expected->next;
-    at++;
+    cJSON_Delete(got);
   }
   return PASSED;
 }
 
 /* A rate limiter of the work queue: gates by key, a bucket, or the longest of several. */
-#define LIMITERS 4
-
 typedef struct limiter {
   enum { ITEMS, BUCKET, MAX_OF } kind;
   gates items;
   holdoff_bucket_config config;
   holdoff_bucket bucket;
-  struct limiter *of[LIMITERS];
-  int count;
+  /* The first of the several, and the next one of those that this is one of. */
+  struct limiter *of, *next;
 } limiter;
 
-static limiter pool[LIMITERS + 1];
-static int pooled;
+static void free_limiter(limiter *limits) {
+  while (limits != NULL) {
+    limiter *next = limits->next;
+    free_limiter(limits->of);
+    free(limits);
+    limits = next;
+  }
+}
 
-/* NULL for one that is refused. */
-static limiter *limiter_of(const cJSON *config) {
+static verdict limiter_of(const cJSON *config, limiter **limits);
+
+/* PASSED, OUT_OF_DOMAIN for one that is refused, or FAILED. */
+static verdict fill(limiter *limits, const cJSON *config) {
   const char *kind = word(config, "kind");
   const cJSON *one;
-  limiter *made;
-  if (pooled > LIMITERS) {
-    return NULL;
-  }
-  made = &pool[pooled++];
-  memset(made, 0, sizeof *made);
+  int code = 1;
   if (strcmp(kind, "ItemExponentialFailure") == 0) {
     int64_t base = whole(config, "base"), max = whole(config, "max");
-    made->kind = ITEMS;
-    return base >= 0 && max >= 0 &&
-                   holdoff_gate_config_item_exponential(&made->items.config, (uint64_t)base, (uint64_t)max) == 0
-               ? made
-               : NULL;
-  }
-  if (strcmp(kind, "ItemFastSlow") == 0) {
-    int64_t fast = whole(config, "fast"), slow = whole(config, "slow");
-    made->kind = ITEMS;
-    return fast >= 0 && slow >= 0 &&
-                   holdoff_gate_config_fast_slow(&made->items.config, (uint64_t)fast, (uint64_t)slow,
-                                                 whole(config, "max_fast_attempts")) == 0
-               ? made
-               : NULL;
-  }
-  if (strcmp(kind, "Bucket") == 0) {
-    int64_t burst = whole(config, "burst");
-    made->kind = BUCKET;
-    return burst >= 0 && holdoff_bucket_config_init(&made->config, real(config, "limit_per_s"), 1000000000u,
-                                                    (uint64_t)burst) == 0 &&
-                   holdoff_bucket_fill(&made->bucket, &made->config, 0) == 0
-               ? made
-               : NULL;
-  }
-  made->kind = MAX_OF;
-  cJSON_ArrayForEach(one, get(config, "of")) {
-    limiter *inner = made->count < LIMITERS ? limiter_of(one) : NULL;
-    if (inner == NULL) {
-      return NULL;
+    limits->kind = ITEMS;
+    if (base >= 0 && max >= 0) {
+      code = holdoff_gate_config_item_exponential(&limits->items.config, (uint64_t)base, (uint64_t)max);
     }
-    made->of[made->count++] = inner;
+  } else if (strcmp(kind, "ItemFastSlow") == 0) {
+    int64_t fast = whole(config, "fast"), slow = whole(config, "slow");
+    limits->kind = ITEMS;
+    if (fast >= 0 && slow >= 0) {
+      code = holdoff_gate_config_fast_slow(&limits->items.config, (uint64_t)fast, (uint64_t)slow,
+                                           whole(config, "max_fast_attempts"));
+    }
+  } else if (strcmp(kind, "Bucket") == 0) {
+    int64_t burst = whole(config, "burst");
+    limits->kind = BUCKET;
+    if (burst >= 0) {
+      code = holdoff_bucket_config_init(&limits->config, real(config, "limit_per_s"), 1000000000u, (uint64_t)burst);
+    }
+    if (code == 0) {
+      code = holdoff_bucket_fill(&limits->bucket, &limits->config, 0);
+    }
+  } else if (strcmp(kind, "MaxOf") == 0) {
+    limiter **end = &limits->of;
+    limits->kind = MAX_OF;
+    code = 0;
+    cJSON_ArrayForEach(one, get(config, "of")) {
+      verdict judged = limiter_of(one, end);
+      if (judged != PASSED) {
+        return judged;
+      }
+      end = &(*end)->next;
+    }
+  } else {
+    return fail("a limiter that is known", kind, -1);
   }
-  return made;
+  return code == 0 ? PASSED : OUT_OF_DOMAIN;
+}
+
+/* The same; the limiter is to be freed, whatever the verdict. */
+static verdict limiter_of(const cJSON *config, limiter **limits) {
+  *limits = calloc(1, sizeof **limits);
+  return *limits != NULL ? fill(*limits, config) : fail("memory", "none left", -1);
 }
 
 static uint64_t when(limiter *limits, const char *key, uint64_t now) {
   uint64_t longest = 0;
-  int at;
-  entry *known;
+  limiter *one;
+  entry *place;
   switch (limits->kind) {
     case ITEMS:
-      known = entry_of(&limits->items, key);
-      return holdoff_gate_failure(known != NULL ? &known->gate : NULL, &limits->items.config, now, 0);
+      place = place_of(&limits->items, key);
+      return holdoff_gate_failure(place != NULL ? &place->gate : NULL, &limits->items.config, now, 0);
     case BUCKET:
       /* Go says "never" as its longest duration. */
       return holdoff_bucket_reserve(&limits->bucket, &limits->config, 1, now, HOLDOFF_LONGEST_NS, &longest)
                  ? longest
                  : HOLDOFF_LONGEST_NS;
     default:
-      for (at = 0; at < limits->count; at++) {
-        uint64_t delay = when(limits->of[at], key, now);
+      for (one = limits->of; one != NULL; one = one->next) {
+        uint64_t delay = when(one, key, now);
         longest = delay > longest ? delay : longest;
       }
       return longest;
@@ -353,42 +406,58 @@ static uint64_t when(limiter *limits, const char *key, uint64_t now) {
 
 static uint64_t requeues(limiter *limits, const char *key) {
   uint64_t most = 0;
-  int at;
+  limiter *one;
   if (limits->kind == ITEMS) {
-    entry *known = find(&limits->items, key);
-    return known != NULL ? holdoff_gate_failures(&known->gate) : 0;
+    entry *place = place_of(&limits->items, key);
+    return place != NULL ? holdoff_gate_failures(&place->gate) : 0;
   }
-  for (at = 0; at < limits->count; at++) {
-    uint64_t one = requeues(limits->of[at], key);
-    most = one > most ? one : most;
+  for (one = limits->of; one != NULL; one = one->next) {
+    uint64_t times = requeues(one, key);
+    most = times > most ? times : most;
   }
   return most;
 }
 
 static void forget(limiter *limits, const char *key) {
-  int at;
+  limiter *one;
   if (limits->kind == ITEMS) {
-    drop(&limits->items, key);
+    entry *place = place_of(&limits->items, key);
+    if (place != NULL) {
+      drop(place);
+    }
   }
-  for (at = 0; at < limits->count; at++) {
-    forget(limits->of[at], key);
+  for (one = limits->of; one != NULL; one = one->next) {
+    forget(one, key);
   }
 }
 
-verdict run_k8s_workqueue(const cJSON *item) {
-  const cJSON *config = get(item, "config"), *input, *expected = get(item, "expected")->child;
-  uint64_t longest = get(config, "max") != NULL ? number(config, "max") : HOLDOFF_LONGEST_NS;
-  limiter *limits;
-  int at = 0;
-  pooled = 0;
-  limits = limiter_of(config);
-  if (limits == NULL) {
-    return refused(false);
+/*
+ * Whether an exponential limiter inside another leaves the range of an integer after that many failures: its product is
+ * exactly 2^63, or no number.
+ */
+static bool leaves(const cJSON *config, uint64_t failures) {
+  const cJSON *one;
+  cJSON_ArrayForEach(one, get(config, "of")) {
+    double product = real(one, "base") * ldexp(1, failures < 2000 ? (int)failures : 2000);
+    if ((get(one, "base") != NULL && (isnan(product) || !(product < ldexp(1, 63) || product > ldexp(1, 63)))) ||
+        leaves(one, failures)) {
+      return true;
+    }
   }
-  cJSON_ArrayForEach(input, get(item, "inputs")) {
+  return false;
+}
+
+/* Holds a limiter against what was recorded of it. */
+static verdict queue(limiter *limits, const cJSON *config, const cJSON *input, const cJSON *expected) {
+  const cJSON *max = get(config, "max");
+  uint64_t longest = max != NULL && !cJSON_IsNull(max) ? number_of(max) : HOLDOFF_LONGEST_NS;
+  int at = 0;
+  for (; input != NULL; input = input->next, expected = expected->next, at++) {
     const char *op = word(input, "op"), *key = word(input, "id");
-    uint64_t got = 0;
-    if (strcmp(op, "when") == 0) {
+    bool is_when = strcmp(op, "when") == 0;
+    int64_t wanted = whole_of(expected);
+    uint64_t got = 0, times;
+    if (is_when) {
       got = when(limits, key, number(input, "at"));
     } else if (strcmp(op, "requeues") == 0) {
       got = requeues(limits, key);
@@ -397,16 +466,33 @@ verdict run_k8s_workqueue(const cJSON *item) {
     } else {
       return fail("an op that is known", op, at);
     }
-    if (whole_of(expected) < 0) {
+    times = requeues(limits, key);
+    if (wanted < 0) {
       counted.deviations++;
       if (got > longest) {
         return fail("a delay in range", "a longer one", at);
       }
-    } else if (!cJSON_IsNull(expected) && same_number(whole_of(expected), got, at) == FAILED) {
+    } else if ((uint64_t)wanted != got && is_when && leaves(config, times > 0 ? times - 1 : 0)) {
+      /* The longest of several hides the negative one. */
+      counted.deviations++;
+    } else if (same_number(wanted, got, at) == FAILED) {
       return FAILED;
     }
-    expected = expected->next;
-    at++;
   }
   return PASSED;
+}
+
+verdict run_k8s_workqueue(const cJSON *item) {
+  const cJSON *input, *expected;
+  limiter *limits;
+  verdict judged;
+  if (!steps_of(item, &input, &expected)) {
+    return FAILED;
+  }
+  judged = limiter_of(get(item, "config"), &limits);
+  if (judged == PASSED) {
+    judged = queue(limits, get(item, "config"), input, expected);
+  }
+  free_limiter(limits);
+  return judged;
 }

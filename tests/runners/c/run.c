@@ -34,6 +34,14 @@ verdict compare(const char *expected, const char *got, int step) {
   return strcmp(expected, got) == 0 ? PASSED : fail(expected, got, step);
 }
 
+verdict differ(const cJSON *expected, const cJSON *got, int step) {
+  char *one = cJSON_PrintUnformatted(expected), *two = cJSON_PrintUnformatted(got);
+  fail(one, two, step);
+  free(one);
+  free(two);
+  return FAILED;
+}
+
 static const struct {
   const char *kind;
   verdict (*run)(const cJSON *);
@@ -96,9 +104,12 @@ static void run_cases(verdict (*run)(const cJSON *), const cJSON *cases) {
   const cJSON *item;
   cJSON_ArrayForEach(item, cases) {
     unsigned long failed = counted.failed;
+    const cJSON *config = get(item, "config");
     verdict judged;
     case_name = word(item, "name");
-    judged = run(item);
+    judged = config == NULL || cJSON_IsNull(config) || cJSON_IsObject(config)
+                 ? run(item)
+                 : fail("a configuration", "something else", -1);
     if (counted.failed == failed) {
       counted.passed += judged == PASSED;
       counted.deviations += judged == OUT_OF_DOMAIN;

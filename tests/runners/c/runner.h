@@ -25,9 +25,16 @@ verdict fail(const char *expected, const char *got, int step);
 /* PASSED if the texts are the same. */
 verdict compare(const char *expected, const char *got, int step);
 
+/* The same about two values. */
+verdict differ(const cJSON *expected, const cJSON *got, int step);
+
 /* json.c */
 cJSON *read_json(char *text);
 const cJSON *get(const cJSON *object, const char *key);
+/* The first item of a list; NULL without a list or without one. */
+const cJSON *first(const cJSON *list);
+/* A recording's first input and what was recorded for it; false when it was said that there are not as many of both. */
+bool steps_of(const cJSON *item, const cJSON **input, const cJSON **expected);
 const char *word(const cJSON *object, const char *key);
 bool truth(const cJSON *object, const char *key);
 /* A whole number: a JSON number or decimal text; the word "never" is HOLDOFF_NEVER. */

@@ -209,13 +209,13 @@ function* classify({ retry_on, http, grpc, message, idempotent, failure, judged 
 
 function* backoff({ policy, uniforms = [], kinds = [], delays, within, ends }) {
   const machine = new Schedule(new Policy(policy), 0n);
-  const room = within === undefined ? 0n : N(within);
+  const room = N(within ?? 0);
   for (const [at, want] of delays.entries()) {
     const got = machine.nextAt(uniforms[at] ?? 0, kinds[at] ?? "transient");
     const near = got !== undefined && got - N(want) <= room && N(want) - got <= room;
     yield [text(N(want)), text(near ? N(want) : (got ?? null))];
   }
-  if (ends !== undefined) yield [`ends: ${ends}`, `ends: ${machine.next().done}`];
+  if (typeof ends === "boolean") yield [`ends: ${ends}`, `ends: ${machine.next().done}`];
 }
 
 function* http({ status, retry_after, failure }) {

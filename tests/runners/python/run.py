@@ -186,7 +186,7 @@ def run_http(case: Case) -> None:
 
 
 def run_hint(case: Case) -> None:
-    got = hint_of(case["headers"], status=case.get("status", 0), wall_ns=number(case["wall"]))
+    got = hint_of(case["headers"], status=case.get("status", 0), wall_ns=number(case.get("wall", "never")))
     same(plain(case["hint"]), "none" if got is None else got if isinstance(got, str) else written(got))
 
 
@@ -204,13 +204,13 @@ def run_classify(case: Case) -> None:
 
 def run_backoff(case: Case) -> None:
     schedule = Schedule(Policy.from_dict(case["policy"]), 0)
-    uniforms, kinds, within = case.get("uniforms", []), case.get("kinds", []), number(case.get("within", 0))
+    uniforms, kinds, within = case.get("uniforms", []), case.get("kinds", []), number(case.get("within") or 0)
     for at, expected in enumerate(case["delays"]):
         u = uniforms[at] if at < len(uniforms) else None
         got = schedule.next_at(kinds[at] if at < len(kinds) else "transient", 0.0 if u is None else u)
         if got is None or abs(got - number(expected)) > within:
             same(plain(expected), None if got is None else written(got), at)
-    if "ends" in case:
+    if case.get("ends") is not None:
         same(case["ends"], next(schedule, None) is None, len(case["delays"]))
 
 
