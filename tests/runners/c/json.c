@@ -76,20 +76,32 @@ uint64_t number(const cJSON *object, const char *key) { return number_of(get(obj
 
 int64_t whole_of(const cJSON *item) {
   const char *text = cJSON_GetStringValue(item);
+  char *end;
+  int64_t value;
   if (text == NULL) {
     return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
   }
-  return strtoll(text + (*text == '#'), NULL, 10);
+  value = strtoll(text + (*text == '#'), &end, 10);
+  if (*end != 0) {
+    fail("a whole number", text, -1);
+  }
+  return value;
 }
 
 int64_t whole(const cJSON *object, const char *key) { return whole_of(get(object, key)); }
 
 double real_of(const cJSON *item) {
   const char *text = cJSON_GetStringValue(item);
+  char *end;
+  double value;
   if (text == NULL) {
     return cJSON_IsNumber(item) ? item->valuedouble : 0.0;
   }
-  return strtod(text + (*text == '#'), NULL);
+  value = strtod(text + (*text == '#'), &end);
+  if (*end != 0) {
+    fail("a number", text, -1);
+  }
+  return value;
 }
 
 double real(const cJSON *object, const char *key) { return real_of(get(object, key)); }

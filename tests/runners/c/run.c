@@ -103,17 +103,19 @@ static char *contents(const char *path) {
 static void run_cases(verdict (*run)(const cJSON *), const cJSON *cases) {
   const cJSON *item;
   cJSON_ArrayForEach(item, cases) {
-    unsigned long failed = counted.failed;
+    unsigned long failed = counted.failed, deviations = counted.deviations;
     const cJSON *config = get(item, "config");
     verdict judged;
     case_name = word(item, "name");
-    judged = config == NULL || cJSON_IsNull(config) || cJSON_IsObject(config)
+    judged = cJSON_IsObject(item) && (config == NULL || cJSON_IsNull(config) || cJSON_IsObject(config))
                  ? run(item)
-                 : fail("a configuration", "something else", -1);
+                 : fail("a case with its configuration", "something else", -1);
     if (counted.failed == failed) {
       counted.passed += judged == PASSED;
       counted.deviations += judged == OUT_OF_DOMAIN;
       counted.later += judged == LATER;
+    } else {
+      counted.deviations = deviations;
     }
   }
 }

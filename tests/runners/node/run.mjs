@@ -256,6 +256,7 @@ function recorded(kind, { config, inputs, expected }) {
 
 /** What became of a case: the first difference of one of ours, the verdict on a recording. */
 function outcome(kind, vector) {
+  if (typeof vector !== "object") throw new Error(`no case: ${vector}`);
   if (Object.hasOwn(RECORDED, kind)) return recorded(kind, vector);
   let at = 0;
   try {
