@@ -359,11 +359,13 @@ def run_file(path: Path, name: str) -> bool:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         kind, cases = document["kind"], document["cases"]
+        if not all(isinstance(case, dict) for case in cases):
+            raise TypeError("a case that is no object")
         if kind in recorded.OF_RUST:
             print(f"{name}: 0 passed, 0 failed, 0 deviations ({len(cases)} for the Rust runner)")
             return True
         run: Callable[[Case], object] = KINDS.get(kind) or recorded.KINDS[kind]
-    except (OSError, ValueError, KeyError, TypeError) as e:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
         print(f"  cannot be run: {type(e).__name__}: {e}\n{name}: 0 passed, 1 failed, 0 deviations")
         return False
     tally = Tally()
