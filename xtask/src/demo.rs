@@ -34,7 +34,7 @@ pub(crate) fn demo(seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// The scripts beside the packed package, as npm would install it; the page finds a copy of its bundle.
+/// The scripts beside the packed package, as npm would install it; the page finds its modules there, too.
 fn javascript(folder: &Path) -> Result<PathBuf> {
     let tarball = wasm::dist()?;
     let scripts = folder.join("javascript");
@@ -49,9 +49,6 @@ fn javascript(folder: &Path) -> Result<PathBuf> {
     let mut unpack = shell::command("tar");
     unpack.arg("--extract").arg("--file").arg(&tarball).arg("--directory").arg(&package).arg("--strip-components=1");
     shell::output(&mut unpack)?;
-    let manifest: Value = serde_json::from_slice(&fs::read(package.join("package.json"))?)?;
-    let bundle = manifest["exports"]["."]["import"]["default"].as_str().context("the npm package has no bundle")?;
-    fs::copy(package.join(bundle), scripts.join("holdoff.js"))?;
     Ok(scripts)
 }
 
