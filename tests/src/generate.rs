@@ -3,8 +3,8 @@
 //! What the core answers today is what it must answer tomorrow, in every language. The cases worked out by hand
 //! (`vectors/holdoff/by_hand_*.json`) say that those answers are right; these say that they are the same everywhere.
 
-use crate::document;
 use crate::format::{Case, Cases, Document, FailureAt, FailureWord, File, N, RetryCase, ScheduleCase, SeedCase};
+use crate::options;
 use crate::{run, saves, sessions};
 use anyhow::{Result, anyhow};
 use holdoff_core::{Failure, Hint, Preset, Schedule, Span, seed_at};
@@ -83,7 +83,7 @@ fn schedules() -> Result<File> {
         for jitter in jitters() {
             for (seed, attempts) in SEEDS.into_iter().zip([json!(1), json!(9), json!("forever"), json!(70)]) {
                 let policy = fields(json!({ "backoff": backoff, "jitter": jitter, "attempts": attempts }));
-                let checked = document::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
+                let checked = options::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
                 let mut schedule = Schedule::new(&checked, seed);
                 let delays: Vec<_> = schedule.by_ref().take(12).map(|delay| N(delay.as_nanos())).collect();
                 let name = format!("{} {} seed {seed}", shown(&backoff), shown(&jitter));
@@ -105,7 +105,7 @@ fn schedules() -> Result<File> {
         for seed in SEEDS {
             let backoff = json!({ "kind": kind, "initial": "300ms", "max": "40s" });
             let policy = fields(json!({ "backoff": backoff, "attempts": "forever" }));
-            let checked = document::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
+            let checked = options::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
             let delays: Vec<_> = Schedule::new(&checked, seed).take(12).map(|delay| N(delay.as_nanos())).collect();
             let given = ScheduleCase { policy, seed: N(seed), delays, ends: false };
             found.push(Case::generated(format!("{} seed {seed}", shown(&backoff)), given));
@@ -170,7 +170,7 @@ fn retries() -> Result<File> {
                 "attempts": 13,
             }));
             policy.extend(fields(rule.clone()));
-            let checked = document::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
+            let checked = options::policy(&policy).map_err(|error| anyhow!("{error:?}"))?;
             let name = format!("rule {number}, {}", shown(&jitter));
             let mut case = RetryCase {
                 policy,

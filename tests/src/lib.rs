@@ -3,12 +3,12 @@
 //! The formats are described for people in `vectors/README.md` and for programs in `vectors/schema.json`.
 
 pub mod classify;
-pub mod document;
 pub mod documents;
 pub mod format;
 pub mod gates;
 pub mod generate;
 pub mod hints;
+pub mod options;
 pub mod references;
 pub mod run;
 pub mod saves;

@@ -1,7 +1,6 @@
 //! Running vector files against the core: one line a file, and the first failures of each.
 
 use crate::classify;
-use crate::document;
 use crate::documents;
 use crate::format::{
     BackoffCase, CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N,
@@ -9,6 +8,7 @@ use crate::format::{
 };
 use crate::gates;
 use crate::hints;
+use crate::options;
 use crate::references::{self, Recorded};
 use crate::saves;
 use anyhow::{Context as _, Result};
@@ -119,7 +119,7 @@ pub fn cases(file: &File) -> Tally {
         File::Schedule(file) => tally(&file.cases, schedule),
         File::Backoff(file) => tally(&file.cases, backoff),
         File::Policy(file) => {
-            tally(&file.cases, |case: &PolicyCase| same(&case.error, &document::policy(&case.policy).err()))
+            tally(&file.cases, |case: &PolicyCase| same(&case.error, &options::policy(&case.policy).err()))
         }
         File::Http(file) => tally(&file.cases, |case: &HttpCase| {
             let header = case.retry_after.as_deref().map(str::as_bytes);
@@ -166,7 +166,7 @@ pub(crate) fn all_same<T: PartialEq + Debug>(expected: &[T], got: &[T]) -> Resul
 }
 
 fn policy(case: &crate::format::Document) -> Result<Policy, String> {
-    document::policy(case).map_err(|error| format!("the policy is refused: {error:?}"))
+    options::policy(case).map_err(|error| format!("the policy is refused: {error:?}"))
 }
 
 fn call(case: &CallCase) -> Result<(), String> {

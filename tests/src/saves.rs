@@ -2,8 +2,8 @@
 //!
 //! The bytes of a case are what every language writes and reads, so that a state saved in one resumes in another.
 
-use crate::document;
 use crate::format::{Case, Cases, DecisionWord, Document, ErrorWord, Event, FailureAt, FailureWord, File, N, StepWord};
+use crate::options;
 use crate::run;
 use anyhow::{Result, anyhow};
 use holdoff_core::{
@@ -133,7 +133,7 @@ fn written(saved: &Saved) -> Document {
 }
 
 fn policy(document: &Document) -> Result<Policy, String> {
-    document::policy(document).map_err(|error| format!("the policy is refused: {error:?}"))
+    options::policy(document).map_err(|error| format!("the policy is refused: {error:?}"))
 }
 
 /// Saves and resumes a state by its bytes and by its JSON.
@@ -266,7 +266,7 @@ pub fn cases() -> Result<File> {
     let mut found = Vec::new();
     for (number, document) in policies().into_iter().enumerate() {
         let document = fields(document);
-        let policy = document::policy(&document).map_err(|error| anyhow!("{error:?}"))?;
+        let policy = options::policy(&document).map_err(|error| anyhow!("{error:?}"))?;
         for failures in 0..5 {
             let resumed_at = CLOCKS[(number + failures) % CLOCKS.len()];
             let case = saved_retry(&document, &policy, failures, resumed_at)?;

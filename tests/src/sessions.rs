@@ -1,8 +1,8 @@
 //! Random sessions of the loop machine, with everything a careless host may do: results of old attempts, ticks that come
 //! early or twice, inputs after the end, clocks that jump back or to the end of time, extreme policies.
 
-use crate::document;
 use crate::format::{CallCase, Case, Cases, Document, Event, FailureWord, File, N, StepWord};
+use crate::options;
 use crate::run;
 use holdoff_core::{Failure, FailureKind, Hint, Step};
 use proptest::prelude::*;
@@ -206,7 +206,7 @@ fn policy_document() -> impl Strategy<Value = Document> {
 
 /// Plays the moves against the core, which gives the times they refer to. Nothing when the policy is not valid.
 fn play(number: usize, policy: Document, seed: u64, start: (bool, u64), moves: &[Move]) -> Option<Case<CallCase>> {
-    let checked = document::policy(&policy).ok()?;
+    let checked = options::policy(&policy).ok()?;
     let (lazily, start) = start;
     let first = if lazily { Event::Underway { started: N(start) } } else { Event::Begin { now: N(start) } };
     let (mut call, mut step) = run::begin(&checked, seed, &first)?;

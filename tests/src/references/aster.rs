@@ -5,8 +5,8 @@
 
 use super::k8s::{truth, whole};
 use super::{Recording, Verdict};
-use crate::document;
 use crate::format::ErrorWord;
+use crate::options;
 use holdoff_core::{
     Call, Failure, Hint, Outcome, Policy, Rng, Schedule, Span, Step, StopReason, Timestamp, Value as Setting,
 };
@@ -51,7 +51,7 @@ fn policy(config: &Value, attempts: Value) -> Result<Result<Policy, ErrorWord>, 
     if let Some(timeout) = config["timeout_ms"].as_i64() {
         document["attempt_timeout"] = ticks(timeout);
     }
-    Ok(document::policy(&document.as_object().cloned().unwrap_or_default()))
+    Ok(options::policy(&document.as_object().cloned().unwrap_or_default()))
 }
 
 fn ticks(count: i64) -> Value {

@@ -3,8 +3,8 @@
 
 use super::k8s::whole_or;
 use super::{Recording, Verdict};
-use crate::document;
 use crate::format::ErrorWord;
+use crate::options;
 use holdoff_core::{LintKind, Policy};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn policy(config: &Value, attempts: &Value, unit: &str) -> Result<Result<Policy,
     if whole_or(config, "timeout_ms", 0)? > 0 {
         document["deadline"] = json!(format!("{}{unit}", config["timeout_ms"]));
     }
-    Ok(document::policy(&document.as_object().cloned().unwrap_or_default()))
+    Ok(options::policy(&document.as_object().cloned().unwrap_or_default()))
 }
 
 /// One number of attempts; whether the original's result is an example.

@@ -5,8 +5,8 @@
 
 use super::k8s::{real, truth, whole_or};
 use super::{Recording, Verdict};
-use crate::document;
 use crate::format::{Document, ErrorWord};
+use crate::options;
 use holdoff_core::{
     Call, ErrorCode, Failure, Outcome, Policy, Schedule, Span, Step, StopReason, Timestamp, Value as Setting,
 };
@@ -152,7 +152,7 @@ pub(super) fn attempts(count: i64) -> Value {
 
 fn made(backoff: Value, tries: i64) -> Result<Policy, ErrorWord> {
     let document = json!({ "backoff": backoff, "jitter": "none", "attempts": attempts(tries) });
-    document::policy(&document.as_object().cloned().unwrap_or_default())
+    options::policy(&document.as_object().cloned().unwrap_or_default())
 }
 
 /// A `RetryConfig` as a policy.
@@ -162,7 +162,7 @@ fn made(backoff: Value, tries: i64) -> Result<Policy, ErrorWord> {
 fn node_policy(config: &Value) -> Result<Result<Policy, ErrorWord>, String> {
     if truth(config, "config_nil") {
         let document: Document = [("preset".to_owned(), json!("langgraphgo"))].into_iter().collect();
-        return Ok(document::policy(&document));
+        return Ok(options::policy(&document));
     }
     let (initial, max) = (whole_or(config, "initial_delay", 0)?, whole_or(config, "max_delay", 0)?);
     let (factor, tries) = (real(config, "backoff_factor")?, whole_or(config, "max_attempts", 0)?);

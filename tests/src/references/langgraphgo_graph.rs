@@ -7,8 +7,8 @@ use super::k8s::whole_or;
 use super::langgraphgo::{Context, End, NodeRetry, Run, attempts, same};
 use super::{Recording, Verdict};
 use crate::classify::{Classifier, Known};
-use crate::document;
 use crate::format::ErrorWord;
+use crate::options;
 use holdoff_core::{Call, Failure, Layered, Layers, Outcome, Policy, Schedule, Span, Step, Timestamp};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ fn policy(strategy: &str, tries: i64) -> Result<Policy, ErrorWord> {
         _ => json!({ "kind": "constant", "delay": "1s" }),
     };
     let document = json!({ "backoff": backoff, "jitter": "none", "attempts": attempts(tries) });
-    document::policy(&document.as_object().cloned().unwrap_or_default())
+    options::policy(&document.as_object().cloned().unwrap_or_default())
 }
 
 /// Fewer than no retries are no attempt at all, which the original takes for a success and we refuse.
