@@ -275,6 +275,9 @@ pub(crate) const fn cause(code: u8) -> Cause {
     match code {
         2 => Cause::Hint,
         3 => Cause::Clip,
+        5 => Cause::Breaker,
+        6 => Cause::Limiter,
+        7 => Cause::Bulkhead,
         _ => Cause::Backoff,
     }
 }
@@ -284,6 +287,10 @@ pub(crate) const fn reason(code: u8) -> StopReason {
     match code {
         2 => StopReason::Attempts,
         3 => StopReason::Deadline,
+        4 => StopReason::Budget,
+        5 => StopReason::Breaker,
+        6 => StopReason::Limiter,
+        7 => StopReason::Bulkhead,
         8 => StopReason::Hint,
         9 => StopReason::Cancelled,
         _ => StopReason::Permanent,

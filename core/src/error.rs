@@ -7,7 +7,7 @@ use crate::policy::Field;
 use crate::time::Span;
 use core::fmt;
 
-/// Why an operation stopped without success. 4 to 7 are kept for the guards: budget, breaker, limiter, bulkhead.
+/// Why an operation stopped without success.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum StopReason {
@@ -17,6 +17,14 @@ pub enum StopReason {
     Attempts = 2,
     /// The next attempt would not fit before the deadline.
     Deadline = 3,
+    /// The budget for retries is spent.
+    Budget = 4,
+    /// The circuit breaker is open.
+    Breaker = 5,
+    /// The rate limit is reached.
+    Limiter = 6,
+    /// As many calls run and wait as there may be.
+    Bulkhead = 7,
     /// The server asked for a longer wait than the policy allows.
     Hint = 8,
     /// The caller cancelled.
@@ -25,7 +33,17 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Permanent, Self::Attempts, Self::Deadline, Self::Hint, Self::Cancelled];
+    pub const ALL: [Self; 9] = [
+        Self::Permanent,
+        Self::Attempts,
+        Self::Deadline,
+        Self::Budget,
+        Self::Breaker,
+        Self::Limiter,
+        Self::Bulkhead,
+        Self::Hint,
+        Self::Cancelled,
+    ];
 
     /// The number, the same in every language.
     #[must_use]
@@ -40,6 +58,10 @@ impl StopReason {
             Self::Permanent => "permanent",
             Self::Attempts => "attempts",
             Self::Deadline => "deadline",
+            Self::Budget => "budget",
+            Self::Breaker => "breaker",
+            Self::Limiter => "limiter",
+            Self::Bulkhead => "bulkhead",
             Self::Hint => "hint",
             Self::Cancelled => "cancelled",
         }
@@ -52,6 +74,10 @@ impl StopReason {
             Self::Permanent => "the failure is permanent",
             Self::Attempts => "all attempts are used",
             Self::Deadline => "the next attempt would not fit before the deadline",
+            Self::Budget => "the budget for retries is spent",
+            Self::Breaker => "the circuit breaker is open",
+            Self::Limiter => "the rate limit is reached",
+            Self::Bulkhead => "as many calls run and wait as there may be",
             Self::Hint => "the server asked for a longer wait than the policy allows",
             Self::Cancelled => "the operation was cancelled",
         }
@@ -158,6 +184,18 @@ pub enum ErrorCode {
     SeveralPolicies = 148,
     /// A field that is in the document twice.
     Twice = 149,
+    /// A count outside its range.
+    CountRange = 150,
+    /// A share that is none.
+    ShareRange = 151,
+    /// A rate or an amount that is negative or not finite.
+    RateRange = 152,
+    /// A field that the chosen kind needs.
+    FieldMissing = 153,
+    /// Memory or bytes that hold no guard of that kind.
+    NotAGuard = 154,
+    /// A guard that was saved under another configuration.
+    GuardConfig = 155,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -174,7 +212,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 57] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -220,6 +258,12 @@ impl ErrorCode {
         Self::NotSupported,
         Self::SeveralPolicies,
         Self::Twice,
+        Self::CountRange,
+        Self::ShareRange,
+        Self::RateRange,
+        Self::FieldMissing,
+        Self::NotAGuard,
+        Self::GuardConfig,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -283,6 +327,12 @@ impl ErrorCode {
             Self::NotSupported => "not_supported",
             Self::SeveralPolicies => "several_policies",
             Self::Twice => "twice",
+            Self::CountRange => "count_range",
+            Self::ShareRange => "share_range",
+            Self::RateRange => "rate_range",
+            Self::FieldMissing => "field_missing",
+            Self::NotAGuard => "not_a_guard",
+            Self::GuardConfig => "guard_config",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -353,6 +403,12 @@ impl ErrorCode {
             Self::NotSupported => "is not in this version",
             Self::SeveralPolicies => "is a second policy: say which entry is meant",
             Self::Twice => "must be there once",
+            Self::CountRange => "must be a whole number in the range of its field",
+            Self::ShareRange => "must be a number above 0 and at most 1",
+            Self::RateRange => "must be a finite number from 0 on",
+            Self::FieldMissing => "is needed by the chosen kind",
+            Self::NotAGuard => "the memory holds no such guard",
+            Self::GuardConfig => "is another than the one the guard was saved under",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

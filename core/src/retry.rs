@@ -20,11 +20,17 @@ pub enum Cause {
     Hint = 2,
     /// The deadline cut it short.
     Clip = 3,
+    /// The circuit breaker lets nobody through before.
+    Breaker = 5,
+    /// The rate limit has room then.
+    Limiter = 6,
+    /// Until then at most, for a place in the bulkhead: ask again when one comes free.
+    Bulkhead = 7,
 }
 
 impl Cause {
     /// Every cause, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Backoff, Self::Hint, Self::Clip];
+    pub const ALL: [Self; 6] = [Self::Backoff, Self::Hint, Self::Clip, Self::Breaker, Self::Limiter, Self::Bulkhead];
 
     /// The number, the same in every language.
     #[must_use]
@@ -39,6 +45,9 @@ impl Cause {
             Self::Backoff => "backoff",
             Self::Hint => "hint",
             Self::Clip => "clip",
+            Self::Breaker => "breaker",
+            Self::Limiter => "limiter",
+            Self::Bulkhead => "bulkhead",
         }
     }
 }

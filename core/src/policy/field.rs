@@ -66,6 +66,126 @@ pub enum Field {
     Preset = 23,
     /// `version`: of the document's format, 1.
     Version = 24,
+    /// `budget.kind`, or `budget` alone: token, throttle, ratio, share, requests, window.
+    BudgetKind = 25,
+    /// `budget.capacity`: the most tokens there are.
+    BudgetCapacity = 26,
+    /// `budget.cost`: what a retry costs.
+    BudgetCost = 27,
+    /// `budget.timeout_cost`: what a retry after a timeout or a transient failure costs.
+    BudgetTimeoutCost = 28,
+    /// `budget.throttled_cost`: what a retry after throttling costs.
+    BudgetThrottledCost = 29,
+    /// `budget.reward`: what a success without a retry gives back.
+    BudgetReward = 30,
+    /// `budget.refill`: tokens that come back by themselves, a second.
+    BudgetRefill = 31,
+    /// `budget.ratio`: retries for each call.
+    BudgetRatio = 32,
+    /// `budget.window`: how far back calls count.
+    BudgetWindow = 33,
+    /// `budget.min_per_second`: retries a second that are always there.
+    BudgetMinPerSecond = 34,
+    /// `budget.min_concurrency`: retries at once that are always there.
+    BudgetMinConcurrency = 35,
+    /// `budget.k`: requests that are let through for each that is accepted.
+    BudgetK = 36,
+    /// `budget.limit`: retries in a window.
+    BudgetLimit = 37,
+    /// `breaker.kind`, or `breaker` alone: consecutive, count, time.
+    BreakerKind = 38,
+    /// `breaker.failures`: failures in a row that open it.
+    BreakerFailures = 39,
+    /// `breaker.size`: how many of the latest calls count.
+    BreakerSize = 40,
+    /// `breaker.window`: how far back calls count.
+    BreakerWindow = 41,
+    /// `breaker.slots`: into how many parts the window is cut.
+    BreakerSlots = 42,
+    /// `breaker.failure_rate`: the share of failures that opens it.
+    BreakerFailureRate = 43,
+    /// `breaker.slow_after`: from when on a call is slow.
+    BreakerSlowAfter = 44,
+    /// `breaker.slow_rate`: the share of slow calls that opens it.
+    BreakerSlowRate = 45,
+    /// `breaker.min_calls`: below how many calls no share counts.
+    BreakerMinCalls = 46,
+    /// `breaker.open_for.kind`: how the open time grows.
+    BreakerOpenKind = 47,
+    /// `breaker.open_for`, or `breaker.open_for.initial`: how long it stays open at first.
+    BreakerOpenFor = 48,
+    /// `breaker.open_for.factor`: what each opening in a row multiplies the open time by.
+    BreakerOpenFactor = 49,
+    /// `breaker.open_for.increment`: what each opening in a row adds to the open time.
+    BreakerOpenIncrement = 50,
+    /// `breaker.open_for.exponent`: the power that the open time grows with.
+    BreakerOpenExponent = 51,
+    /// `breaker.open_for.max`: the longest open time.
+    BreakerOpenMax = 52,
+    /// `breaker.jitter`: up to which part of itself an open time is lengthened.
+    BreakerJitter = 53,
+    /// `breaker.probes`: calls at once that may try a half-open one.
+    BreakerProbes = 54,
+    /// `breaker.successes`: successes that close a half-open one.
+    BreakerSuccesses = 55,
+    /// `breaker.reopen`: what opens a half-open one again: first, streak.
+    BreakerReopen = 56,
+    /// `breaker.mode`: enforce, observe.
+    BreakerMode = 57,
+    /// `breaker.hint`: what a server's hint does: ignore, open.
+    BreakerHint = 58,
+    /// `breaker.refusal`: what a call does that it refuses: stop, wait.
+    BreakerRefusal = 59,
+    /// `limiter.kind`, or `limiter` alone: gcra, bucket, window, log.
+    LimiterKind = 60,
+    /// `limiter.limit`: how many calls in each `per`.
+    LimiterLimit = 61,
+    /// `limiter.per`: the time the limit is for.
+    LimiterPer = 62,
+    /// `limiter.burst`: how many at once.
+    LimiterBurst = 63,
+    /// `limiter.refusal`: what a call does that it refuses: stop, wait.
+    LimiterRefusal = 64,
+    /// `bulkhead.limit`, or `bulkhead` alone: how many attempts at once.
+    BulkheadLimit = 65,
+    /// `bulkhead.queue`: how many calls may wait for a place.
+    BulkheadQueue = 66,
+    /// `bulkhead.max_wait`: how long one waits at most.
+    BulkheadMaxWait = 67,
+    /// `adaptive.kind`, or `adaptive` alone: cubic, aimd.
+    AdaptiveKind = 68,
+    /// `adaptive.beta`: what throttling multiplies the rate by.
+    AdaptiveBeta = 69,
+    /// `adaptive.scale`: how fast a cubic rate grows.
+    AdaptiveScale = 70,
+    /// `adaptive.smooth`: the weight of the latest measure of the rate.
+    AdaptiveSmooth = 71,
+    /// `adaptive.increase`: what an additive rate gains with a success.
+    AdaptiveIncrease = 72,
+    /// `adaptive.min_rate`: the lowest rate, in calls a second.
+    AdaptiveMinRate = 73,
+    /// `adaptive.max_rate`: the highest rate, in calls a second.
+    AdaptiveMaxRate = 74,
+    /// `adaptive.initial_rate`: the rate at first, in calls a second.
+    AdaptiveInitialRate = 75,
+    /// `adaptive.refusal`: what a call does that it refuses: stop, wait.
+    AdaptiveRefusal = 76,
+    /// `stretch.factor`, or `stretch` alone: what delays are multiplied by when everything fails.
+    StretchFactor = 77,
+    /// `stretch.window`: how far back attempts count.
+    StretchWindow = 78,
+    /// `stretch.min_calls`: below how many attempts delays stay as they are.
+    StretchMinCalls = 79,
+    /// `hedge.delay`, or `hedge` alone: how long after an attempt the next one starts beside it.
+    HedgeDelay = 80,
+    /// `hedge.percentile`: the share of attempts that end before the next one starts.
+    HedgePercentile = 81,
+    /// `hedge.attempts`: how many attempts there may be in a round, the first included.
+    HedgeAttempts = 82,
+    /// `nested.mode`, or `nested` alone: allow, innermost, outermost, cap.
+    NestedMode = 83,
+    /// `nested.cap`: the most attempts that nested retries may make together.
+    NestedCap = 84,
 }
 
 /// A value as a host's language has it.
@@ -193,6 +313,66 @@ impl Field {
             Self::HintReach => "hint.reach",
             Self::Preset => "preset",
             Self::Version => "version",
+            Self::BudgetKind => "budget.kind",
+            Self::BudgetCapacity => "budget.capacity",
+            Self::BudgetCost => "budget.cost",
+            Self::BudgetTimeoutCost => "budget.timeout_cost",
+            Self::BudgetThrottledCost => "budget.throttled_cost",
+            Self::BudgetReward => "budget.reward",
+            Self::BudgetRefill => "budget.refill",
+            Self::BudgetRatio => "budget.ratio",
+            Self::BudgetWindow => "budget.window",
+            Self::BudgetMinPerSecond => "budget.min_per_second",
+            Self::BudgetMinConcurrency => "budget.min_concurrency",
+            Self::BudgetK => "budget.k",
+            Self::BudgetLimit => "budget.limit",
+            Self::BreakerKind => "breaker.kind",
+            Self::BreakerFailures => "breaker.failures",
+            Self::BreakerSize => "breaker.size",
+            Self::BreakerWindow => "breaker.window",
+            Self::BreakerSlots => "breaker.slots",
+            Self::BreakerFailureRate => "breaker.failure_rate",
+            Self::BreakerSlowAfter => "breaker.slow_after",
+            Self::BreakerSlowRate => "breaker.slow_rate",
+            Self::BreakerMinCalls => "breaker.min_calls",
+            Self::BreakerOpenKind => "breaker.open_for.kind",
+            Self::BreakerOpenFor => "breaker.open_for",
+            Self::BreakerOpenFactor => "breaker.open_for.factor",
+            Self::BreakerOpenIncrement => "breaker.open_for.increment",
+            Self::BreakerOpenExponent => "breaker.open_for.exponent",
+            Self::BreakerOpenMax => "breaker.open_for.max",
+            Self::BreakerJitter => "breaker.jitter",
+            Self::BreakerProbes => "breaker.probes",
+            Self::BreakerSuccesses => "breaker.successes",
+            Self::BreakerReopen => "breaker.reopen",
+            Self::BreakerMode => "breaker.mode",
+            Self::BreakerHint => "breaker.hint",
+            Self::BreakerRefusal => "breaker.refusal",
+            Self::LimiterKind => "limiter.kind",
+            Self::LimiterLimit => "limiter.limit",
+            Self::LimiterPer => "limiter.per",
+            Self::LimiterBurst => "limiter.burst",
+            Self::LimiterRefusal => "limiter.refusal",
+            Self::BulkheadLimit => "bulkhead.limit",
+            Self::BulkheadQueue => "bulkhead.queue",
+            Self::BulkheadMaxWait => "bulkhead.max_wait",
+            Self::AdaptiveKind => "adaptive.kind",
+            Self::AdaptiveBeta => "adaptive.beta",
+            Self::AdaptiveScale => "adaptive.scale",
+            Self::AdaptiveSmooth => "adaptive.smooth",
+            Self::AdaptiveIncrease => "adaptive.increase",
+            Self::AdaptiveMinRate => "adaptive.min_rate",
+            Self::AdaptiveMaxRate => "adaptive.max_rate",
+            Self::AdaptiveInitialRate => "adaptive.initial_rate",
+            Self::AdaptiveRefusal => "adaptive.refusal",
+            Self::StretchFactor => "stretch.factor",
+            Self::StretchWindow => "stretch.window",
+            Self::StretchMinCalls => "stretch.min_calls",
+            Self::HedgeDelay => "hedge.delay",
+            Self::HedgePercentile => "hedge.percentile",
+            Self::HedgeAttempts => "hedge.attempts",
+            Self::NestedMode => "nested.mode",
+            Self::NestedCap => "nested.cap",
         }
     }
 

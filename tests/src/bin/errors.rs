@@ -8,7 +8,6 @@ fn main() {
     println!("# Numbers and words\n");
     println!("The same in every language, never reused. Generated from the core by `cargo xtask generate`.\n");
     table("Stop reasons", "means", StopReason::ALL.map(|r| (r.code().into(), r.name(), r.describe())));
-    println!("4 to 7 are kept for guards: budget, breaker, limiter, bulkhead.\n");
     table(
         "Failure kinds",
         "means",
@@ -30,6 +29,9 @@ fn main() {
                 Cause::Backoff => "the policy's own delay",
                 Cause::Hint => "a server's hint moved it",
                 Cause::Clip => "the deadline cut it short",
+                Cause::Breaker => "the circuit breaker lets nobody through before",
+                Cause::Limiter => "the rate limit has room then",
+                Cause::Bulkhead => "until then at most, for a place in the bulkhead",
             };
             (cause.code().into(), cause.name(), means)
         }),
