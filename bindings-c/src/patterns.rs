@@ -9,6 +9,7 @@ const HEAD: usize = 5;
 pub(crate) fn keep(room: &mut [u8], used: &mut usize, kept: Kept<'_>) -> Result<(), ErrorCode> {
     match kept {
         Kept::All => Ok(()),
+        Kept::Guard => Err(ErrorCode::UnknownField),
         Kept::NoPatterns(list) => {
             *used = forget(room, *used, list);
             Ok(())

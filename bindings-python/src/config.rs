@@ -168,7 +168,8 @@ impl<'py> Reading<'py> {
         } else {
             plain(value, self.unit)
         };
-        match self.builder.set(name, converted) {
+        let unknown = ConfigError::of_use(ErrorCode::UnknownField);
+        match self.builder.set(name, converted).and_then(|kept| (kept != Kept::Guard).then_some(kept).ok_or(unknown)) {
             Ok(kept) => {
                 keep(&mut self.document, kept);
                 if converted != Value::Nothing {
@@ -194,7 +195,7 @@ impl<'py> Reading<'py> {
 /// Keeps the texts that the rules do not hold.
 fn keep(document: &mut Document, kept: Kept<'_>) {
     let (list, text) = match kept {
-        Kept::All => return,
+        Kept::All | Kept::Guard => return,
         Kept::NoPatterns(list) => (list, None),
         Kept::Pattern { list, index, text } => (list, Some((index, text))),
     };

@@ -43,6 +43,7 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
         let of = |list| KEPT | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
         match desk.builder.set(desk.name.get(name), value) {
             Ok(Kept::All) => 0,
+            Ok(Kept::Guard) => desk.explain(&ConfigError::of_use(ErrorCode::UnknownField)),
             Ok(Kept::NoPatterns(list)) => of(list) | BEGINS,
             Ok(Kept::Pattern { list, index, .. }) => of(list) | PATTERN | if index == 0 { BEGINS } else { 0 },
             Err(error) => desk.explain(&error),

@@ -46,8 +46,10 @@ pub enum Operations {
 /// What is left for the host to keep of a value that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept<'a> {
-    /// The rules hold all of it.
+    /// The builder holds all of it.
     All,
+    /// None of it: the name belongs to a guard, and the pair to a [`GuardsBuilder`](crate::GuardsBuilder).
+    Guard,
     /// The list of patterns is empty so far.
     NoPatterns(Operations),
     /// A pattern. With `index` 0 the list begins anew: what the host has kept for these operations goes.

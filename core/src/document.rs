@@ -234,7 +234,7 @@ impl Reading {
 impl Document {
     fn keep(&mut self, kept: Kept<'_>) {
         let (list, text) = match kept {
-            Kept::All => return,
+            Kept::All | Kept::Guard => return,
             Kept::NoPatterns(list) => (list, None),
             Kept::Pattern { list, index, text } => (list, Some((index, text))),
         };

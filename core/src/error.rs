@@ -403,7 +403,10 @@ impl ErrorCode {
             Self::NotSupported => "is not in this version",
             Self::SeveralPolicies => "is a second policy: say which entry is meant",
             Self::Twice => "must be there once",
-            Self::CountRange => "must be a whole number in the range of its field",
+            Self::CountRange => match field {
+                Some(field) => field.takes(),
+                None => "must be a whole number in the range of its field",
+            },
             Self::ShareRange => "must be a number above 0 and at most 1",
             Self::RateRange => "must be a finite number from 0 on",
             Self::FieldMissing => "is needed by the chosen kind",

@@ -6,6 +6,7 @@
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
 pub(crate) mod budget;
+pub(crate) mod builder;
 pub(crate) mod bulkhead;
 pub(crate) mod latency;
 pub(crate) mod limiter;

@@ -6,6 +6,7 @@
 
 use crate::backoff::{self, Backoff, Flat, Stage};
 use crate::chain::{COUNTED, STAGES};
+use crate::error::{ErrorCode, Given};
 use crate::failure::FailureKind;
 use crate::hint::{HintMode, HintOver};
 use crate::jitter::{self, Cap, Jitter};
@@ -13,9 +14,16 @@ use crate::time::Span;
 
 mod builder;
 mod draft;
-mod field;
+pub(crate) mod field;
 pub use builder::PolicyBuilder;
 pub use field::{Field, Value};
+
+/// A backoff as a checked stage, for whatever else grows like a delay; or the rule it breaks, by which field, and what was
+/// given.
+pub(crate) fn checked_stage(backoff: Backoff) -> Result<Flat, (ErrorCode, Field, Given)> {
+    let draft = draft::Draft::of(backoff);
+    draft.frozen(false).map_err(|draft::Broken(code, field)| (code, field, draft.value(field)))
+}
 
 /// The flat value of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
@@ -209,7 +217,7 @@ impl Policy {
 
     /// How many failures are decided in line: those without a hint under a policy that needs nothing but doubling the
     /// delay and full jitter, in whole numbers, which is what most policies are.
-    const fn in_line(&self) -> u32 {
+    pub(crate) const fn in_line(&self) -> u32 {
         let Flat { kind, max, times, .. } = self.first;
         let alone = self.stages == 1 && times == 0;
         let doubles = alone && kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;

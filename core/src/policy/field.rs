@@ -9,6 +9,7 @@ use crate::chain::COUNTED;
 use crate::classify::Kept;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::failure::FailureKind;
+use crate::guards::builder::{SECTIONS, is_guard};
 use crate::nearest::nearest;
 use crate::preset::Preset;
 use crate::time::Span;
@@ -213,7 +214,7 @@ pub enum Value<'a> {
 }
 
 /// A word of a document and its number in a policy's flat form.
-type Word = (&'static str, u8);
+pub(crate) type Word = (&'static str, u8);
 
 const BACKOFFS: &[Word] = &[
     ("constant", backoff::CONSTANT),
@@ -454,6 +455,54 @@ impl Field {
             Self::Attempts => ErrorCode::AttemptsRange.rule(None),
             Self::BackoffFactor => ErrorCode::FactorRange.rule(None),
             Self::JitterFactor => ErrorCode::JitterFactorRange.rule(None),
+            Self::BudgetKind => "must be one of none, token, throttle, ratio, share, requests, window",
+            Self::BreakerKind => "must be one of none, consecutive, count, time",
+            Self::BreakerOpenKind => "must be one of constant, linear, exponential, polynomial, fibonacci",
+            Self::BreakerReopen => "must be one of first, streak",
+            Self::BreakerMode => "must be one of enforce, observe",
+            Self::BreakerHint => "must be one of ignore, open",
+            Self::BreakerRefusal | Self::LimiterRefusal | Self::AdaptiveRefusal => "must be one of stop, wait",
+            Self::LimiterKind => "must be one of none, gcra, bucket, window, log",
+            Self::AdaptiveKind => "must be one of none, cubic, aimd",
+            Self::NestedMode => "must be one of allow, innermost, outermost, cap",
+            Self::BudgetCapacity => "must be a whole number from 1 to 1000000",
+            Self::BudgetCost
+            | Self::BudgetTimeoutCost
+            | Self::BudgetThrottledCost
+            | Self::BudgetMinConcurrency
+            | Self::BudgetLimit => "must be a whole number from 0 to 1000000",
+            Self::BreakerSize => "must be a whole number from 1 to 128",
+            Self::BreakerSlots => "must be a whole number from 1 to 10",
+            Self::BulkheadQueue => "must be a whole number from 0 to 64",
+            Self::HedgeAttempts => "must be a whole number from 1 to 8",
+            Self::BreakerFailures
+            | Self::BreakerMinCalls
+            | Self::BreakerProbes
+            | Self::BreakerSuccesses
+            | Self::LimiterBurst
+            | Self::BulkheadLimit
+            | Self::StretchMinCalls
+            | Self::NestedCap => "must be a whole number from 1 to 4294967295",
+            Self::BreakerFailureRate
+            | Self::BreakerSlowRate
+            | Self::BreakerJitter
+            | Self::AdaptiveBeta
+            | Self::AdaptiveSmooth
+            | Self::HedgePercentile => ErrorCode::ShareRange.rule(None),
+            Self::BudgetReward
+            | Self::BudgetRefill
+            | Self::BudgetRatio
+            | Self::BudgetMinPerSecond
+            | Self::BudgetK
+            | Self::LimiterLimit
+            | Self::AdaptiveScale
+            | Self::AdaptiveIncrease
+            | Self::AdaptiveMinRate
+            | Self::AdaptiveMaxRate
+            | Self::AdaptiveInitialRate
+            | Self::StretchFactor
+            | Self::BreakerOpenFactor
+            | Self::BreakerOpenExponent => ErrorCode::RateRange.rule(None),
             _ => ErrorCode::NotADuration.rule(None),
         }
     }
@@ -463,12 +512,18 @@ impl PolicyBuilder {
     /// Sets the field called `name` to `value` (spec 3.3). Whether the fields fit together is the question of
     /// [`PolicyBuilder::build`].
     ///
+    /// Of a name under a guard's it says [`Kept::Guard`] and looks no further: the pair is for a
+    /// [`GuardsBuilder`](crate::GuardsBuilder).
+    ///
     /// A name is a path, `backoff.initial`; the items of a list have their index behind it, `backoff.delays[0]`, and so
     /// have the stages of a chain, `backoff[1].initial`. Items come in the order of their indexes.
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, ConfigError> {
+        if is_guard(name) {
+            return Ok(Kept::Guard);
+        }
         match name.strip_prefix(RETRY_ON) {
             Some("") => self.rules.set("", value),
             Some(rest) => match rest.strip_prefix('.') {
@@ -619,7 +674,9 @@ impl<'n> Path<'n> {
 
     fn nearest(&self, name: &str) -> Option<&'static str> {
         if self.stage.is_none() {
-            return nearest(name, NAMES.iter().map(|known| known.0).chain([RETRY_ON]));
+            let near = nearest(name, NAMES.iter().map(|known| known.0).chain([RETRY_ON]).chain(SECTIONS));
+            // A field of a section that is misspelled.
+            return near.or_else(|| nearest(name.split_once('.')?.0, SECTIONS.into_iter()));
         }
         let behind = |known: &'static str| known.strip_prefix("backoff.");
         let near = nearest(self.parts.1.trim_start_matches('.'), NAMES.iter().filter_map(|known| behind(known.0)))?;
@@ -628,7 +685,7 @@ impl<'n> Path<'n> {
 }
 
 /// A name and the index behind it, `delays[3]`.
-fn indexed(name: &str) -> (&str, Option<u8>) {
+pub(crate) fn indexed(name: &str) -> (&str, Option<u8>) {
     let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
     // A number has one way to be written here.
     let plain = |index: &str| index == "0" || index.starts_with(|first: char| matches!(first, '1'..='9'));
@@ -656,15 +713,20 @@ fn version(value: Value<'_>) -> Result<(), ConfigError> {
 }
 
 fn times(value: Value<'_>) -> Result<u32, ConfigError> {
+    whole(ErrorCode::TimesRange, Field::BackoffTimes, value, 1, COUNTED)
+}
+
+/// A whole number from `from` to `to`, or the error of a number that is none.
+pub(crate) fn whole(code: ErrorCode, field: Field, value: Value<'_>, from: u32, to: u32) -> Result<u32, ConfigError> {
     let Value::Number { value: number, .. } = value else {
-        return Err(ConfigError::new(ErrorCode::WrongType, Field::BackoffTimes, shown(value)));
+        return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
     };
+    // The cast saturates, so that whatever is no whole number in range does not come back equal.
     let whole = number as u32;
-    if f64::from(whole) == number && whole != 0 && whole <= COUNTED {
+    if f64::from(whole) == number && whole >= from && whole <= to {
         Ok(whole)
     } else {
-        let given = shown(Value::Number { value: number, unit: 1.0 });
-        Err(ConfigError::new(ErrorCode::TimesRange, Field::BackoffTimes, given))
+        Err(ConfigError::new(code, field, shown(value)))
     }
 }
 
@@ -673,7 +735,7 @@ fn is_group(name: &str) -> bool {
     NAMES.iter().any(|known| known.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
-fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, ConfigError> {
+pub(crate) fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, ConfigError> {
     let Value::Text(text) = value else {
         return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
     };
@@ -686,14 +748,14 @@ fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, Co
     }
 }
 
-fn number(field: Field, value: Value<'_>) -> Result<f64, ConfigError> {
+pub(crate) fn number(field: Field, value: Value<'_>) -> Result<f64, ConfigError> {
     match value {
         Value::Number { value, .. } => Ok(value),
         _ => Err(ConfigError::new(ErrorCode::WrongType, field, shown(value))),
     }
 }
 
-fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
+pub(crate) fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
     let span = match value {
         Value::Text(text) => Span::parse(text),
         Value::Number { value, unit } => Span::from_float(value, unit),
@@ -710,7 +772,7 @@ fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
 }
 
 /// A time, or the word "none" for `unlimited`.
-fn span_or_none(field: Field, value: Value<'_>, unlimited: u64) -> Result<u64, ConfigError> {
+pub(crate) fn span_or_none(field: Field, value: Value<'_>, unlimited: u64) -> Result<u64, ConfigError> {
     if value == Value::Text("none") { Ok(unlimited) } else { span(field, value) }
 }
 
@@ -721,24 +783,11 @@ fn attempts(value: Value<'_>) -> Result<u32, ConfigError> {
             let nearest = nearest(text, core::iter::once("forever"));
             Err(ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, Field::Attempts, Given::Unshown) })
         }
-        Value::Number { value, .. } => {
-            // The cast saturates, so that whatever is no whole number in range does not come back equal.
-            let whole = value as u32;
-            if f64::from(whole) == value && whole != 0 && whole != FOREVER {
-                Ok(whole)
-            } else {
-                Err(ConfigError::new(
-                    ErrorCode::AttemptsRange,
-                    Field::Attempts,
-                    shown(Value::Number { value, unit: 1.0 }),
-                ))
-            }
-        }
-        _ => Err(ConfigError::new(ErrorCode::WrongType, Field::Attempts, shown(value))),
+        _ => whole(ErrorCode::AttemptsRange, Field::Attempts, value, 1, FOREVER.saturating_sub(1)),
     }
 }
 
-fn shown(value: Value<'_>) -> Given {
+pub(crate) fn shown(value: Value<'_>) -> Given {
     match value {
         Value::Number { value, .. } => Given::Number(value),
         Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
