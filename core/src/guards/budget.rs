@@ -1,1 +1,633 @@
-//! (being written)
+//! How many retries there may be, all calls of a client taken together.
+//!
+//! A limit of attempts is for one call. When a server is down every call uses it up, and three attempts each are three times
+//! the load on a server that cannot carry the load it has. A budget looks at all calls: while few of them fail each may
+//! retry, and when all do hardly any may. There are six ways to count in use, each with its own merits; here they are one
+//! machine with one set of inputs, so that a call need not know which it is (spec 22).
+
+use crate::backoff::{real, truncated};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::failure::FailureKind;
+use crate::policy::Field;
+use crate::rng::Rng;
+use crate::time::{Span, Timestamp};
+
+/// How a budget counts. The default is a retry for every ten calls of the last ten seconds, and one every ten seconds in any
+/// case.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum BudgetKind {
+    /// A purse of tokens: a retry costs some, and the call that succeeds gives them back. The retry quota of the AWS SDKs
+    /// (smithy-rs `token_bucket.rs`, botocore `retries/quota.py`).
+    Token {
+        /// The most tokens there are, and how many there are at first: 0 to 1,000,000.
+        capacity: u32,
+        /// What a retry after a transient failure costs: 0 to 1,000,000 tokens.
+        cost: u32,
+        /// What a retry after a timeout costs: 0 to 1,000,000 tokens.
+        timeout_cost: u32,
+        /// What a retry after throttling costs: 0 to 1,000,000 tokens.
+        throttled_cost: u32,
+        /// What the success of a call that never retried adds: finite, from 0 on, cut to thousandths of a token.
+        reward: f64,
+        /// Tokens that come back by themselves each second: finite, from 0 on.
+        refill: f64,
+    },
+    /// A purse that each failure takes a token from and each success adds to: retries while it is more than half full. gRPC's
+    /// `retryThrottling` (gRFC A6).
+    Throttle {
+        /// The most tokens there are, and how many there are at first: 1 to 1,000,000.
+        capacity: u32,
+        /// What a success adds: finite, from 0 on, cut to thousandths of a token.
+        reward: f64,
+    },
+    /// So many retries for each call of the recent past, and some in any case. Finagle's `RetryBudget`, tower's `TpsBudget`.
+    Ratio {
+        /// Retries for each call: finite, from 0 on.
+        ratio: f64,
+        /// How far back calls and retries count, in ten slots.
+        window: Span,
+        /// Retries a second that there are in any case: finite, from 0 on.
+        min_per_second: f64,
+    },
+    /// So many retries at once for each call that is under way. Envoy's `retry_budget`.
+    Share {
+        /// Retries at once for each active call: finite, from 0 on.
+        ratio: f64,
+        /// Retries at once that there are in any case.
+        min_concurrency: u32,
+    },
+    /// Attempts are let through with the probability that the recent ones were answered with: client-side throttling (Beyer
+    /// and others, "Site Reliability Engineering", 2016, chapter 21). First attempts are refused too.
+    Requests {
+        /// Attempts that are let through for each that succeeds: finite, from 0 on.
+        k: f64,
+        /// How far back attempts count, in ten slots.
+        window: Span,
+    },
+    /// So many retries in each window of time, one window after the other.
+    Window {
+        /// Retries in a window.
+        limit: u32,
+        /// How long a window is.
+        window: Span,
+    },
+}
+
+impl Default for BudgetKind {
+    fn default() -> Self {
+        Self::Ratio { ratio: 0.1, window: Span::from_secs(10), min_per_second: 0.1 }
+    }
+}
+
+const TOKEN: u32 = 1;
+const THROTTLE: u32 = 2;
+const RATIO: u32 = 3;
+const SHARE: u32 = 4;
+const REQUESTS: u32 = 5;
+const WINDOW: u32 = 6;
+
+/// Into how many slots the recent past is cut.
+const SLOTS: u64 = 10;
+/// The most whole tokens: in thousandths they fit into 32 bits.
+const MOST: u32 = 1_000_000;
+
+/// A checked [`BudgetKind`]: 64 bytes, `Copy`, plain numbers of which every bit pattern gives an answer. A kind that is none
+/// allows no retries.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct BudgetConfig {
+    kind: u32,
+    /// Token: thousandths.
+    cost: u32,
+    timeout_cost: u32,
+    throttled_cost: u32,
+    /// Token, throttle: thousandths. Share, window: retries.
+    capacity: u64,
+    /// Token, throttle: thousandths. Ratio: what a call deposits.
+    reward: u64,
+    /// Ratio: what a retry takes.
+    withdrawal: u64,
+    /// Ratio: what there is in any case.
+    reserve: u64,
+    /// Token: thousandths a second. Share: the ratio. Requests: k.
+    rate: f64,
+    /// Ratio, requests, window: nanoseconds.
+    slot: u64,
+}
+
+impl BudgetConfig {
+    /// The configuration of a budget of that kind.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for a number of tokens out of its range, [`ErrorCode::RateRange`] for a rate, ratio, `k` or
+    /// reward that is negative or not finite, [`ErrorCode::ZeroLimit`] for a window of no time.
+    pub fn new(kind: BudgetKind) -> Result<Self, ConfigError> {
+        let none = Self {
+            kind: 0,
+            cost: 0,
+            timeout_cost: 0,
+            throttled_cost: 0,
+            capacity: 0,
+            reward: 0,
+            withdrawal: 0,
+            reserve: 0,
+            rate: 0.0,
+            slot: 0,
+        };
+        Ok(match kind {
+            BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, reward, refill } => Self {
+                kind: TOKEN,
+                cost: tokens(Field::BudgetCost, cost, 0)?,
+                timeout_cost: tokens(Field::BudgetTimeoutCost, timeout_cost, 0)?,
+                throttled_cost: tokens(Field::BudgetThrottledCost, throttled_cost, 0)?,
+                capacity: u64::from(tokens(Field::BudgetCapacity, capacity, 0)?),
+                reward: thousandths(rate(Field::BudgetReward, reward)?),
+                rate: rate(Field::BudgetRefill, refill)? * 1000.0,
+                ..none
+            },
+            BudgetKind::Throttle { capacity, reward } => Self {
+                kind: THROTTLE,
+                capacity: u64::from(tokens(Field::BudgetCapacity, capacity, 1)?),
+                reward: thousandths(rate(Field::BudgetReward, reward)?),
+                ..none
+            },
+            BudgetKind::Ratio { ratio, window, min_per_second } => {
+                let ratio = rate(Field::BudgetRatio, ratio)?;
+                let slot = slot(window, SLOTS)?;
+                let least = rate(Field::BudgetMinPerSecond, min_per_second)?;
+                // The amounts of Finagle's RetryBudget.
+                let withdrawal = if ratio > 0.0 { truncated(1000.0 / ratio).max(1) } else { 1 };
+                let seconds = real(window.as_nanos()) / 1e9;
+                Self {
+                    kind: RATIO,
+                    reward: if ratio > 0.0 { 1000 } else { 0 },
+                    withdrawal,
+                    reserve: truncated((least * seconds) * real(withdrawal)),
+                    slot,
+                    ..none
+                }
+            }
+            BudgetKind::Share { ratio, min_concurrency } => Self {
+                kind: SHARE,
+                capacity: u64::from(min_concurrency),
+                rate: rate(Field::BudgetRatio, ratio)?,
+                ..none
+            },
+            BudgetKind::Requests { k, window } => {
+                Self { kind: REQUESTS, rate: rate(Field::BudgetK, k)?, slot: slot(window, SLOTS)?, ..none }
+            }
+            BudgetKind::Window { limit, window } => {
+                Self { kind: WINDOW, capacity: u64::from(limit), slot: slot(window, 1)?, ..none }
+            }
+        })
+    }
+
+    /// What a retry after such a failure costs, in thousandths.
+    const fn cost(&self, kind: FailureKind) -> u32 {
+        match kind {
+            FailureKind::Timeout => self.timeout_cost,
+            FailureKind::Throttled => self.throttled_cost,
+            FailureKind::Transient | FailureKind::Permanent => self.cost,
+        }
+    }
+
+    /// How many retries at once that many active calls may have.
+    fn concurrency(&self, active: u32) -> u64 {
+        truncated(self.rate * f64::from(active)).max(self.capacity)
+    }
+
+    /// Tokens that have come back by themselves after so long, in thousandths.
+    fn refilled(&self, after: Span) -> u64 {
+        truncated(self.rate * real(after.as_nanos()) / 1e9)
+    }
+}
+
+impl Default for BudgetConfig {
+    fn default() -> Self {
+        Self {
+            kind: RATIO,
+            cost: 0,
+            timeout_cost: 0,
+            throttled_cost: 0,
+            capacity: 0,
+            reward: 1000,
+            withdrawal: 10_000,
+            reserve: 10_000,
+            rate: 0.0,
+            slot: 1_000_000_000,
+        }
+    }
+}
+
+/// A count of whole tokens in thousandths.
+fn tokens(field: Field, count: u32, least: u32) -> Result<u32, ConfigError> {
+    if count < least || count > MOST {
+        return Err(ConfigError::new(ErrorCode::CountRange, field, Given::Number(f64::from(count))));
+    }
+    Ok(count.saturating_mul(1000))
+}
+
+fn rate(field: Field, rate: f64) -> Result<f64, ConfigError> {
+    if rate >= 0.0 && rate.is_finite() {
+        Ok(rate)
+    } else {
+        Err(ConfigError::new(ErrorCode::RateRange, field, Given::Number(rate)))
+    }
+}
+
+/// The nanoseconds of one of the window's slots, at least one.
+fn slot(window: Span, slots: u64) -> Result<u64, ConfigError> {
+    if window == Span::ZERO {
+        return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::BudgetWindow, Given::Span(window)));
+    }
+    Ok(window.as_nanos().checked_div(slots).unwrap_or(0).max(1))
+}
+
+/// The digits of a number up to the third after its point: the most thousandths that are not above it. A product alone
+/// would lose one where the double of the digits is below them.
+fn thousandths(number: f64) -> u64 {
+    let near = truncated(number * 1000.0 + 0.5);
+    if real(near) / 1000.0 <= number { near } else { near.saturating_sub(1) }
+}
+
+/// What a call holds of a budget since its latest retry: a number to hand back with what becomes of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Held(u32);
+
+impl Held {
+    /// As the number that crosses a language border: thousandths of a token for [`BudgetKind::Token`], for the others where
+    /// it was taken from.
+    #[must_use]
+    pub const fn as_raw(self) -> u32 {
+        self.0
+    }
+
+    /// What has that number.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+}
+
+/// What is left of a budget: 128 bytes, `Copy`, plain numbers. Zeroes are one that was used up at the epoch.
+///
+/// # Contract
+/// All calls of a client share one, with the same [`BudgetConfig`]. A call says [`Budget::begin`] first and [`Budget::end`]
+/// last. Each of its attempts asks [`Budget::admit`]; what fails says [`Budget::fail`] and then asks [`Budget::withdraw`], or
+/// [`Budget::withdraw_again`] from the second retry on; a success says [`Budget::succeed`]. A retry that was allowed and then
+/// never ran says [`Budget::refund`], after which the call holds nothing. What a call holds goes into `succeed` and `end`.
+///
+/// Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Every bit pattern of the state is valid and
+/// no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Budget {
+    /// Token, throttle: thousandths.
+    tokens: u64,
+    /// Token: since when it refills. Ratio, requests, window: when the current slot began.
+    since: u64,
+    /// Token: what of the tokens has come back by itself since then.
+    refilled: u64,
+    /// Requests: of the draws to come.
+    seed: u64,
+    /// Ratio, requests, window: how many slots there were before the current one.
+    number: u64,
+    /// Share: calls under way.
+    active: u32,
+    /// Share: retries under way. Window: retries in the current window.
+    retries: u32,
+    /// Ratio: what was deposited less what was withdrawn, signed. Requests: attempts in the lower half, successes in the upper.
+    slots: [u64; SLOTS as usize],
+}
+
+impl Budget {
+    /// A budget of which nothing is used at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
+    /// [`crate::Retry::new`].
+    #[must_use]
+    pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
+        Self {
+            tokens: if config.kind <= THROTTLE { config.capacity } else { 0 },
+            since: now.as_now().as_nanos(),
+            refilled: 0,
+            seed,
+            number: 0,
+            active: 0,
+            retries: 0,
+            slots: [0; SLOTS as usize],
+        }
+    }
+
+    /// A call begins at `now`.
+    #[inline]
+    pub fn begin(&mut self, config: &BudgetConfig, now: Timestamp) {
+        match config.kind {
+            RATIO => {
+                self.advance(config, now);
+                self.deposit(config.reward);
+            }
+            SHARE => self.active = self.active.saturating_add(1),
+            _ => {}
+        }
+    }
+
+    /// An attempt, the first or a later one, is about to start at `now`: whether it may. Only [`BudgetKind::Requests`] ever
+    /// refuses one.
+    #[inline]
+    pub fn admit(&mut self, config: &BudgetConfig, now: Timestamp) -> bool {
+        if config.kind != REQUESTS {
+            return true;
+        }
+        self.advance(config, now);
+        let rejection = self.chance(config);
+        self.count(1, 0);
+        if rejection <= 0.0 {
+            return true;
+        }
+        let mut rng = Rng::new(self.seed);
+        let u = rng.uniform();
+        self.seed = rng.state();
+        u >= rejection
+    }
+
+    /// An attempt failed at `now`. Said of every attempt that fails, whether it will be retried or not.
+    #[inline]
+    pub fn fail(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) {
+        match (config.kind, kind) {
+            (THROTTLE, FailureKind::Transient | FailureKind::Throttled | FailureKind::Timeout) => {
+                self.tokens = self.tokens.min(config.capacity).saturating_sub(1000);
+            }
+            (REQUESTS, FailureKind::Permanent) => {
+                // The server took the request and answered it.
+                self.advance(config, now);
+                self.count(0, 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a call that has not retried yet may retry at `now` after such a failure; what it holds from then on if it may.
+    #[inline]
+    pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Held> {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                let cost = config.cost(kind);
+                self.tokens = self.tokens.checked_sub(u64::from(cost))?;
+                Some(Held(cost))
+            }
+            THROTTLE => {
+                let tokens = self.tokens.min(config.capacity);
+                (tokens > config.capacity.wrapping_sub(tokens)).then_some(Held(0))
+            }
+            RATIO => {
+                self.advance(config, now);
+                if self.sum(config) < signed(config.withdrawal) {
+                    return None;
+                }
+                self.take(config.withdrawal);
+                Some(Held(self.number as u32))
+            }
+            SHARE => {
+                if u64::from(self.retries) >= config.concurrency(self.active) {
+                    return None;
+                }
+                self.retries = self.retries.saturating_add(1);
+                Some(Held(0))
+            }
+            REQUESTS => Some(Held(0)),
+            WINDOW => {
+                self.advance(config, now);
+                if u64::from(self.retries) >= config.capacity {
+                    return None;
+                }
+                self.retries = self.retries.saturating_add(1);
+                Some(Held(self.number as u32))
+            }
+            _ => None,
+        }
+    }
+
+    /// [`Budget::withdraw`] for a call that has retried before and holds `held` since. What it holds then replaces that; if
+    /// it may not retry it keeps `held`.
+    #[inline]
+    pub fn withdraw_again(
+        &mut self,
+        config: &BudgetConfig,
+        now: Timestamp,
+        kind: FailureKind,
+        held: Held,
+    ) -> Option<Held> {
+        if config.kind == SHARE {
+            // The retry that failed leaves its place to the next one, so a call never has two.
+            return (u64::from(self.retries) <= config.concurrency(self.active)).then_some(held);
+        }
+        self.withdraw(config, now, kind)
+    }
+
+    /// The retry that `held` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
+    #[inline]
+    pub fn refund(&mut self, config: &BudgetConfig, now: Timestamp, held: Held) {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                self.add(config, u64::from(held.0));
+            }
+            RATIO => {
+                self.advance(config, now);
+                self.put_back(config, held);
+            }
+            SHARE => self.retries = self.retries.saturating_sub(1),
+            WINDOW => {
+                self.advance(config, now);
+                if self.number as u32 == held.0 {
+                    self.retries = self.retries.saturating_sub(1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A call succeeded at `now`, and holds that.
+    #[inline]
+    pub fn succeed(&mut self, config: &BudgetConfig, now: Timestamp, held: Option<Held>) {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                self.add(config, held.map_or(config.reward, |held| u64::from(held.0)));
+            }
+            THROTTLE => self.add(config, config.reward),
+            REQUESTS => {
+                self.advance(config, now);
+                self.count(0, 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call is over, however it ended, and holds that.
+    #[inline]
+    pub fn end(&mut self, config: &BudgetConfig, held: Option<Held>) {
+        if config.kind == SHARE {
+            self.active = self.active.saturating_sub(1);
+            self.retries = self.retries.saturating_sub(u32::from(held.is_some()));
+        }
+    }
+
+    /// What there is at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
+    /// how many the attempts may grow before any is refused; for the others whole retries.
+    #[must_use]
+    pub fn balance(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
+        let mut then = *self;
+        match config.kind {
+            TOKEN => {
+                then.refill(config, now);
+                real(then.tokens) / 1000.0
+            }
+            THROTTLE => real(self.tokens.min(config.capacity)) / 1000.0,
+            RATIO => {
+                then.advance(config, now);
+                let whole = then.sum(config).max(0).checked_div(signed(config.withdrawal)).unwrap_or(0);
+                whole as f64
+            }
+            SHARE => real(config.concurrency(self.active).saturating_sub(u64::from(self.retries))),
+            REQUESTS => {
+                then.advance(config, now);
+                let (requests, accepts) = then.counts();
+                (config.rate * accepts - requests).max(0.0)
+            }
+            WINDOW => {
+                then.advance(config, now);
+                real(config.capacity.saturating_sub(u64::from(then.retries)))
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The probability from 0 to 1 that [`Budget::admit`] refuses an attempt at `now`; 0 for every kind but
+    /// [`BudgetKind::Requests`].
+    #[must_use]
+    pub fn rejection(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
+        if config.kind != REQUESTS {
+            return 0.0;
+        }
+        let mut then = *self;
+        then.advance(config, now);
+        then.chance(config)
+    }
+
+    /// Token: what has come back by `now`. A full purse does not save up.
+    fn refill(&mut self, config: &BudgetConfig, now: Timestamp) {
+        let due = config.refilled(now.as_now().since(Timestamp::from_nanos(self.since)));
+        let tokens = self.tokens.saturating_add(due.saturating_sub(self.refilled));
+        self.refilled = self.refilled.max(due);
+        self.tokens = tokens;
+        if tokens >= config.capacity {
+            self.tokens = config.capacity;
+            self.since = self.since.max(now.as_now().as_nanos());
+            self.refilled = 0;
+        }
+    }
+
+    fn add(&mut self, config: &BudgetConfig, thousandths: u64) {
+        self.tokens = self.tokens.saturating_add(thousandths).min(config.capacity);
+    }
+
+    /// The slot of `now` becomes the current one, and those that it leaves more than a window behind are cleared.
+    #[inline]
+    fn advance(&mut self, config: &BudgetConfig, now: Timestamp) {
+        let elapsed = now.as_now().as_nanos().saturating_sub(self.since);
+        if elapsed >= config.slot {
+            self.step(config.slot, elapsed);
+        }
+    }
+
+    #[cold]
+    fn step(&mut self, slot: u64, elapsed: u64) {
+        // No checked configuration has a slot of no time.
+        let steps = elapsed.checked_div(slot).unwrap_or(elapsed);
+        self.since = self.since.saturating_add(steps.saturating_mul(slot));
+        self.retries = 0;
+        for ahead in 1..=steps.min(SLOTS) {
+            if let Some(slot) = self.slots.get_mut(index(self.number.wrapping_add(ahead))) {
+                *slot = 0;
+            }
+        }
+        self.number = self.number.wrapping_add(steps);
+    }
+
+    fn current(&mut self) -> Option<&mut u64> {
+        let index = index(self.number);
+        self.slots.get_mut(index)
+    }
+
+    fn deposit(&mut self, amount: u64) {
+        if let Some(slot) = self.current() {
+            *slot = signed_bits(*slot).saturating_add(signed(amount)) as u64;
+        }
+    }
+
+    fn take(&mut self, amount: u64) {
+        if let Some(slot) = self.current() {
+            *slot = signed_bits(*slot).saturating_sub(signed(amount)) as u64;
+        }
+    }
+
+    /// Ratio: a withdrawal is undone in the slot it was made in, unless that has expired and with it the withdrawal.
+    fn put_back(&mut self, config: &BudgetConfig, held: Held) {
+        let ago = u64::from((self.number as u32).wrapping_sub(held.0));
+        if ago < SLOTS
+            && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago)))
+        {
+            *slot = signed_bits(*slot).saturating_add(signed(config.withdrawal)) as u64;
+        }
+    }
+
+    /// Ratio: what there is, which is below zero when deposits have expired that were withdrawn.
+    fn sum(&self, config: &BudgetConfig) -> i64 {
+        let sum = self.slots.iter().fold(0_i64, |sum, slot| sum.saturating_add(signed_bits(*slot)));
+        sum.saturating_add(signed(config.reserve))
+    }
+
+    fn count(&mut self, requests: u32, accepts: u32) {
+        if let Some(slot) = self.current() {
+            let (before, accepted) = (*slot as u32, (*slot >> 32) as u32);
+            *slot = u64::from(accepted.saturating_add(accepts)) << 32 | u64::from(before.saturating_add(requests));
+        }
+    }
+
+    /// Requests: attempts and successes in the window.
+    fn counts(&self) -> (f64, f64) {
+        let (mut requests, mut accepts) = (0_u64, 0_u64);
+        for slot in self.slots {
+            requests = requests.saturating_add(slot & u64::from(u32::MAX));
+            accepts = accepts.saturating_add(slot >> 32);
+        }
+        (real(requests), real(accepts))
+    }
+
+    /// Requests: the probability of a refusal.
+    fn chance(&self, config: &BudgetConfig) -> f64 {
+        let (requests, accepts) = self.counts();
+        // `max` also turns what is no number into 0, which a foreign configuration may give.
+        ((requests - config.rate * accepts) / (requests + 1.0)).max(0.0)
+    }
+}
+
+/// Where a slot of that number is.
+const fn index(number: u64) -> usize {
+    (number % SLOTS) as usize
+}
+
+/// An amount as the signed number that sums are.
+const fn signed(amount: u64) -> i64 {
+    if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
+}
+
+/// A slot's signed sum.
+const fn signed_bits(slot: u64) -> i64 {
+    slot as i64
+}
+
+#[cfg(test)]
+mod tests;
