@@ -94,6 +94,8 @@ pub use flat::FlatStep;
 pub use forms::{Form, FormError, FormKept, FormReader, Formed};
 pub use grpc::GrpcCode;
 pub use guards::Refusal;
+pub use guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
+pub use guards::breaker::{Breaker, BreakerState, Permit, Verdict};
 pub use guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind, AdaptiveStart};
 pub use guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
 pub use guards::breaker::{Breaker, BreakerState, Permit, Verdict};

@@ -1,1 +1,121 @@
-//! (being written)
+//! How many calls there were lately, and how many of them failed or were slow: over a sliding time in slots, or over the
+//! latest calls one by one.
+//!
+//! A sliding time is kept as counts of up to ten slots, the newest first, that move on when the clock has passed one: a
+//! fixed size however many calls there are, and exact but for the width of a slot (spec 23.4). Slots begin when the window
+//! is made, not on whole seconds, so that a fleet does not forget in step. The latest calls are kept as bits in the same
+//! room, for a window is one or the other.
+
+use crate::time::{Span, Timestamp};
+
+/// Into how many slots a time is cut at most.
+pub(crate) const SLOTS: u32 = 10;
+/// How many calls are kept one by one at most.
+pub(crate) const CALLS: u32 = 128;
+
+/// Calls in all, those that failed, and those that were slow.
+pub(crate) type Counts = [u32; 3];
+
+/// How long each of `slots` slots is, so that they cover `window`: in whole nanoseconds, rounded up, at least one.
+pub(crate) const fn slot_length(window: Span, slots: u32) -> u64 {
+    let slots = if slots == 0 { 1 } else { slots as u64 };
+    let length = window.as_nanos().div_ceil(slots);
+    if length == 0 { 1 } else { length }
+}
+
+/// The counts of a window: 144 bytes, `Copy`, plain numbers of which every bit pattern gives an answer. Zeroes are an empty
+/// one that began at the epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Slots {
+    /// When the newest slot began.
+    start: u64,
+    /// Of all slots together.
+    sums: Counts,
+    /// No padding: a state is its bytes.
+    unused: u32,
+    /// The newest first.
+    slots: [Counts; SLOTS as usize],
+}
+
+impl Slots {
+    /// An empty window whose first slot begins `now`.
+    pub(crate) const fn new(now: Timestamp) -> Self {
+        Self { start: now.as_now().as_nanos(), sums: [0; 3], unused: 0, slots: [[0; 3]; SLOTS as usize] }
+    }
+
+    /// Moves on to the slot of `now`, and forgets those that are `slots` or more before it. A `now` before the newest slot
+    /// is in it.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, now: Timestamp, slot_length: u64, slots: u32) {
+        let elapsed = now.as_now().as_nanos().saturating_sub(self.start);
+        if elapsed >= slot_length {
+            self.turn(elapsed, slot_length, slots);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, elapsed: u64, slot_length: u64, slots: u32) {
+        let steps = elapsed.checked_div(slot_length).unwrap_or(0);
+        self.start = self.start.saturating_add(steps.saturating_mul(slot_length));
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX).min(self.slots.len());
+        self.slots.rotate_right(steps);
+        self.slots.iter_mut().take(steps).for_each(|slot| *slot = [0; 3]);
+        self.slots.iter_mut().skip(slots as usize).for_each(|slot| *slot = [0; 3]);
+        self.sums = self.slots.iter().fold([0; 3], plus);
+    }
+
+    /// Counts one call in the newest slot.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, failed: bool, slow: bool) {
+        let one = [1, u32::from(failed), u32::from(slow)];
+        let [newest, ..] = &mut self.slots;
+        *newest = plus(*newest, &one);
+        self.sums = plus(self.sums, &one);
+    }
+
+    /// The counts as of the latest [`Slots::advance`].
+    #[inline(always)]
+    pub(crate) const fn sums(&self) -> Counts {
+        self.sums
+    }
+
+    /// The counts as they are at `now`.
+    pub(crate) fn sums_at(&self, now: Timestamp, slot_length: u64, slots: u32) -> Counts {
+        let mut then = *self;
+        then.advance(now, slot_length, slots);
+        then.sums
+    }
+
+    /// Counts one call among the latest `size` (1 to [`CALLS`]) and forgets the one before them. For a window that is used
+    /// in this way only.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, failed: bool, slow: bool, size: u32) {
+        let [[f0, f1, f2], [f3, s0, s1], [s2, s3, _], ..] = &mut self.slots;
+        let [total, failures, slows] = &mut self.sums;
+        let gone = shift([f0, f1, f2, f3], failed, size);
+        *failures = failures.wrapping_add(u32::from(failed)).wrapping_sub(gone);
+        let gone = shift([s0, s1, s2, s3], slow, size);
+        *slows = slows.wrapping_add(u32::from(slow)).wrapping_sub(gone);
+        *total = total.saturating_add(1).min(size);
+    }
+}
+
+#[inline(always)]
+fn plus(left: Counts, right: &Counts) -> Counts {
+    let ([a, b, c], [x, y, z]) = (left, *right);
+    [a.saturating_add(x), b.saturating_add(y), c.saturating_add(z)]
+}
+
+/// Puts a bit at the lower end of 128, and says which one went out of the lowest `size`.
+#[inline(always)]
+fn shift([a, b, c, d]: [&mut u32; 4], bit: bool, size: u32) -> u32 {
+    let low = u64::from(*a) | u64::from(*b) << 32;
+    let high = u64::from(*c) | u64::from(*d) << 32;
+    let last = size.wrapping_sub(1);
+    let gone = (if last < 64 { low.wrapping_shr(last) } else { high.wrapping_shr(last) }) & 1;
+    let high = high << 1 | low >> 63;
+    let low = low << 1 | u64::from(bit);
+    (*a, *b, *c, *d) = (low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32);
+    gone as u32
+}
