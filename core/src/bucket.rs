@@ -40,6 +40,11 @@ impl BucketConfig {
     pub fn per_second(rate: f64, burst: u64) -> Result<Self, ConfigError> {
         Self::new(rate, Span::from_secs(1), burst)
     }
+
+    /// Of numbers that were checked elsewhere.
+    pub(crate) const fn unchecked(rate: f64, per: u64, burst: u64) -> Self {
+        Self { rate, per, burst }
+    }
 }
 
 /// The tokens of one bucket: 16 bytes, `Copy`. Zeroes are a bucket that was empty at the epoch.
@@ -79,6 +84,23 @@ impl Bucket {
         self.tokens = tokens;
         self.latest = self.latest.max(now.as_now().as_nanos());
         Some(wait)
+    }
+
+    /// Puts back `count` tokens that were taken and not used, as far as the bucket holds them.
+    pub(crate) fn give_back(&mut self, config: &BucketConfig, count: u64, now: Timestamp) {
+        let (tokens, burst) = (self.tokens_at(config, now) + count as f64, config.burst as f64);
+        self.tokens = if tokens <= burst { tokens } else { burst };
+        self.latest = self.latest.max(now.as_now().as_nanos());
+    }
+
+    /// The bits of the tokens, and the latest time.
+    pub(crate) const fn words(self) -> [u64; 2] {
+        [self.tokens.to_bits(), self.latest]
+    }
+
+    /// The bucket of those words.
+    pub(crate) const fn from_words([tokens, latest]: [u64; 2]) -> Self {
+        Self { tokens: f64::from_bits(tokens), latest }
     }
 
     /// The tokens there are at `now`; negative while some are reserved that are not there yet.

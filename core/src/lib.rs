@@ -94,14 +94,16 @@ pub use flat::FlatStep;
 pub use forms::{Form, FormError, FormKept, FormReader, Formed};
 pub use grpc::GrpcCode;
 pub use guards::Refusal;
-pub use guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
-pub use guards::breaker::{Breaker, BreakerState, Permit, Verdict};
 pub use guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind, AdaptiveStart};
 pub use guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
 pub use guards::breaker::{Breaker, BreakerState, Permit, Verdict};
 pub use guards::budget::{Budget, BudgetConfig, BudgetKind, Held};
 pub use guards::builder::{GuardsBuilder, Takes};
+pub use guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use guards::latency::{HedgeConfig, Latency};
+#[cfg(target_has_atomic = "64")]
+pub use guards::limiter::SharedGcra;
+pub use guards::limiter::{Gcra, GcraConfig, Limiter, LimiterConfig, LimiterKind};
 pub use guards::nested::{Digits, Nesting, Token};
 pub use guards::stretch::{Stretch, StretchConfig};
 pub use hint::{Hint, HintMode, HintOver, HintReader};
