@@ -63,6 +63,12 @@ impl Hint {
         self.0 == Self::NEVER.0
     }
 
+    /// What both say together: the longer wait, and "never" above all.
+    pub(crate) const fn or_later(self, other: Self) -> Self {
+        // One more is nothing, a time, never: in the order that is wanted.
+        if other.0.wrapping_add(1) > self.0.wrapping_add(1) { other } else { self }
+    }
+
     /// "Not before `millis` milliseconds from now."
     pub(crate) const fn after_millis(millis: u64) -> Self {
         Self::after(Span::from_millis(millis))

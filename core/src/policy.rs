@@ -7,7 +7,6 @@
 use crate::backoff::{self, Backoff, Flat, Stage};
 use crate::chain::{COUNTED, STAGES};
 use crate::error::{ErrorCode, Given};
-use crate::error::{ErrorCode, Given};
 use crate::failure::FailureKind;
 use crate::hint::{HintMode, HintOver};
 use crate::jitter::{self, Cap, Jitter};
@@ -18,13 +17,6 @@ mod draft;
 pub(crate) mod field;
 pub use builder::PolicyBuilder;
 pub use field::{Field, Value};
-
-/// A backoff as a checked stage, for whatever else grows like a delay; or the rule it breaks, by which field, and what was
-/// given.
-pub(crate) fn checked_stage(backoff: Backoff) -> Result<Flat, (ErrorCode, Field, Given)> {
-    let draft = draft::Draft::of(backoff);
-    draft.frozen(false).map_err(|draft::Broken(code, field)| (code, field, draft.value(field)))
-}
 
 /// A backoff as a checked stage, for whatever else grows like a delay; or the rule it breaks, by which field, and what was
 /// given.

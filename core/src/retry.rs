@@ -310,11 +310,16 @@ impl Retry {
         self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }
 
+    /// Whether an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
+    pub(crate) const fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
+        self.deadline(policy).is_never() || !self.outlives(at) && self.fits(policy, at)
+    }
+
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
     fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
         let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if deadline.is_never() || !self.outlives(until) && self.fits(policy, until) {
+        if self.has_time(policy, until) {
             return Decision::Sleep { until, cause };
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint

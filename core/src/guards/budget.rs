@@ -465,6 +465,14 @@ impl Budget {
         }
     }
 
+    /// A retry that was paid for has ended, while its call goes on.
+    #[inline]
+    pub fn retried(&mut self, config: &BudgetConfig) {
+        if config.kind == SHARE {
+            self.retries = self.retries.saturating_sub(1);
+        }
+    }
+
     /// A call is over, however it ended, and holds that.
     #[inline]
     pub fn end(&mut self, config: &BudgetConfig, held: Option<Held>) {
