@@ -366,5 +366,7 @@ impl Breaker {
     }
 }
 
+
+
 #[cfg(test)]
 mod tests;

@@ -119,3 +119,99 @@ fn shift([a, b, c, d]: [&mut u32; 4], bit: bool, size: u32) -> u32 {
     (*a, *b, *c, *d) = (low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32);
     gone as u32
 }
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use std::vec::Vec;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    #[test]
+    fn a_slot_is_forgotten_as_a_whole() {
+        let mut window = Slots::new(at(SECOND / 2));
+        for seconds in 1..=3 {
+            window.advance(at(seconds * SECOND), SECOND, 3);
+            window.record(seconds == 1, false);
+        }
+        assert_eq!(window.sums(), [3, 1, 0]);
+        // The slots began at 0.5 s, 1.5 s and 2.5 s.
+        assert_eq!(window.sums_at(at(3_499_999_999), SECOND, 3), [3, 1, 0]);
+        assert_eq!(window.sums_at(at(3_500_000_000), SECOND, 3), [2, 0, 0]);
+    }
+
+    #[test]
+    fn slots_cover_the_window_when_it_does_not_divide() {
+        assert_eq!(slot_length(Span::from_nanos(103), 5), 21);
+        assert_eq!(slot_length(Span::from_nanos(10), 5), 2);
+        assert_eq!((slot_length(Span::ZERO, 5), slot_length(Span::MAX, 0)), (1, Span::MAX.as_nanos()));
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_counts_in_the_newest_slot() {
+        let mut window = Slots::new(at(10 * SECOND));
+        window.advance(at(0), SECOND, 2);
+        window.record(true, true);
+        assert_eq!(window.sums_at(at(0), SECOND, 2), [1, 1, 1]);
+    }
+
+    #[test]
+    fn the_end_of_time_is_no_end_of_counting() {
+        let mut window = Slots::new(at(0));
+        window.advance(Timestamp::NEVER, 1, 10);
+        window.record(true, false);
+        window.advance(Timestamp::LAST, 1, 10);
+        assert_eq!(window.sums(), [1, 1, 0]);
+    }
+
+    /// Every call there was, against both windows.
+    #[test]
+    fn a_window_is_the_calls_that_are_not_too_long_ago() {
+        for seed in 0..5_000 {
+            let mut rng = Rng::new(seed);
+            let mut below = |n: u32| rng.next_u32() % n;
+            let (slots, length, size, began) =
+                (1 + below(10), u64::from(1 + below(50)), 1 + below(128), below(100).into());
+            let (mut by_time, mut by_count) = (Slots::new(at(began)), Slots::default());
+            let (mut calls, mut now) = (Vec::new(), began);
+            for _ in 0..below(300) {
+                now += u64::from(if below(40) == 0 { below(2000) } else { below(20) });
+                let (failed, slow) = (below(3) == 0, below(5) == 0);
+                by_time.advance(at(now), length, slots);
+                by_time.record(failed, slow);
+                by_count.push(failed, slow, size);
+                calls.push(((now - began) / length, failed, slow));
+                let later = now + u64::from(below(100));
+                let recent = |&&(slot, ..): &&(u64, bool, bool)| slot + u64::from(slots) > (later - began) / length;
+                let sums = |calls: &mut dyn Iterator<Item = &(u64, bool, bool)>| {
+                    calls.fold([0; 3], |[a, b, c], &(_, failed, slow)| {
+                        [a + 1, b + u32::from(failed), c + u32::from(slow)]
+                    })
+                };
+                assert_eq!(by_time.sums_at(at(later), length, slots), sums(&mut calls.iter().filter(recent)), "{seed}");
+                assert_eq!(by_count.sums(), sums(&mut calls.iter().rev().take(size as usize)), "{seed}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_numbers_panic(start: u64, sums: [u32; 3], slots: [[u32; 3]; 10], now: u64, length: u64, size: u32) {
+            let mut window = Slots { start, sums, unused: 0, slots };
+            window.push(true, true, size);
+            window.advance(at(now), length, size);
+            window.record(true, true);
+        }
+    }
+
+    #[test]
+    fn the_window_is_its_bytes() {
+        assert_eq!(size_of::<Slots>(), 144);
+    }
+}

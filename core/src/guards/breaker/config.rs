@@ -143,7 +143,12 @@ impl Default for BreakerConfig {
     /// Of the default options.
     fn default() -> Self {
         Self {
-            open: Flat { initial: 30_000_000_000, max: Span::MAX.as_nanos(), kind: crate::backoff::CONSTANT, ..Flat::EMPTY },
+            open: Flat {
+                initial: 30_000_000_000,
+                max: Span::MAX.as_nanos(),
+                kind: crate::backoff::CONSTANT,
+                ..Flat::EMPTY
+            },
             failure_rate: 1.0,
             slow_rate: f64::INFINITY,
             jitter: 0.0,
@@ -317,7 +322,11 @@ impl BreakerConfig {
 #[cfg(test)]
 impl BreakerConfig {
     /// Any bits at all, for tests of the breaker.
-    pub(super) const fn from_words(words: [u64; 10], counts: [u32; 5], [kind, reopen, mode, hint, open]: [u8; 5]) -> Self {
+    pub(super) const fn from_words(
+        words: [u64; 10],
+        counts: [u32; 5],
+        [kind, reopen, mode, hint, open]: [u8; 5],
+    ) -> Self {
         let [initial, step, max, times, failure, slow, jitter, slow_after, window, slot_length] = words;
         let [failures, size, min_calls, probes, successes] = counts;
         Self {
