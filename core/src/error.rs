@@ -196,6 +196,8 @@ pub enum ErrorCode {
     NotAGuard = 154,
     /// A guard that was saved under another configuration.
     GuardConfig = 155,
+    /// A saved guard that is too short or too long.
+    GuardLength = 156,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -212,7 +214,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -264,6 +266,7 @@ impl ErrorCode {
         Self::FieldMissing,
         Self::NotAGuard,
         Self::GuardConfig,
+        Self::GuardLength,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -333,6 +336,7 @@ impl ErrorCode {
             Self::FieldMissing => "field_missing",
             Self::NotAGuard => "not_a_guard",
             Self::GuardConfig => "guard_config",
+            Self::GuardLength => "guard_length",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -359,9 +363,15 @@ impl ErrorCode {
                 "must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\""
             }
             Self::AttemptsRange => "must be a whole number from 1 to 4294967294, or \"forever\"",
-            Self::FactorRange => "must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            Self::FactorRange => match field {
+                Some(field @ (Field::StretchFactor | Field::BreakerOpenFactor)) => field.takes(),
+                _ => "must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            },
             Self::MaxBelowInitial => "must not be below the stage's initial delay (it is 5s unless given)",
-            Self::ZeroLimit => "must be more than 0, or \"none\"",
+            Self::ZeroLimit => match field {
+                None | Some(Field::Deadline | Field::AttemptTimeout) => "must be more than 0, or \"none\"",
+                Some(_) => "must be more than 0",
+            },
             Self::MinAttemptRange => "must be below the deadline",
             Self::ClipNeedsMinAttempt => "\"clip\" needs a min_attempt above 0",
             Self::JitterFactorRange => "must be a finite number from 0 on, at most 1 unless the jitter is additive",
@@ -408,10 +418,14 @@ impl ErrorCode {
                 None => "must be a whole number in the range of its field",
             },
             Self::ShareRange => "must be a number above 0 and at most 1",
-            Self::RateRange => "must be a finite number from 0 on",
+            Self::RateRange => match field {
+                Some(field) => field.takes(),
+                None => "must be a finite number from 0 on",
+            },
             Self::FieldMissing => "is needed by the chosen kind",
             Self::NotAGuard => "the memory holds no such guard",
             Self::GuardConfig => "is another than the one the guard was saved under",
+            Self::GuardLength => "must be as long as its guard saves itself",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

@@ -23,7 +23,7 @@ use crate::retry::{Cause, Retry};
 use crate::time::{Span, Timestamp};
 use core::fmt;
 
-mod bytes;
+pub(crate) mod bytes;
 mod field;
 #[cfg(feature = "serde")]
 mod serde;
@@ -328,7 +328,7 @@ pub struct SaveError {
 }
 
 impl SaveError {
-    const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
+    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
         Self { code, field, given: Given::Unshown, nearest: None }
     }
 

@@ -9,7 +9,9 @@
 use super::Refusal;
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
+use crate::guards::save::{self, AROUND, Kept, Pass};
 use crate::policy::Field;
+use crate::save::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// How the rate moves. All rates are calls a second.
@@ -182,27 +184,25 @@ pub struct AdaptiveStart {
     pub limits: bool,
 }
 
-/// One send rate and its tokens: 72 bytes, `Copy`.
+/// One send rate and its tokens: 64 bytes, `Copy`.
 ///
 /// # Contract
 /// [`Adaptive::take`] comes before each attempt, [`Adaptive::update`] after each answer, [`Adaptive::give_back`] for an
-/// attempt that did not run after all; all with the same [`AdaptiveConfig`]. Time is counted from the guard's creation, in
-/// nanoseconds; a `now` before the latest one reads as that one (spec 1.3). Every bit pattern of the state is valid and no
-/// input panics.
+/// attempt that did not run after all; all with the same [`AdaptiveConfig`]. A `now` before the latest one reads as that one
+/// (spec 1.3). Every bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct Adaptive {
-    pub(crate) created: u64,
     /// The latest time seen, when the tokens were counted.
     pub(crate) latest: u64,
-    /// The half second since creation in which calls were last counted.
-    pub(crate) half: u64,
+    /// When the half second of the latest measure began: a whole number of them after the guard's creation.
+    pub(crate) half_at: u64,
     pub(crate) throttled_at: u64,
     pub(crate) rate: f64,
     pub(crate) tokens: f64,
     pub(crate) measured: f64,
     pub(crate) last_max_rate: f64,
-    /// Answers since the half second began.
+    /// Answers since that measure.
     pub(crate) answers: u32,
     /// Whether it limits yet.
     pub(crate) limits: u32,
@@ -215,9 +215,8 @@ impl Adaptive {
         let limits = config.kind == AIMD;
         let now = now.as_now().as_nanos();
         Self {
-            created: now,
             latest: now,
-            half: 0,
+            half_at: now,
             throttled_at: now,
             rate: config.initial_rate,
             tokens: if limits { config.initial_rate.max(1.0) } else { 0.0 },
@@ -339,13 +338,12 @@ impl Adaptive {
 
     /// Counts an answer (spec 26.4).
     fn measure(&mut self, config: &AdaptiveConfig, now: Timestamp) {
-        let half = now.since(Timestamp::from_nanos(self.created)).as_nanos() / HALF_SECOND;
+        let halves = now.since(Timestamp::from_nanos(self.half_at)).as_nanos() / HALF_SECOND;
         self.answers = self.answers.saturating_add(1);
-        if half > self.half {
-            let length = real(half.saturating_sub(self.half)) * 0.5;
-            let current = f64::from(self.answers) / length;
+        if halves > 0 {
+            let current = f64::from(self.answers) / (real(halves) * 0.5);
             self.measured = current * config.smooth + self.measured * (1.0 - config.smooth);
-            self.half = half;
+            self.half_at = self.half_at.saturating_add(halves.saturating_mul(HALF_SECOND));
             self.answers = 0;
         }
     }
@@ -359,3 +357,42 @@ impl Adaptive {
         now
     }
 }
+
+impl Kept for Adaptive {
+    const NUMBER: u8 = 19;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        for time in [&mut self.latest, &mut self.half_at, &mut self.throttled_at] {
+            pass.time(time);
+        }
+        for real in [&mut self.rate, &mut self.tokens, &mut self.measured, &mut self.last_max_rate] {
+            pass.real(real);
+        }
+        pass.half(&mut self.answers);
+        pass.half(&mut self.limits);
+    }
+}
+
+impl Adaptive {
+    /// How many bytes [`Adaptive::save`] makes.
+    pub const SAVED: usize = AROUND + 7 * 8 + 2 * 4;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &AdaptiveConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

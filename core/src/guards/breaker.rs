@@ -7,8 +7,10 @@
 
 pub(crate) mod config;
 
+use crate::guards::save::{self, AROUND, Kept, Pass};
 use crate::guards::window::Slots;
 use crate::rng::Rng;
+use crate::save::SaveError;
 use crate::time::{Span, Timestamp};
 use config::{BreakerConfig, COUNT, TIME};
 
@@ -366,7 +368,45 @@ impl Breaker {
     }
 }
 
+impl Kept for Breaker {
+    const NUMBER: u8 = 17;
 
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.time(&mut self.latest);
+        pass.time(&mut self.until);
+        pass.word(&mut self.seed);
+        pass.word(&mut self.lasting);
+        let halves = [&mut self.generation, &mut self.openings, &mut self.row, &mut self.streak, &mut self.successes];
+        for half in halves {
+            pass.half(half);
+        }
+        let mut state = u32::from(self.state);
+        pass.half(&mut state);
+        self.state = state as u8;
+        self.window.pass(pass);
+    }
+}
+
+impl Breaker {
+    /// How many bytes [`Breaker::save`] makes.
+    pub const SAVED: usize = AROUND + 4 * 8 + 6 * 4 + Slots::SAVED;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, 0, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,10 @@
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::failure::FailureKind;
+use crate::guards::save::{self, AROUND, Kept, Pass};
 use crate::policy::Field;
 use crate::rng::Rng;
+use crate::save::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// How a budget counts. The default is a retry for every ten calls of the last ten seconds, and one every ten seconds in any
@@ -250,7 +252,7 @@ fn thousandths(number: f64) -> u64 {
     if real(near) / 1000.0 <= number { near } else { near.saturating_sub(1) }
 }
 
-/// What a call holds of a budget since its latest retry: a number to hand back with what becomes of the call.
+/// What a call holds of a budget since its latest retry: a number to hand back when it succeeds or the retry never runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Held(u32);
@@ -274,9 +276,9 @@ impl Held {
 ///
 /// # Contract
 /// All calls of a client share one, with the same [`BudgetConfig`]. A call says [`Budget::begin`] first and [`Budget::end`]
-/// last. Each of its attempts asks [`Budget::admit`]; what fails says [`Budget::fail`] and then asks [`Budget::withdraw`], or
-/// [`Budget::withdraw_again`] from the second retry on; a success says [`Budget::succeed`]. A retry that was allowed and then
-/// never ran says [`Budget::refund`], after which the call holds nothing. What a call holds goes into `succeed` and `end`.
+/// last. Each of its attempts asks [`Budget::admit`]. What fails says [`Budget::fail`] and asks [`Budget::withdraw`] for the
+/// next attempt. A retry that was allowed says [`Budget::retried`] when it has run, or [`Budget::refund`] if it never will,
+/// after which the call holds nothing. A success says [`Budget::succeed`] with what the call holds.
 ///
 /// Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Every bit pattern of the state is valid and
 /// no input panics.
@@ -350,7 +352,8 @@ impl Budget {
         u >= rejection
     }
 
-    /// An attempt failed at `now`. Said of every attempt that fails, whether it will be retried or not.
+    /// An attempt failed at `now`. Said of every attempt that fails, whether it will be retried or not; a permanent failure
+    /// counts for nothing but [`BudgetKind::Requests`], where it is an answer like any other.
     #[inline]
     pub fn fail(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) {
         match (config.kind, kind) {
@@ -366,7 +369,8 @@ impl Budget {
         }
     }
 
-    /// Whether a call that has not retried yet may retry at `now` after such a failure; what it holds from then on if it may.
+    /// Whether a call may retry at `now` after such a failure. If it may, what it holds from then on, which replaces what it
+    /// held before.
     #[inline]
     pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Held> {
         match config.kind {
@@ -406,23 +410,6 @@ impl Budget {
             }
             _ => None,
         }
-    }
-
-    /// [`Budget::withdraw`] for a call that has retried before and holds `held` since. What it holds then replaces that; if
-    /// it may not retry it keeps `held`.
-    #[inline]
-    pub fn withdraw_again(
-        &mut self,
-        config: &BudgetConfig,
-        now: Timestamp,
-        kind: FailureKind,
-        held: Held,
-    ) -> Option<Held> {
-        if config.kind == SHARE {
-            // The retry that failed leaves its place to the next one, so a call never has two.
-            return (u64::from(self.retries) <= config.concurrency(self.active)).then_some(held);
-        }
-        self.withdraw(config, now, kind)
     }
 
     /// The retry that `held` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
@@ -465,7 +452,7 @@ impl Budget {
         }
     }
 
-    /// A retry that was paid for has ended, while its call goes on.
+    /// A retry that ran is over, however it ended: [`BudgetKind::Share`] gets its place back.
     #[inline]
     pub fn retried(&mut self, config: &BudgetConfig) {
         if config.kind == SHARE {
@@ -473,7 +460,7 @@ impl Budget {
         }
     }
 
-    /// A call is over, however it ended, and holds that.
+    /// A call is over, however it ended; `held` is of a retry that ends with it, without a [`Budget::retried`] of its own.
     #[inline]
     pub fn end(&mut self, config: &BudgetConfig, held: Option<Held>) {
         if config.kind == SHARE {
@@ -635,6 +622,41 @@ const fn signed(amount: u64) -> i64 {
 /// A slot's signed sum.
 const fn signed_bits(slot: u64) -> i64 {
     slot as i64
+}
+
+impl Kept for Budget {
+    const NUMBER: u8 = 16;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.word(&mut self.tokens);
+        pass.time(&mut self.since);
+        for word in [&mut self.refilled, &mut self.seed, &mut self.number] {
+            pass.word(word);
+        }
+        pass.half(&mut self.retries);
+        self.slots.iter_mut().for_each(|slot| pass.word(slot));
+    }
+}
+
+impl Budget {
+    /// How many bytes [`Budget::save`] makes.
+    pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS as usize * 8;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, config.kind, now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes)
+    }
 }
 
 #[cfg(test)]

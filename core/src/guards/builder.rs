@@ -4,6 +4,9 @@
 //! A program that has no guards has no use for this, and pays nothing for it: [`PolicyBuilder::set`] only says
 //! [`Kept::Guard`] of a name that belongs here, and a host that has guards hands the same pair on.
 //!
+//! A guard's section is given when one of its fields is. What is not given of it is the preset's, and else as the kind has
+//! it.
+//!
 //! [`PolicyBuilder::set`]: crate::PolicyBuilder::set
 //! [`Kept::Guard`]: crate::Kept::Guard
 
@@ -11,9 +14,12 @@ use crate::error::{ConfigError, ErrorCode};
 use crate::nearest::nearest;
 use crate::policy::field::{indexed, shown, span, span_or_none, whole, word};
 use crate::policy::{Field, Value};
+use crate::preset::Preset;
 use crate::time::Span;
 
-mod table;
+mod checked;
+pub(crate) mod table;
+mod write;
 #[cfg(test)]
 mod tests;
 pub use table::Takes;
@@ -82,6 +88,34 @@ impl GuardsBuilder {
         self.given == 0
     }
 
+    /// The names of the sections of which something was given, but for a kind that is "none".
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &'static str> {
+        let there = |first: Field, last: Field| {
+            let none = first != Field::NestedMode && table::takes(first) == Takes::Word && self.given(first) == Some(0);
+            self.any(first, last) && !none
+        };
+        table::RANGES.into_iter().zip(table::SECTIONS).filter(move |((first, last), _)| there(*first, *last)).map(|of| of.1)
+    }
+
+    /// What was not given is the preset's: all of a section of which nothing was given, and of one whose kind (or first field,
+    /// where it has no kind) was not given the other fields (spec 32.6). To be called after the last [`GuardsBuilder::set`].
+    #[must_use]
+    pub fn upon(mut self, preset: Option<Preset>) -> Self {
+        let Some(preset) = preset else { return self };
+        let (own, base) = (self.given, preset.guards());
+        for (first, last) in table::RANGES {
+            if own & bit(first) != 0 {
+                continue;
+            }
+            for &(_, field) in table::NAMES.iter().filter(|known| (first.code()..=last.code()).contains(&known.1.code())) {
+                if base.has(field) && !self.has(field) {
+                    self.put(field, base.at(field));
+                }
+            }
+        }
+        self
+    }
+
     /// Every name that [`GuardsBuilder::set`] knows, with the field it means. The first of a field is its path.
     #[must_use]
     pub const fn names() -> &'static [(&'static str, Field)] {
@@ -99,7 +133,12 @@ impl GuardsBuilder {
         table::words(field).iter().map(|word| word.0)
     }
 
-    fn put(&mut self, field: Field, number: u64) {
+    /// The number of a field, 0 of any that no guard has.
+    fn at(&self, field: Field) -> u64 {
+        self.values.get(usize::from(field.code().wrapping_sub(FIRST))).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn put(&mut self, field: Field, number: u64) {
         if let Some(place) = self.values.get_mut(usize::from(field.code().wrapping_sub(FIRST))) {
             *place = number;
             self.given |= bit(field);

@@ -191,3 +191,242 @@ impl Bulkhead {
         self.given = self.given.saturating_sub(gone);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+    use std::vec::Vec;
+
+    fn config(limit: u32, queue: u32) -> BulkheadConfig {
+        BulkheadConfig::new(limit, queue, Span::from_secs(1)).unwrap()
+    }
+
+    fn queued(entry: Entry) -> QueuePlace {
+        match entry {
+            Entry::Queued(place) => place,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn as_many_run_as_there_may_and_the_next_ones_queue_up() {
+        let (config, mut bulkhead) = (config(2, 1), Bulkhead::new());
+        assert_eq!([0; 2].map(|_| bulkhead.enter(&config)), [Entry::Entered; 2]);
+        let place = queued(bulkhead.enter(&config));
+        assert_eq!(bulkhead.enter(&config), Entry::Refused);
+        assert_eq!(bulkhead.enter_from(&config, place), Entry::Queued(place));
+        bulkhead.leave();
+        assert_eq!(bulkhead.enter_from(&config, place), Entry::Entered);
+        assert_eq!((bulkhead.running(), bulkhead.waiting()), (2, 0));
+    }
+
+    #[test]
+    fn a_newcomer_does_not_overtake_those_who_wait() {
+        let (config, mut bulkhead) = (config(1, 4), Bulkhead::new());
+        bulkhead.enter(&config);
+        let [first, second] = [0; 2].map(|_| queued(bulkhead.enter(&config)));
+        bulkhead.leave();
+        let third = queued(bulkhead.enter(&config));
+        assert_eq!(bulkhead.first(), Some(first));
+        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
+        assert_eq!(bulkhead.enter_from(&config, second), Entry::Queued(second));
+        assert_eq!(bulkhead.enter_from(&config, first), Entry::Entered);
+    }
+
+    #[test]
+    fn with_two_places_free_the_second_may_come_before_the_first() {
+        let (config, mut bulkhead) = (config(2, 4), Bulkhead::new());
+        [0; 2].map(|_| bulkhead.enter(&config));
+        let [first, second, third] = [0; 3].map(|_| queued(bulkhead.enter(&config)));
+        bulkhead.leave();
+        bulkhead.leave();
+        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
+        assert_eq!(bulkhead.enter_from(&config, second), Entry::Entered);
+        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
+        assert_eq!(bulkhead.enter_from(&config, first), Entry::Entered);
+    }
+
+    #[test]
+    fn who_has_left_the_queue_takes_no_place_with_it() {
+        let (config, mut bulkhead) = (config(1, 2), Bulkhead::new());
+        bulkhead.enter(&config);
+        let [first, second] = [0; 2].map(|_| queued(bulkhead.enter(&config)));
+        bulkhead.leave_queue(first);
+        bulkhead.leave_queue(first);
+        assert_eq!(bulkhead.enter_from(&config, first), Entry::Refused);
+        let third = queued(bulkhead.enter(&config));
+        assert_eq!(bulkhead.enter(&config), Entry::Refused);
+        bulkhead.leave();
+        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
+        assert_eq!(bulkhead.enter_from(&config, second), Entry::Entered);
+    }
+
+    #[test]
+    fn a_place_that_was_left_is_not_given_to_another() {
+        let (config, mut bulkhead) = (config(1, 64), Bulkhead::new());
+        bulkhead.enter(&config);
+        let first = queued(bulkhead.enter(&config));
+        let left = queued(bulkhead.enter(&config));
+        bulkhead.leave_queue(left);
+        assert_ne!(queued(bulkhead.enter(&config)), left);
+        bulkhead.leave_queue(left);
+        assert_eq!(bulkhead.waiting(), 2);
+        // 64 places from the first that waits on are all there are.
+        for _ in 3..64 {
+            let place = queued(bulkhead.enter(&config));
+            bulkhead.leave_queue(place);
+        }
+        assert_eq!(bulkhead.enter(&config), Entry::Refused);
+        bulkhead.leave_queue(first);
+        assert!(matches!(bulkhead.enter(&config), Entry::Queued(_)));
+    }
+
+    #[test]
+    fn numbers_that_are_no_bulkhead_are_refused() {
+        let broken = |limit, queue| {
+            let error = BulkheadConfig::new(limit, queue, Span::ZERO).unwrap_err();
+            (error.code, error.field)
+        };
+        assert_eq!(broken(0, 0), (ErrorCode::CountRange, Some(Field::BulkheadLimit)));
+        assert_eq!(broken(1, 65), (ErrorCode::CountRange, Some(Field::BulkheadQueue)));
+        let config = config(u32::MAX, 64);
+        assert_eq!((config.limit(), config.queue(), config.max_wait()), (u32::MAX, 64, Span::from_secs(1)));
+    }
+
+    #[test]
+    fn the_machine_is_its_bytes() {
+        assert_eq!((size_of::<Bulkhead>(), size_of::<BulkheadConfig>()), (16, 16));
+    }
+
+    /// Everyone who waits in a line, and whoever ever got a place.
+    #[derive(Default)]
+    struct Model {
+        running: u32,
+        line: VecDeque<u64>,
+        given: u64,
+    }
+
+    impl Model {
+        /// The number of the place, `None` for entering, or an error for being refused.
+        fn enter(&mut self, limit: u32, queue: u32) -> Result<Option<u64>, ()> {
+            if self.line.is_empty() && self.running < limit {
+                self.running += 1;
+                return Ok(None);
+            }
+            let far = self.line.front().is_some_and(|first| self.given - first >= 64);
+            if far || self.line.len() >= queue as usize {
+                return Err(());
+            }
+            self.line.push_back(self.given);
+            self.given += 1;
+            Ok(Some(self.given - 1))
+        }
+
+        fn enter_from(&mut self, limit: u32, number: u64) -> Result<Option<u64>, ()> {
+            let rank = self.line.iter().position(|&other| other == number).ok_or(())?;
+            if self.running + rank as u32 >= limit {
+                return Ok(Some(number));
+            }
+            self.line.remove(rank);
+            self.running += 1;
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_bulkhead_does_as_a_line_of_people() {
+        for seed in 0..100_000_u64 {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut below = |bound: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                ((state >> 33) * bound) >> 31
+            };
+            let (limit, queue) = (1 + below(3) as u32, [0, 1, 3, 64][below(4) as usize]);
+            let config = config(limit, queue);
+            // Near the end of the numbers, so that they wrap.
+            let first = 65_536 - below(4) as u16 as u64 * 10;
+            let mut bulkhead = Bulkhead { head: first as u16, ..Bulkhead::new() };
+            let mut model = Model { given: first, ..Model::default() };
+            let mut places: Vec<(QueuePlace, u64)> = Vec::new();
+            let steps = if seed % 50 == 0 { 300 } else { 24 };
+            for step in 0..steps {
+                let shown = |model: &Model| std::format!("seed {seed}, step {step}: {limit} {queue} {:?}", model.line);
+                let (given, expected) = match below(8) {
+                    0..4 => (bulkhead.enter(&config), model.enter(limit, queue)),
+                    4 | 5 if !places.is_empty() => {
+                        let (place, number) = places[below(places.len() as u64) as usize];
+                        (bulkhead.enter_from(&config, place), model.enter_from(limit, number))
+                    }
+                    6 if !places.is_empty() => {
+                        let (place, number) = places[below(places.len() as u64) as usize];
+                        bulkhead.leave_queue(place);
+                        model.line.retain(|&other| other != number);
+                        continue;
+                    }
+                    _ => {
+                        bulkhead.leave();
+                        model.running = model.running.saturating_sub(1);
+                        continue;
+                    }
+                };
+                match (given, expected) {
+                    (Entry::Entered, Ok(None)) | (Entry::Refused, Err(())) => {}
+                    (Entry::Queued(place), Ok(Some(number))) => {
+                        assert_eq!(place.to_raw(), (number % 65_536) as u32, "{}", shown(&model));
+                        places.push((QueuePlace::from_raw(place.to_raw()), number));
+                    }
+                    (given, expected) => panic!("{}: {given:?}, {expected:?}", shown(&model)),
+                }
+                assert_eq!(bulkhead.running(), model.running, "{}", shown(&model));
+                assert_eq!(bulkhead.waiting() as usize, model.line.len(), "{}", shown(&model));
+                let head = model.line.front().map(|number| (number % 65_536) as u32);
+                assert_eq!(bulkhead.first().map(QueuePlace::to_raw), head, "{}", shown(&model));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_numbers_panic(waiting: u64, words: [u32; 4], [head, given]: [u16; 2]) {
+            let [limit, queue, running, place] = words;
+            let config = BulkheadConfig { max_wait: 0, limit, queue };
+            let mut bulkhead = Bulkhead { waiting, running, head, given };
+            for place in [QueuePlace(place), QueuePlace(place % 65_536), QueuePlace(u32::from(head) + place % 64)] {
+                bulkhead.enter(&config);
+                bulkhead.enter_from(&config, place);
+                bulkhead.leave_queue(place);
+                bulkhead.first();
+                bulkhead.leave();
+            }
+        }
+    }
+
+    #[test]
+    fn threads_never_run_more_than_there_may_and_each_gets_its_turn() {
+        let config = config(3, 8);
+        let shared = Mutex::new((Bulkhead::new(), 0_u32));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let mut entry = shared.lock().unwrap().0.enter(&config);
+                        while let Entry::Queued(place) = entry {
+                            std::thread::yield_now();
+                            entry = shared.lock().unwrap().0.enter_from(&config, place);
+                        }
+                        assert_eq!(entry, Entry::Entered);
+                        assert!(shared.lock().unwrap().0.running() <= 3);
+                        let mut shared = shared.lock().unwrap();
+                        shared.0.leave();
+                        shared.1 += 1;
+                    }
+                });
+            }
+        });
+        let (bulkhead, ran) = shared.into_inner().unwrap();
+        assert_eq!((ran, bulkhead.running(), bulkhead.waiting()), (4000, 0, 0));
+    }
+}

@@ -6,8 +6,10 @@
 
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
+use crate::guards::save::{self, AROUND, Kept, Pass};
 use crate::policy::Field;
-use crate::time::Span;
+use crate::save::SaveError;
+use crate::time::{Span, Timestamp};
 
 /// How far one record can move the estimate, as a part of it.
 const STEP: f64 = 0.05;
@@ -130,3 +132,36 @@ impl HedgeConfig {
         }
     }
 }
+
+impl Kept for Latency {
+    const NUMBER: u8 = 21;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.real(&mut self.estimate);
+        pass.half(&mut self.records);
+    }
+}
+
+impl Latency {
+    /// How many bytes [`Latency::save`] makes.
+    pub const SAVED: usize = AROUND + 8 + 4;
+
+    /// The estimate as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, 0, Timestamp::ZERO, &[], &mut bytes);
+        bytes
+    }
+
+    /// The estimate that [`Latency::save`] made bytes of, in whatever language.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved estimate, damaged, or of another layout.
+    pub fn restore(bytes: &[u8]) -> Result<Self, SaveError> {
+        save::read(Self::new(), Self::SAVED, 0, Timestamp::ZERO, &mut [], bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

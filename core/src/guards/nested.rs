@@ -200,3 +200,6 @@ impl Policy {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,13 +4,11 @@
 //! a row, so that each call retries after its shortest delays and the retries are a third of the load. What the calls know
 //! together is the share of attempts that failed lately; every delay is stretched by it (spec 27).
 
+use super::window::{self, Slots};
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::policy::Field;
 use crate::time::{Span, Timestamp};
-
-/// Into how many parts the window is cut.
-const SLOTS: usize = 10;
 
 /// By how much delays are stretched, and what counts: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an
 /// answer.
@@ -64,12 +62,11 @@ impl StretchConfig {
 
     /// A tenth of the window, rounded up.
     const fn slot(&self) -> u64 {
-        let slot = self.window.div_ceil(SLOTS as u64);
-        if slot == 0 { 1 } else { slot }
+        window::slot_length(self.window(), window::SLOTS)
     }
 }
 
-/// The attempts of the last while: `Copy`.
+/// The attempts of the last while: 144 bytes, `Copy`.
 ///
 /// # Contract
 /// [`Stretch::record`] with each attempt's end; [`Stretch::stretch`] looks and changes nothing. Both with the same
@@ -78,39 +75,30 @@ impl StretchConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Stretch {
-    start: u64,
-    /// Calls and failures of each slot, the current one first.
-    slots: [[u32; 2]; SLOTS],
+    pub(crate) slots: Slots,
 }
 
 impl Stretch {
     /// A guard that has seen nothing.
     #[must_use]
     pub const fn new(_config: &StretchConfig, now: Timestamp) -> Self {
-        Self { start: now.as_now().as_nanos(), slots: [[0; 2]; SLOTS] }
+        Self { slots: Slots::new(now) }
     }
 
     /// An attempt ended at `now`, and `failed` or not.
     pub fn record(&mut self, config: &StretchConfig, now: Timestamp, failed: bool) {
-        self.advance(config, now);
-        if let Some([calls, failures]) = self.slots.first_mut() {
-            *calls = calls.saturating_add(1);
-            *failures = failures.saturating_add(u32::from(failed));
-        }
+        self.slots.advance(now, config.slot(), window::SLOTS);
+        self.slots.record(failed, false);
     }
 
     /// The attempts that count at `now`, and how many of them failed.
     #[must_use]
     pub fn counts(&self, config: &StretchConfig, now: Timestamp) -> (u32, u32) {
-        let mut copy = *self;
-        copy.advance(config, now);
-        let sum = |at: usize| {
-            copy.slots.iter().filter_map(|slot| slot.get(at)).fold(0_u32, |sum, count| sum.saturating_add(*count))
-        };
-        (sum(0), sum(1))
+        let [calls, failed, _] = self.slots.sums_at(now, config.slot(), window::SLOTS);
+        (calls, failed)
     }
 
-    /// What a delay becomes at `now`: `trunc(delay * (1 + (factor - 1) * failed / calls))` (spec 27.3).
+    /// What a delay becomes at `now`: `trunc(delay * (1 + (factor - 1) * (failed / calls)))` (spec 27.3).
     #[must_use]
     pub fn stretch(&self, config: &StretchConfig, now: Timestamp, delay: Span) -> Span {
         let (calls, failed) = self.counts(config, now);
@@ -120,15 +108,7 @@ impl Stretch {
         let share = f64::from(failed) / f64::from(calls);
         Span::from_nanos(truncated(real(delay.as_nanos()) * (1.0 + (config.factor - 1.0) * share)))
     }
-
-    fn advance(&mut self, config: &StretchConfig, now: Timestamp) {
-        let elapsed = now.as_now().as_nanos().saturating_sub(self.start);
-        let steps = elapsed.checked_div(config.slot()).unwrap_or(0);
-        if steps > 0 {
-            let kept = SLOTS.saturating_sub(usize::try_from(steps).unwrap_or(SLOTS));
-            self.slots.rotate_right(SLOTS.saturating_sub(kept));
-            self.slots.iter_mut().take(SLOTS.saturating_sub(kept)).for_each(|slot| *slot = [0; 2]);
-            self.start = self.start.saturating_add(steps.saturating_mul(config.slot()));
-        }
-    }
 }
+
+#[cfg(test)]
+mod tests;

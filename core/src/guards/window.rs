@@ -6,6 +6,7 @@
 //! is made, not on whole seconds, so that a fleet does not forget in step. The latest calls are kept as bits in the same
 //! room, for a window is one or the other.
 
+use crate::guards::save::Pass;
 use crate::time::{Span, Timestamp};
 
 /// Into how many slots a time is cut at most.
@@ -120,6 +121,16 @@ fn shift([a, b, c, d]: [&mut u32; 4], bit: bool, size: u32) -> u32 {
     gone as u32
 }
 
+impl Slots {
+    /// How many bytes are kept of it.
+    pub(crate) const SAVED: usize = 8 + 3 * 4 * (1 + SLOTS as usize);
+
+    /// What is kept of it.
+    pub(crate) fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.time(&mut self.start);
+        self.sums.iter_mut().chain(self.slots.iter_mut().flatten()).for_each(|count| pass.half(count));
+    }
+}
 
 #[cfg(test)]
 mod tests {

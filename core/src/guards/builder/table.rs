@@ -82,6 +82,18 @@ const NESTINGS: &[Word] = &[("allow", ALLOW), ("innermost", INNERMOST), ("outerm
 pub(crate) const SECTIONS: [&str; 8] =
     ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "nested"];
 
+/// The first and the last field of each section.
+pub(super) const RANGES: [(Field, Field); 8] = [
+    (Field::BudgetKind, Field::BudgetLimit),
+    (Field::BreakerKind, Field::BreakerRefusal),
+    (Field::LimiterKind, Field::LimiterRefusal),
+    (Field::BulkheadLimit, Field::BulkheadMaxWait),
+    (Field::AdaptiveKind, Field::AdaptiveRefusal),
+    (Field::StretchFactor, Field::StretchMinCalls),
+    (Field::HedgeDelay, Field::HedgeAttempts),
+    (Field::NestedMode, Field::NestedCap),
+];
+
 /// Every name a field goes by. The first of a field is its path.
 pub(crate) const NAMES: &[(&str, Field)] = &[
     ("budget.kind", Field::BudgetKind),
@@ -185,12 +197,10 @@ pub(super) const fn takes(field: Field) -> Takes {
         | Field::StretchWindow
         | Field::HedgeDelay => Takes::Span,
         Field::BreakerSlowAfter | Field::BreakerOpenMax | Field::BulkheadMaxWait => Takes::SpanOrNone,
-        Field::BudgetCapacity => Takes::Whole { from: 1, to: 1_000_000 },
-        Field::BudgetCost
-        | Field::BudgetTimeoutCost
-        | Field::BudgetThrottledCost
-        | Field::BudgetMinConcurrency
-        | Field::BudgetLimit => Takes::Whole { from: 0, to: 1_000_000 },
+        Field::BudgetCapacity | Field::BudgetCost | Field::BudgetTimeoutCost | Field::BudgetThrottledCost => {
+            Takes::Whole { from: 0, to: 1_000_000 }
+        }
+        Field::BudgetMinConcurrency | Field::BudgetLimit => Takes::Whole { from: 0, to: u32::MAX },
         Field::BreakerSize => Takes::Whole { from: 1, to: 128 },
         Field::BreakerSlots => Takes::Whole { from: 1, to: 10 },
         Field::BulkheadQueue => Takes::Whole { from: 0, to: 64 },

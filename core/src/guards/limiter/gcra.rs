@@ -52,8 +52,8 @@ impl Part {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct GcraConfig {
-    interval: u64,
-    capacity: u64,
+    pub(super) interval: u64,
+    pub(super) capacity: u64,
 }
 
 impl GcraConfig {

@@ -59,3 +59,89 @@ impl SharedGcra {
         Gcra::from_arrival(Timestamp::from_nanos(self.arrival.load(Relaxed)))
     }
 }
+
+#[cfg(all(test, loom))]
+mod models {
+    //! Every order in which threads may reach the word. `RUSTFLAGS="--cfg loom" cargo test -p holdoff-core --lib models`
+
+    use super::*;
+    use crate::time::Span;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// What that many threads answer when each does the same, and how the limiter stands afterwards.
+    fn threads(
+        count: usize,
+        config: GcraConfig,
+        shared: &Arc<SharedGcra>,
+        work: fn(&SharedGcra, &GcraConfig) -> u32,
+    ) -> u32 {
+        let others: std::vec::Vec<_> = (1..count)
+            .map(|_| {
+                let shared = Arc::clone(shared);
+                thread::spawn(move || work(&shared, &config))
+            })
+            .collect();
+        let mine = work(shared, &config);
+        others.into_iter().map(|thread| thread.join().unwrap()).sum::<u32>() + mine
+    }
+
+    fn take(shared: &SharedGcra, config: &GcraConfig) -> u32 {
+        u32::from(shared.take(config, 1, Timestamp::from_nanos(100)).is_ok())
+    }
+
+    fn config(burst: u32) -> GcraConfig {
+        GcraConfig::new(1, Span::from_nanos(10), burst).unwrap()
+    }
+
+    #[test]
+    fn three_threads_share_two_calls() {
+        loom::model(|| {
+            let shared = Arc::new(SharedGcra::default());
+            assert_eq!(threads(3, config(2), &shared, take), 2);
+            assert_eq!(shared.load().arrival(), Timestamp::from_nanos(120));
+        });
+    }
+
+    #[test]
+    fn two_threads_that_take_twice_share_three_calls() {
+        loom::model(|| {
+            let shared = Arc::new(SharedGcra::default());
+            let twice = |shared: &SharedGcra, config: &GcraConfig| take(shared, config) + take(shared, config);
+            assert_eq!(threads(2, config(3), &shared, twice), 3);
+            assert_eq!(shared.load().arrival(), Timestamp::from_nanos(130));
+        });
+    }
+
+    #[test]
+    fn what_is_given_back_is_there_for_others() {
+        loom::model(|| {
+            let shared = Arc::new(SharedGcra::default());
+            let both = |shared: &SharedGcra, config: &GcraConfig| {
+                let taken = take(shared, config);
+                if taken > 0 {
+                    shared.give_back(config, 1);
+                }
+                taken
+            };
+            assert!(threads(2, config(1), &shared, both) >= 1);
+            assert_eq!(shared.load().arrival(), Timestamp::from_nanos(100));
+            assert_eq!(take(&shared, &config(1)), 1);
+        });
+    }
+
+    #[test]
+    fn a_later_clock_and_an_earlier_one_agree_on_an_order() {
+        loom::model(|| {
+            let shared = Arc::new(SharedGcra::default());
+            let other = Arc::clone(&shared);
+            let later = thread::spawn(move || other.take(&config(1), 1, Timestamp::from_nanos(110)));
+            let earlier = shared.take(&config(1), 1, Timestamp::from_nanos(100));
+            let later = later.join().unwrap();
+            // The later one first: the earlier one comes back when that one's interval is over.
+            assert_eq!(later, Ok(()));
+            assert!(matches!(earlier, Ok(()) | Err(_)));
+            assert_eq!(shared.load().arrival(), Timestamp::from_nanos(120));
+        });
+    }
+}
