@@ -44,8 +44,8 @@ impl Latency {
     /// read as 0 or 1 when it is outside of them (spec 28.2).
     pub fn record(&mut self, took: Span, percentile: f64) {
         let took = real(took.as_nanos());
-        let share = percentile.max(0.0).min(1.0);
-        self.estimate = if self.records == 0 || !(self.estimate >= 1.0) {
+        let share = if percentile > 0.0 { percentile.min(1.0) } else { 0.0 };
+        self.estimate = if self.records == 0 || self.estimate < 1.0 || self.estimate.is_nan() {
             took
         } else if took > self.estimate {
             self.estimate + self.estimate * STEP * share

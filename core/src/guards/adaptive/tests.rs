@@ -292,8 +292,9 @@ fn a_hundred_thousand_random_histories_are_as_the_model_says() {
         let mut guard = Adaptive::new(config, Timestamp::from_nanos(created));
         let (mut now, mut history) = (created, Vec::new());
         for _ in 0..=rng.next_u32() % 16 {
-            let gap = u64::from(rng.next_u32()) % [2, 1_000_000, 300_000_000, 2_000_000_000][(rng.next_u32() % 4) as usize];
-            now = if rng.next_u32() % 10 == 0 { now.saturating_sub(gap) } else { now + gap };
+            let gap =
+                u64::from(rng.next_u32()) % [2, 1_000_000, 300_000_000, 2_000_000_000][(rng.next_u32() % 4) as usize];
+            now = if rng.next_u32().is_multiple_of(10) { now.saturating_sub(gap) } else { now + gap };
             let event = match rng.next_u32() % 8 {
                 0..=2 => Event::Take(f64::from(rng.next_u32() % 4)),
                 3 => Event::Back(f64::from(rng.next_u32() % 3)),

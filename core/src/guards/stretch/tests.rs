@@ -107,11 +107,12 @@ fn a_hundred_thousand_random_histories_are_as_the_model_says() {
         let window = Span::from_nanos(1 + u64::from(rng.next_u32() % 2000));
         let config = StretchConfig::new(1.0 + rng.uniform() * 9.0, window, 1 + rng.next_u32() % 4).unwrap();
         let created = u64::from(rng.next_u32());
-        let (mut guard, mut calls, mut now) = (Stretch::new(&config, Timestamp::from_nanos(created)), Vec::new(), created);
+        let (mut guard, mut calls, mut now) =
+            (Stretch::new(&config, Timestamp::from_nanos(created)), Vec::new(), created);
         for _ in 0..=rng.next_u32() % 12 {
             let gap = u64::from(rng.next_u32() % 1000) >> (rng.next_u32() % 10);
-            now = if rng.next_u32() % 10 == 0 { now.saturating_sub(gap) } else { now + gap };
-            let failed = rng.next_u32() % 2 == 0;
+            now = if rng.next_u32().is_multiple_of(10) { now.saturating_sub(gap) } else { now + gap };
+            let failed = rng.next_u32().is_multiple_of(2);
             guard.record(&config, Timestamp::from_nanos(now), failed);
             calls.push((now, failed));
             let look = now + u64::from(rng.next_u32() % 300);
