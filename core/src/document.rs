@@ -1,12 +1,14 @@
 //! A policy document, read from any format that serde reads: JSON, YAML, TOML.
 //!
 //! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`PolicyBuilder::set`], or
+//! to [`GuardsBuilder::set`] where they are a guard's, or
 //! to [`FormReader::set`] for another system's form, as every language does with its own objects, so that a document means
 //! the same everywhere.
 
 use crate::classify::{Kept, Operations, Rules};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::forms::{Form, FormError, FormKept, FormReader};
+use crate::guards::builder::GuardsBuilder;
 use crate::policy::{Policy, PolicyBuilder, Value};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -20,6 +22,9 @@ pub struct Document {
     pub policy: Policy,
     /// Which failures to try again after.
     pub rules: Rules,
+    /// The guards, the preset's where the document has none of its own: their configurations are checked, so that
+    /// [`GuardsBuilder::budget`] and the others are no error.
+    pub guards: GuardsBuilder,
     /// The patterns of `retry_on.patterns`.
     pub patterns: Vec<String>,
     /// The patterns of `retry_on.non_idempotent.patterns`.
@@ -118,7 +123,7 @@ impl Document {
         let [patterns, others] =
             [&self.patterns, &self.non_idempotent_patterns].map(|list| list.iter().map(String::as_str));
         // Writing to a string does not fail.
-        let _ = crate::write_document(&self.policy, &self.rules, patterns, others, &mut out);
+        let _ = crate::write_guarded(&self.policy, &self.rules, &self.guards, patterns, others, &mut out);
         out
     }
 
@@ -128,7 +133,7 @@ impl Document {
     /// What cannot be said there.
     pub fn to_form(&self, form: Form) -> Result<String, FormError> {
         let mut out = String::new();
-        let formed = form.of(&self.policy, &self.rules)?;
+        let formed = form.of_guarded(&self.policy, &self.rules, &self.guards)?;
         let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
         let _ = formed.write(patterns, types, &mut out);
         Ok(out)
@@ -175,11 +180,21 @@ impl Reading {
                 DocumentError { cause: Some(error.to_string()), ..DocumentError::new(ErrorCode::NotJson, "", None) };
             return Err(self.wrong.unwrap_or(no));
         }
-        let (policy, rules) = match &self.sink {
-            Sink::Policy(builder) => (builder.build()?, builder.rules()),
-            Sink::Form(reader) => (reader.build()?, reader.rules()),
+        self.built()
+    }
+
+    /// What is held against each other when all is read.
+    fn built(self) -> Result<Document, DocumentError> {
+        let (policy, rules, guards) = match &self.sink {
+            Sink::Policy(builder) => {
+                let policy = builder.build()?;
+                let guards = self.kept.guards.upon(builder.chosen_preset());
+                guards.check()?;
+                (policy, builder.rules(), guards)
+            }
+            Sink::Form(reader) => (reader.build()?, reader.rules(), reader.guards()?),
         };
-        Ok(Document { policy, rules, ..self.kept })
+        Ok(Document { policy, rules, guards, ..self.kept })
     }
 
     fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
@@ -194,11 +209,14 @@ impl Reading {
         };
         match sink {
             Sink::Policy(builder) => {
-                let taken = builder.set(path, value).map_err(|error| {
+                let explained = |error: ConfigError| {
                     let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
                     wrong(error.code, error.rule(), error.nearest, path)
-                })?;
-                kept.keep(taken);
+                };
+                match builder.set(path, value).map_err(explained)? {
+                    Kept::Guard => kept.guards.set(path, value).map_err(explained)?,
+                    taken => kept.keep(taken),
+                }
             }
             Sink::Form(reader) => {
                 let taken = reader.set(path, value);
@@ -253,9 +271,7 @@ impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut reading = Reading::new(Sink::Policy(Policy::builder()));
         Node(&mut reading).deserialize(input)?;
-        let Reading { sink: Sink::Policy(builder), kept, .. } = reading else { return Ok(Self::default()) };
-        let policy = builder.build().map_err(|error| D::Error::custom(DocumentError::from(error)))?;
-        Ok(Self { policy, rules: builder.rules(), ..kept })
+        reading.built().map_err(D::Error::custom)
     }
 }
 

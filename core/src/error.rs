@@ -367,7 +367,10 @@ impl ErrorCode {
                 Some(field @ (Field::StretchFactor | Field::BreakerOpenFactor)) => field.takes(),
                 _ => "must be a finite number from 0 on, for decorrelated backoff from 1 on",
             },
-            Self::MaxBelowInitial => "must not be below the stage's initial delay (it is 5s unless given)",
+            Self::MaxBelowInitial => match field {
+                Some(Field::BreakerOpenMax) => "must not be below the open time at first (it is 30s unless given)",
+                _ => "must not be below the stage's initial delay (it is 5s unless given)",
+            },
             Self::ZeroLimit => match field {
                 None | Some(Field::Deadline | Field::AttemptTimeout) => "must be more than 0, or \"none\"",
                 Some(_) => "must be more than 0",

@@ -8,6 +8,7 @@
 
 use crate::classify::Rules;
 use crate::error::{ConfigError, ErrorCode, Given};
+use crate::guards::builder::GuardsBuilder;
 use crate::nearest::nearest;
 use crate::policy::{Policy, Value};
 use core::fmt;
@@ -27,8 +28,8 @@ pub use write::Formed;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Form {
-    /// gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): `methodConfig[i].retryPolicy` and the
-    /// `timeout` beside it, or the `retryPolicy` alone. Times are text as protobuf writes it: `"0.1s"`.
+    /// gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): `retryThrottling`,
+    /// `methodConfig[i].retryPolicy` or `hedgingPolicy` and the `timeout` beside it, or the `retryPolicy` alone. Times are text as protobuf writes it: `"0.1s"`.
     Grpc = 1,
     /// Temporal's `RetryPolicy` (temporal/api/common/v1/message.proto). Times are text as protobuf writes it.
     Temporal = 2,
@@ -222,7 +223,7 @@ pub struct FormReader {
 
 impl FormReader {
     /// Reads that entry of a service config's `methodConfig`, from 0, and passes over the others. Unless chosen there may be
-    /// only one that has a `retryPolicy`.
+    /// only one that has a `retryPolicy` or a `hedgingPolicy`.
     #[must_use]
     pub const fn entry(mut self, index: u32) -> Self {
         self.entry = index;
@@ -251,7 +252,8 @@ impl FormReader {
         };
         let Some((field, item)) = item else {
             let (base, _) = indexed(name);
-            let near = nearest(base, shape.fields.iter().map(|known| known.0));
+            let others = if form == Form::Grpc { &grpc::OTHERS[..] } else { &[] };
+            let near = nearest(base, shape.fields.iter().chain(others).map(|known| known.0));
             let error = FormError::new(ErrorCode::UnknownFormField, "", shape.unknown);
             return Err(FormError { nearest: near, ..error });
         };
@@ -270,8 +272,11 @@ impl FormReader {
             }
             (Item::Types, Value::NoItems) => {}
             (Item::Codes, Value::NoItems) => return Err(wrong()),
-            (Item::Codes, _) => {
-                self.rules.set(if self.said.has(Item::Codes) { "grpc[1]" } else { "grpc[0]" }, value)?;
+            (Item::NonFatal, Value::NoItems) => {
+                self.rules.set("grpc", value)?;
+            }
+            (Item::Codes | Item::NonFatal, _) => {
+                self.rules.set(if self.said.has(item) { "grpc[1]" } else { "grpc[0]" }, value)?;
             }
             (Item::Patterns, Value::Text(text)) => {
                 let _ = self.rules.set("patterns[0]", value)?;
@@ -302,9 +307,23 @@ impl FormReader {
         (form.shape().policy)(&said)
     }
 
+    /// The guards that are meant: gRPC's `retryThrottling` is a budget, its `hedgingPolicy` a hedge. Other forms have none.
+    ///
+    /// # Errors
+    /// A field that is missing or out of range.
+    pub fn guards(&self) -> Result<GuardsBuilder, FormError> {
+        if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(GuardsBuilder::NEW) }
+    }
+
     /// What the form says about which errors are retried.
     #[must_use]
     pub fn rules(&self) -> Rules {
+        // A hedge without codes that do not end it ends at the first failure.
+        if self.form() == Form::Grpc && self.said.has(Item::Hedges) && !self.said.has(Item::NonFatal) {
+            let mut rules = Rules::NONE;
+            let _ = rules.set("grpc", Value::NoItems);
+            return rules;
+        }
         // A graph without a list of patterns retries nothing.
         if self.form() == Form::LanggraphgoGraph && !self.said.has(Item::Patterns) {
             let mut rules = Rules::NONE;

@@ -129,4 +129,4 @@ pub use save::{SaveError, Saved};
 pub use schedule::Schedule;
 pub use stepped::Stepped;
 pub use time::{Span, Timestamp};
-pub use write::write_document;
+pub use write::{write_document, write_guarded};

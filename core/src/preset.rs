@@ -1,13 +1,14 @@
 //! Named policies: what other systems do when nobody tells them otherwise, each with its source.
 //!
-//! A preset is a policy like any other. What a system decides in ways that no policy says (which errors it retries, its
-//! budgets) is in docs/compat.md.
+//! A preset is a policy like any other, and guards where the system has some. What it decides in ways that neither says
+//! (which errors it retries) is in docs/compat.md.
 
 use crate::backoff::Backoff;
 use crate::failure::FailureKind;
+use crate::guards::builder::{GuardsBuilder, table};
 use crate::hint::{HintMode, HintOver};
 use crate::jitter::{Cap, Jitter};
-use crate::policy::{Policy, PolicyBuilder};
+use crate::policy::{Field, Policy, PolicyBuilder};
 use core::time::Duration;
 
 /// A named policy.
@@ -49,6 +50,9 @@ pub enum Preset {
     Chromium = 13,
     /// tenacity's `wait_random_exponential(multiplier=1, max=60)`: full jitter of 1 s by 2 up to 60 s, for ever.
     TenacityRandomExponential = 14,
+    /// AWS SDKs' adaptive mode: the standard mode of before 2026 and its quota, at a rate that follows the server's
+    /// throttling.
+    AwsAdaptive = 15,
 }
 
 const fn seconds(seconds: u64) -> Duration {
@@ -61,7 +65,7 @@ const fn millis(millis: u64) -> Duration {
 
 impl Preset {
     /// Every preset, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Default,
         Self::Langgraphgo,
         Self::LanggraphgoGraph,
@@ -76,12 +80,13 @@ impl Preset {
         Self::Polly,
         Self::Chromium,
         Self::TenacityRandomExponential,
+        Self::AwsAdaptive,
     ];
 
     /// What a preset's name must be, for an error's text.
     pub(crate) const NAMES: &'static str = "must be one of default, langgraphgo, langgraphgo-graph, kubernetes, aster, \
         aws-standard-2.0, aws-standard-2.1, grpc, temporal, google-cloud, resilience4j, polly, chromium, \
-        tenacity-random-exponential";
+        tenacity-random-exponential, aws-adaptive";
 
     /// The number, the same in every language.
     #[must_use]
@@ -107,6 +112,7 @@ impl Preset {
             Self::Polly => "polly",
             Self::Chromium => "chromium",
             Self::TenacityRandomExponential => "tenacity-random-exponential",
+            Self::AwsAdaptive => "aws-adaptive",
         }
     }
 
@@ -124,6 +130,28 @@ impl Preset {
             // A test builds them all.
             Err(_) => Policy::DEFAULT,
         }
+    }
+
+    /// Its guards: the retry quota of the AWS SDKs, and the send rate of their adaptive mode. The others have none.
+    #[must_use]
+    pub fn guards(self) -> GuardsBuilder {
+        let mut guards = GuardsBuilder::NEW;
+        let (cost, timeout_cost) = match self {
+            Self::AwsStandard20 | Self::AwsAdaptive => (5, 10),
+            Self::AwsStandard21 => (14, 14),
+            _ => return guards,
+        };
+        guards.put(Field::BudgetKind, table::TOKEN.into());
+        guards.put(Field::BudgetCapacity, 500);
+        guards.put(Field::BudgetCost, cost);
+        guards.put(Field::BudgetTimeoutCost, timeout_cost);
+        guards.put(Field::BudgetThrottledCost, 5);
+        guards.put(Field::BudgetReward, 1.0_f64.to_bits());
+        if self == Self::AwsAdaptive {
+            guards.put(Field::AdaptiveKind, table::CUBIC.into());
+            guards.put(Field::AdaptiveRefusal, table::SECOND.into());
+        }
+        guards
     }
 
     /// The policy of the preset with that number; the default one of any other.
@@ -154,7 +182,7 @@ impl Preset {
                 .backoff(Backoff::exponential(seconds(1), 2.0))
                 .jitter(Jitter::Bounded { bound: crate::time::Span::from_millis(500) })
                 .attempts(3),
-            Self::AwsStandard20 => full
+            Self::AwsStandard20 | Self::AwsAdaptive => full
                 .backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(20)))
                 .attempts(3)
                 .hint_mode(HintMode::Exact)

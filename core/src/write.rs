@@ -5,6 +5,7 @@
 
 use crate::backoff::{self, Flat};
 use crate::classify::{Operations, Rules};
+use crate::guards::builder::GuardsBuilder;
 use crate::jitter::{Cap, Jitter};
 use crate::json::{Open, Out, texts};
 use crate::policy::{Field, OnDeadline, Policy, UNLIMITED};
@@ -33,6 +34,32 @@ pub fn write_document<'p>(
     non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
     out: &mut dyn Write,
 ) -> fmt::Result {
+    write(policy, rules, patterns, non_idempotent_patterns, out, |_| Ok(()))
+}
+
+/// Writes a document as [`write_document`] does, with its guards: every field that was given, a preset's included.
+///
+/// # Errors
+/// What `out` says when it takes no more.
+pub fn write_guarded<'p>(
+    policy: &Policy,
+    rules: &Rules,
+    guards: &GuardsBuilder,
+    patterns: impl IntoIterator<Item = &'p str>,
+    non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    write(policy, rules, patterns, non_idempotent_patterns, out, |document| guards.write(document))
+}
+
+fn write<'p>(
+    policy: &Policy,
+    rules: &Rules,
+    patterns: impl IntoIterator<Item = &'p str>,
+    non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
+    out: &mut dyn Write,
+    guards: impl FnOnce(&mut Open<'_>) -> fmt::Result,
+) -> fmt::Result {
     let mut document = Open::new(out, '{')?;
     document.whole("version", 1)?;
     stages(policy, document.field("backoff")?)?;
@@ -57,6 +84,7 @@ pub fn write_document<'p>(
         }
         retry_on.end('}')?;
     }
+    guards(&mut document)?;
     document.end('}')
 }
 

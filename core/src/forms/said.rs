@@ -35,11 +35,21 @@ pub(super) enum Item {
     Function = 11,
     /// Nothing that a retry depends on.
     Ignored = 12,
+    /// The most tokens of a throttle.
+    Tokens = 13,
+    /// What a success adds to a throttle.
+    Ratio = 14,
+    /// How many attempts a hedge makes.
+    Hedges = 15,
+    /// How long after one another they start.
+    HedgeDelay = 16,
+    /// The gRPC codes that do not end a hedge.
+    NonFatal = 17,
 }
 
 impl Item {
     pub(super) const fn is_list(self) -> bool {
-        matches!(self, Self::Codes | Self::Patterns | Self::Types)
+        matches!(self, Self::Codes | Self::Patterns | Self::Types | Self::NonFatal)
     }
 
     const fn bit(self) -> u32 {
@@ -58,6 +68,11 @@ pub(super) struct Said {
     pub(super) factor: f64,
     pub(super) jitter: f64,
     pub(super) attempts: u64,
+    /// A throttle's.
+    pub(super) tokens: u64,
+    pub(super) ratio: f64,
+    /// A hedge's, in nanoseconds.
+    pub(super) delay: u64,
     /// One of the numbers below.
     pub(super) strategy: u32,
     /// One bit for each field that was given.
@@ -70,8 +85,19 @@ pub(super) const EXPONENTIAL: u32 = 1;
 pub(super) const LINEAR: u32 = 2;
 
 impl Said {
-    pub(super) const NOTHING: Self =
-        Self { initial: 0, max: 0, deadline: 0, factor: 0.0, jitter: 0.0, attempts: 0, strategy: FIXED, given: 0 };
+    pub(super) const NOTHING: Self = Self {
+        initial: 0,
+        max: 0,
+        deadline: 0,
+        factor: 0.0,
+        jitter: 0.0,
+        attempts: 0,
+        tokens: 0,
+        ratio: 0.0,
+        delay: 0,
+        strategy: FIXED,
+        given: 0,
+    };
 
     pub(super) const fn has(&self, item: Item) -> bool {
         self.given & item.bit() != 0
@@ -98,10 +124,13 @@ impl Said {
     /// Takes a value that is no entry of a list; whether the field takes it.
     pub(super) fn set(&mut self, form: Form, item: Item, value: Value<'_>) -> bool {
         match item {
-            Item::Attempts => store(&mut self.attempts, whole(value)),
+            Item::Attempts | Item::Hedges => store(&mut self.attempts, whole(value)),
             Item::Initial => store(&mut self.initial, time(form, value)),
             Item::Max => store(&mut self.max, bound(form, value)),
             Item::Deadline => store(&mut self.deadline, time(form, value)),
+            Item::Tokens => store(&mut self.tokens, whole(value)),
+            Item::Ratio => store(&mut self.ratio, number(value)),
+            Item::HedgeDelay => store(&mut self.delay, time(form, value)),
             Item::Factor => store(&mut self.factor, number(value)),
             Item::Jitter => store(&mut self.jitter, number(value)),
             Item::Strategy => store(&mut self.strategy, strategy(form, value)),

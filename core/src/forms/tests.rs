@@ -145,12 +145,18 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             "this name: must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"; did you mean \
              \"UNAVAILABLE\"?",
         ),
-        (Form::Grpc, "retryThrottling.maxTokens", number(10.0), "retryThrottling: budgets are not in this version"),
         (
             Form::Grpc,
-            "methodConfig[0].hedgingPolicy.maxAttempts",
+            "retryThrottling.maxTokens",
+            number(1.5),
+            "maxTokens = 1.5: must be a whole number from 1 to 1000",
+        ),
+        (
+            Form::Grpc,
+            "methodConfig[0].hedgingPolicy.hedgingDelai",
             number(3.0),
-            "hedgingPolicy: hedging is not in this version",
+            "this name: is no field of a gRPC retryPolicy or of the service config around it; did you mean \
+             \"hedgingDelay\"?",
         ),
         (
             Form::Temporal,

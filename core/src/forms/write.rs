@@ -6,6 +6,7 @@ use crate::backoff::Backoff;
 use crate::classify::{Rules, write_codes};
 use crate::error::ErrorCode;
 use crate::grpc::GrpcCode;
+use crate::guards::builder::GuardsBuilder;
 use crate::jitter;
 use crate::json::{Open, Out, texts};
 use crate::policy::{Field, Policy};
@@ -27,17 +28,44 @@ impl Form {
     /// # Errors
     /// [`ErrorCode::NotInForm`] with the path of the first field that cannot be said: `deadline`, `retry_on`.
     pub fn of(self, policy: &Policy, rules: &Rules) -> Result<Formed, FormError> {
-        let shape = self.shape();
-        let said = (shape.said)(policy);
+        self.formed(policy, rules, (self.shape().said)(policy))
+    }
+
+    /// The policy and its guards in this form: gRPC's has a throttle and a hedge that takes all attempts, the others have
+    /// none. Only what reads back to the same decisions can be said.
+    ///
+    /// # Errors
+    /// As [`Form::of`], with the name of the guard (`breaker`) or the path of its field.
+    pub fn of_guarded(self, policy: &Policy, rules: &Rules, guards: &GuardsBuilder) -> Result<Formed, FormError> {
         let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
-        let read = (shape.policy)(&said).map_err(|error| {
+        let sayable: &[&str] = if self == Self::Grpc { &["budget", "hedge"] } else { &[] };
+        if let Some(section) = guards.sections().find(|section| !sayable.contains(section)) {
+            return Err(cannot(section));
+        }
+        if self != Self::Grpc {
+            return self.of(policy, rules);
+        }
+        let said = super::grpc::said_guarded(policy, guards).map_err(cannot)?;
+        self.formed(policy, rules, said)
+    }
+
+    fn formed(self, policy: &Policy, rules: &Rules, said: Said) -> Result<Formed, FormError> {
+        let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
+        let mut read = (self.shape().policy)(&said).map_err(|error| {
             let counts = error.field.ends_with("Attempts") || error.field == "Steps";
             cannot(if counts { Field::Attempts.path() } else { "backoff" })
         })?;
+        let hedged = said.has(Item::Hedges);
+        if hedged {
+            // There is no backoff where all attempts are in one round.
+            (read.first, read.others, read.stages) = (policy.first, policy.others, policy.stages);
+            (read.jitter, read.jitter_by, read.cap) = (policy.jitter, policy.jitter_by, policy.cap);
+        }
         if let Some(field) = difference(&plain(policy), &plain(&read)) {
             return Err(cannot(field));
         }
-        let codes = self.codes(rules).ok_or(cannot("retry_on"))?;
+        let codes = if hedged { rules.codes_alone() } else { None };
+        let codes = codes.or_else(|| self.codes(rules)).ok_or(cannot("retry_on"))?;
         Ok(Formed { form: self, said, codes })
     }
 
@@ -200,11 +228,26 @@ impl Formed {
 
     fn write_grpc(&self, config: &mut Open<'_>) -> fmt::Result {
         let said = &self.said;
+        if said.has(Item::Tokens) {
+            let mut throttle = Open::new(config.field("retryThrottling")?, '{')?;
+            throttle.whole("maxTokens", said.tokens)?;
+            throttle.number("tokenRatio", said.ratio)?;
+            throttle.end('}')?;
+        }
         let mut list = Open::new(config.field("methodConfig")?, '[')?;
         let mut entry = Open::new(list.item()?, '{')?;
         entry.field("name")?.write_str("[{}]")?;
         if said.has(Item::Deadline) {
             seconds(entry.field("timeout")?, said.deadline)?;
+        }
+        if said.has(Item::Hedges) {
+            let mut policy = Open::new(entry.field("hedgingPolicy")?, '{')?;
+            policy.whole("maxAttempts", said.attempts)?;
+            seconds(policy.field("hedgingDelay")?, said.delay)?;
+            write_codes(self.codes, policy.field("nonFatalStatusCodes")?)?;
+            policy.end('}')?;
+            entry.end('}')?;
+            return list.end(']');
         }
         let mut policy = Open::new(entry.field("retryPolicy")?, '{')?;
         policy.whole("maxAttempts", said.attempts)?;

@@ -20,7 +20,7 @@ use crate::time::Span;
 mod checked;
 pub(crate) mod table;
 mod write;
-#[cfg(test)]
+#[cfg(all(test, feature = "serde"))]
 mod tests;
 pub use table::Takes;
 pub(crate) use table::{SECTIONS, is_guard};

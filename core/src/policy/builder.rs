@@ -96,6 +96,12 @@ impl PolicyBuilder {
         self
     }
 
+    /// The preset that was set, whose guards are for [`GuardsBuilder::upon`](crate::GuardsBuilder::upon).
+    #[must_use]
+    pub fn chosen_preset(&self) -> Option<Preset> {
+        Preset::ALL.into_iter().find(|preset| preset.code() == self.preset)
+    }
+
     /// How delays grow; exponential from 100 ms by 2 up to 5 s unless set. Replaces all stages there are.
     #[must_use]
     pub const fn backoff(mut self, backoff: Backoff) -> Self {

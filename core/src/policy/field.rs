@@ -465,18 +465,21 @@ impl Field {
             Self::LimiterKind => "must be one of none, gcra, bucket, window, log",
             Self::AdaptiveKind => "must be one of none, cubic, aimd",
             Self::NestedMode => "must be one of allow, innermost, outermost, cap",
-            Self::BudgetCapacity => "must be a whole number from 1 to 1000000",
-            Self::BudgetCost
-            | Self::BudgetTimeoutCost
-            | Self::BudgetThrottledCost
-            | Self::BudgetMinConcurrency
-            | Self::BudgetLimit => "must be a whole number from 0 to 1000000",
+            Self::BudgetCapacity => "must be a whole number from 0 to 1000000, for a throttle from 1 on",
+            Self::BudgetCost | Self::BudgetTimeoutCost | Self::BudgetThrottledCost => {
+                "must be a whole number from 0 to 1000000"
+            }
+            Self::BudgetMinConcurrency | Self::BudgetLimit => "must be a whole number from 0 to 4294967295",
             Self::BreakerSize => "must be a whole number from 1 to 128",
             Self::BreakerSlots => "must be a whole number from 1 to 10",
             Self::BulkheadQueue => "must be a whole number from 0 to 64",
             Self::HedgeAttempts => "must be a whole number from 1 to 8",
+            Self::BreakerMinCalls => "must be a whole number from 1 to 4294967295, at most the size of a count",
+            Self::LimiterLimit => {
+                "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on"
+            },
+            Self::StretchFactor => "must be a finite number from 1 on",
             Self::BreakerFailures
-            | Self::BreakerMinCalls
             | Self::BreakerProbes
             | Self::BreakerSuccesses
             | Self::LimiterBurst
@@ -485,7 +488,6 @@ impl Field {
             | Self::NestedCap => "must be a whole number from 1 to 4294967295",
             Self::BreakerFailureRate
             | Self::BreakerSlowRate
-            | Self::BreakerJitter
             | Self::AdaptiveBeta
             | Self::AdaptiveSmooth
             | Self::HedgePercentile => ErrorCode::ShareRange.rule(None),
@@ -494,15 +496,13 @@ impl Field {
             | Self::BudgetRatio
             | Self::BudgetMinPerSecond
             | Self::BudgetK
-            | Self::LimiterLimit
-            | Self::AdaptiveScale
-            | Self::AdaptiveIncrease
-            | Self::AdaptiveMinRate
-            | Self::AdaptiveMaxRate
-            | Self::AdaptiveInitialRate
-            | Self::StretchFactor
+            | Self::BreakerJitter
             | Self::BreakerOpenFactor
-            | Self::BreakerOpenExponent => ErrorCode::RateRange.rule(None),
+            | Self::BreakerOpenExponent
+            | Self::AdaptiveIncrease => ErrorCode::RateRange.rule(None),
+            Self::AdaptiveScale | Self::AdaptiveMinRate => "must be a finite number above 0",
+            Self::AdaptiveMaxRate => "must be a finite number, not below min_rate",
+            Self::AdaptiveInitialRate => "must be a number from min_rate to max_rate",
             _ => ErrorCode::NotADuration.rule(None),
         }
     }

@@ -27,7 +27,7 @@ impl GuardsBuilder {
         let mut latest = 0;
         for &(path, field) in table::NAMES {
             let code = field.code();
-            if code == latest || code < first.code() || code > last.code() || !self.has(field) {
+            if code <= latest || code < first.code() || code > last.code() || !self.has(field) {
                 continue;
             }
             if first == Field::BreakerKind && inner.contains(&code) {
