@@ -367,7 +367,7 @@ impl Guarded {
         }
         let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, _)| config.max_wait());
         self.flags |= QUEUED;
-        self.place = place.to_raw();
+        self.place = place.as_raw();
         self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
     }
 

@@ -62,7 +62,7 @@ pub struct QueuePlace(u32);
 impl QueuePlace {
     /// The number, for a language that keeps it for the caller.
     #[must_use]
-    pub const fn to_raw(self) -> u32 {
+    pub const fn as_raw(self) -> u32 {
         self.0
     }
 
@@ -239,7 +239,8 @@ mod tests {
     #[test]
     fn with_two_places_free_the_second_may_come_before_the_first() {
         let (config, mut bulkhead) = (config(2, 4), Bulkhead::new());
-        [0; 2].map(|_| bulkhead.enter(&config));
+        bulkhead.enter(&config);
+        bulkhead.enter(&config);
         let [first, second, third] = [0; 3].map(|_| queued(bulkhead.enter(&config)));
         bulkhead.leave();
         bulkhead.leave();
@@ -351,7 +352,7 @@ mod tests {
             let mut bulkhead = Bulkhead { head: first as u16, ..Bulkhead::new() };
             let mut model = Model { given: first, ..Model::default() };
             let mut places: Vec<(QueuePlace, u64)> = Vec::new();
-            let steps = if seed % 50 == 0 { 300 } else { 24 };
+            let steps = if seed.is_multiple_of(50) { 300 } else { 24 };
             for step in 0..steps {
                 let shown = |model: &Model| std::format!("seed {seed}, step {step}: {limit} {queue} {:?}", model.line);
                 let (given, expected) = match below(8) {
@@ -375,15 +376,15 @@ mod tests {
                 match (given, expected) {
                     (Entry::Entered, Ok(None)) | (Entry::Refused, Err(())) => {}
                     (Entry::Queued(place), Ok(Some(number))) => {
-                        assert_eq!(place.to_raw(), (number % 65_536) as u32, "{}", shown(&model));
-                        places.push((QueuePlace::from_raw(place.to_raw()), number));
+                        assert_eq!(place.as_raw(), (number % 65_536) as u32, "{}", shown(&model));
+                        places.push((QueuePlace::from_raw(place.as_raw()), number));
                     }
                     (given, expected) => panic!("{}: {given:?}, {expected:?}", shown(&model)),
                 }
                 assert_eq!(bulkhead.running(), model.running, "{}", shown(&model));
                 assert_eq!(bulkhead.waiting() as usize, model.line.len(), "{}", shown(&model));
                 let head = model.line.front().map(|number| (number % 65_536) as u32);
-                assert_eq!(bulkhead.first().map(QueuePlace::to_raw), head, "{}", shown(&model));
+                assert_eq!(bulkhead.first().map(QueuePlace::as_raw), head, "{}", shown(&model));
             }
         }
     }
@@ -398,7 +399,7 @@ mod tests {
                 bulkhead.enter(&config);
                 bulkhead.enter_from(&config, place);
                 bulkhead.leave_queue(place);
-                bulkhead.first();
+                let _ = bulkhead.first();
                 bulkhead.leave();
             }
         }

@@ -8,58 +8,6 @@ mod gcra;
 mod log;
 #[cfg(target_has_atomic = "64")]
 mod shared;
-impl Limiter {
-    /// How many bytes [`Limiter::save`] makes, without the room of a log.
-    pub const SAVED: usize = AROUND + 3 * 8;
-
-    /// How many bytes [`Limiter::save`] makes.
-    #[must_use]
-    pub fn saved(config: &LimiterConfig) -> usize {
-        Self::SAVED.saturating_add(config.room().saturating_mul(8))
-    }
-
-    /// The state at `now` as bytes that last (spec 31), into `out`; how many they are, `None` when there is no room for them.
-    pub fn save(&self, config: &LimiterConfig, room: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
-        let length = Self::saved(config);
-        let out = out.get_mut(..length)?;
-        save::write((*self, config.kind), u32::from(config.kind), now, room.get(..config.room())?, out);
-        Some(length)
-    }
-
-    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's room is
-    /// filled.
-    ///
-    /// # Errors
-    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also one that
-    /// was saved with another limit or has no room.
-    pub fn restore(
-        bytes: &[u8],
-        config: &LimiterConfig,
-        room: &mut [u64],
-        now: Timestamp,
-    ) -> Result<Self, SaveError> {
-        let new = (Self::new(config, now), config.kind);
-        let room = room.get_mut(..config.room()).unwrap_or_default();
-        let (length, kind) = (Self::saved(config), u32::from(config.kind));
-        save::read(new, length, kind, now, room, bytes).map(|(limiter, _)| limiter)
-    }
-}
-
-/// A limiter and its kind, which says what its word is.
-impl Kept for (Limiter, u8) {
-    const NUMBER: u8 = 18;
-
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        let (limiter, kind) = self;
-        match *kind {
-            GCRA | WINDOW => pass.time(&mut limiter.word),
-            _ => pass.word(&mut limiter.word),
-        }
-        pass.time(&mut limiter.latest);
-        limiter.counts.iter_mut().for_each(|count| pass.half(count));
-    }
-}
-
 #[cfg(test)]
 mod tests;
 mod window;
@@ -410,4 +358,51 @@ fn drip(bucket: &mut Bucket, config: &BucketConfig, count: u64, now: Timestamp) 
         }
     }
     Err(at)
+}
+
+impl Limiter {
+    /// How many bytes [`Limiter::save`] makes, without the room of a log.
+    pub const SAVED: usize = AROUND + 3 * 8;
+
+    /// How many bytes [`Limiter::save`] makes.
+    #[must_use]
+    pub fn saved(config: &LimiterConfig) -> usize {
+        Self::SAVED.saturating_add(config.room().saturating_mul(8))
+    }
+
+    /// The state at `now` as bytes that last (spec 31), into `out`; how many they are, `None` when there is no room for them.
+    pub fn save(&self, config: &LimiterConfig, room: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
+        let length = Self::saved(config);
+        let out = out.get_mut(..length)?;
+        save::write((*self, config.kind), u32::from(config.kind), now, room.get(..config.room())?, out);
+        Some(length)
+    }
+
+    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's room is
+    /// filled.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also one that
+    /// was saved with another limit or has no room.
+    pub fn restore(bytes: &[u8], config: &LimiterConfig, room: &mut [u64], now: Timestamp) -> Result<Self, SaveError> {
+        let new = (Self::new(config, now), config.kind);
+        let room = room.get_mut(..config.room()).unwrap_or_default();
+        let (length, kind) = (Self::saved(config), u32::from(config.kind));
+        save::read(new, length, kind, now, room, bytes).map(|(limiter, _)| limiter)
+    }
+}
+
+/// A limiter and its kind, which says what its word is.
+impl Kept for (Limiter, u8) {
+    const NUMBER: u8 = 18;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        let (limiter, kind) = self;
+        match *kind {
+            GCRA | WINDOW => pass.time(&mut limiter.word),
+            _ => pass.word(&mut limiter.word),
+        }
+        pass.time(&mut limiter.latest);
+        limiter.counts.iter_mut().for_each(|count| pass.half(count));
+    }
 }

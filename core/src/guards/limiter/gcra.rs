@@ -29,7 +29,7 @@ impl Part {
     /// The sum, the whole part at most 2^64-1.
     #[inline(always)]
     pub(super) const fn plus(self, other: Self, limit: u32) -> Self {
-        let rest = self.rest as u64 + other.rest as u64;
+        let rest = (self.rest as u64).saturating_add(other.rest as u64);
         let carry = rest >= limit as u64;
         let whole = self.whole.saturating_add(other.whole).saturating_add(carry as u64);
         Self { whole, rest: (if carry { rest.wrapping_sub(limit as u64) } else { rest }) as u32 }
@@ -42,7 +42,9 @@ impl Part {
         match (borrow, whole) {
             (false, _) => Self { whole, rest: self.rest.wrapping_sub(other.rest) },
             (true, 0) => Self { whole: 0, rest: 0 },
-            (true, _) => Self { whole: whole.wrapping_sub(1), rest: limit.wrapping_sub(other.rest).wrapping_add(self.rest) },
+            (true, _) => {
+                Self { whole: whole.wrapping_sub(1), rest: limit.wrapping_sub(other.rest).wrapping_add(self.rest) }
+            }
         }
     }
 }
