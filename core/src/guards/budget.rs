@@ -89,7 +89,7 @@ const REQUESTS: u32 = 5;
 const WINDOW: u32 = 6;
 
 /// Into how many slots the recent past is cut.
-const SLOTS: u64 = 10;
+const SLOTS: usize = 10;
 /// The most whole tokens: in thousandths they fit into 32 bits.
 const MOST: u32 = 1_000_000;
 
@@ -155,7 +155,7 @@ impl BudgetConfig {
             },
             BudgetKind::Ratio { ratio, window, min_per_second } => {
                 let ratio = rate(Field::BudgetRatio, ratio)?;
-                let slot = slot(window, SLOTS)?;
+                let slot = slot(window, SLOTS as u64)?;
                 let least = rate(Field::BudgetMinPerSecond, min_per_second)?;
                 // The amounts of Finagle's RetryBudget.
                 let withdrawal = if ratio > 0.0 { truncated(1000.0 / ratio).max(1) } else { 1 };
@@ -176,7 +176,7 @@ impl BudgetConfig {
                 ..none
             },
             BudgetKind::Requests { k, window } => {
-                Self { kind: REQUESTS, rate: rate(Field::BudgetK, k)?, slot: slot(window, SLOTS)?, ..none }
+                Self { kind: REQUESTS, rate: rate(Field::BudgetK, k)?, slot: slot(window, SLOTS as u64)?, ..none }
             }
             BudgetKind::Window { limit, window } => {
                 Self { kind: WINDOW, capacity: u64::from(limit), slot: slot(window, 1)?, ..none }
@@ -300,7 +300,7 @@ pub struct Budget {
     /// Share: retries under way. Window: retries in the current window.
     retries: u32,
     /// Ratio: what was deposited less what was withdrawn, signed. Requests: attempts in the lower half, successes in the upper.
-    slots: [u64; SLOTS as usize],
+    slots: [u64; SLOTS],
 }
 
 impl Budget {
@@ -316,7 +316,7 @@ impl Budget {
             number: 0,
             active: 0,
             retries: 0,
-            slots: [0; SLOTS as usize],
+            slots: [0; SLOTS],
         }
     }
 
@@ -477,15 +477,15 @@ impl Budget {
         match config.kind {
             TOKEN => {
                 then.refill(config, now);
-                real(then.tokens) / 1000.0
+                then.tokens as f64 / 1000.0
             }
-            THROTTLE => real(self.tokens.min(config.capacity)) / 1000.0,
+            THROTTLE => self.tokens.min(config.capacity) as f64 / 1000.0,
             RATIO => {
                 then.advance(config, now);
                 let whole = then.sum(config).max(0).checked_div(signed(config.withdrawal)).unwrap_or(0);
                 whole as f64
             }
-            SHARE => real(config.concurrency(self.active).saturating_sub(u64::from(self.retries))),
+            SHARE => config.concurrency(self.active).saturating_sub(u64::from(self.retries)) as f64,
             REQUESTS => {
                 then.advance(config, now);
                 let (requests, accepts) = then.counts();
@@ -493,7 +493,7 @@ impl Budget {
             }
             WINDOW => {
                 then.advance(config, now);
-                real(config.capacity.saturating_sub(u64::from(then.retries)))
+                config.capacity.saturating_sub(u64::from(then.retries)) as f64
             }
             _ => 0.0,
         }
@@ -543,7 +543,7 @@ impl Budget {
         let steps = elapsed.checked_div(slot).unwrap_or(elapsed);
         self.since = self.since.saturating_add(steps.saturating_mul(slot));
         self.retries = 0;
-        for ahead in 1..=steps.min(SLOTS) {
+        for ahead in 1..=steps.min(SLOTS as u64) {
             if let Some(slot) = self.slots.get_mut(index(self.number.wrapping_add(ahead))) {
                 *slot = 0;
             }
@@ -571,7 +571,7 @@ impl Budget {
     /// Ratio: a withdrawal is undone in the slot it was made in, unless that has expired and with it the withdrawal.
     fn put_back(&mut self, config: &BudgetConfig, held: Held) {
         let ago = u64::from((self.number as u32).wrapping_sub(held.0));
-        if ago < SLOTS
+        if ago < SLOTS as u64
             && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago)))
         {
             *slot = signed_bits(*slot).saturating_add(signed(config.withdrawal)) as u64;
@@ -611,7 +611,7 @@ impl Budget {
 
 /// Where a slot of that number is.
 const fn index(number: u64) -> usize {
-    (number % SLOTS) as usize
+    (number % SLOTS as u64) as usize
 }
 
 /// An amount as the signed number that sums are.

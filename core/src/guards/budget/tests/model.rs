@@ -25,14 +25,35 @@ struct Model {
 /// A configuration in whole numbers.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    Token { capacity: u64, costs: [u64; 3], reward: u64, refill: u64 },
-    Throttle { capacity: u64, reward: u64 },
+    Token {
+        capacity: u64,
+        costs: [u64; 3],
+        reward: u64,
+        refill: u64,
+    },
+    Throttle {
+        capacity: u64,
+        reward: u64,
+    },
     /// A retry takes `withdrawal` thousandths of a call; `least` of them there are in any case.
-    Ratio { withdrawal: u64, least: u64, slot: u64 },
+    Ratio {
+        withdrawal: u64,
+        least: u64,
+        slot: u64,
+    },
     /// A retry for each `calls`.
-    Share { calls: usize, least: usize },
-    Requests { k: u64, slot: u64 },
-    Window { limit: usize, window: u64 },
+    Share {
+        calls: usize,
+        least: usize,
+    },
+    Requests {
+        k: u64,
+        slot: u64,
+    },
+    Window {
+        limit: usize,
+        window: u64,
+    },
 }
 
 impl Rule {
@@ -60,14 +81,16 @@ impl Rule {
     fn kind(self) -> BudgetKind {
         let whole = |thousandths: u64| (thousandths / 1000) as u32;
         match self {
-            Self::Token { capacity, costs: [cost, timeout_cost, throttled_cost], reward, refill } => BudgetKind::Token {
-                capacity: whole(capacity),
-                cost: whole(cost),
-                timeout_cost: whole(timeout_cost),
-                throttled_cost: whole(throttled_cost),
-                reward: format(reward),
-                refill: format(refill),
-            },
+            Self::Token { capacity, costs: [cost, timeout_cost, throttled_cost], reward, refill } => {
+                BudgetKind::Token {
+                    capacity: whole(capacity),
+                    cost: whole(cost),
+                    timeout_cost: whole(timeout_cost),
+                    throttled_cost: whole(throttled_cost),
+                    reward: format(reward),
+                    refill: format(refill),
+                }
+            }
             Self::Throttle { capacity, reward } => {
                 BudgetKind::Throttle { capacity: whole(capacity), reward: format(reward) }
             }
@@ -193,7 +216,7 @@ fn sequence(seed: u64) {
             _ => u64::from(rng.next_u32() % 40_000_000),
         };
         // Every now and then a clock runs backwards, which changes nothing.
-        let back = if rng.next_u32() % 10 == 0 { u64::from(rng.next_u32()).min(now) } else { 0 };
+        let back = if rng.next_u32().is_multiple_of(10) { u64::from(rng.next_u32()).min(now) } else { 0 };
         let time = Timestamp::from_nanos(start + now);
         if back > 0 {
             // What it is to go back from must have been seen, by something that changes nothing or the same in both.
