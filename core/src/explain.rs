@@ -6,8 +6,10 @@
 use crate::backoff::{Backoff, Stage};
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
+use crate::guards::builder::GuardsBuilder;
 use crate::hint::{HintMode, HintOver};
 use crate::jitter::{self, Cap, Jitter};
+use crate::lint::Lint;
 use crate::policy::{OnDeadline, Policy, UNLIMITED};
 use crate::retry::{Decision, Retry};
 use crate::rng::Rng;
@@ -96,6 +98,12 @@ impl Explanation {
     pub const fn after(mut self, kind: FailureKind) -> Self {
         self.kind = Some(kind);
         self
+    }
+
+    /// The text with the guards that go with the policy.
+    #[must_use]
+    pub const fn guarded(self, guards: &GuardsBuilder) -> GuardedExplanation<'_> {
+        GuardedExplanation { explanation: self, guards }
     }
 
     /// The retries, one by one.
@@ -277,16 +285,41 @@ impl Iterator for Rows {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.policy.words().fmt(f)?;
-        if let Some(kind) = self.kind {
-            return self.table(f, kind, "").and_then(|()| self.warnings(f));
-        }
-        self.table(f, FailureKind::Transient, "")?;
-        for kind in FailureKind::ALL {
-            if self.policy.stages().any(|stage| stage.on == Some(kind)) {
-                self.table(f, kind, kind.name())?;
+        self.tables(f)?;
+        warnings(f, self.policy.lints())
+    }
+}
+
+/// An explanation of a policy and its guards, by `Display`: as that of the policy, with a line for each guard behind the
+/// policy's words, and what the linter says of both.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardedExplanation<'g> {
+    explanation: Explanation,
+    guards: &'g GuardsBuilder,
+}
+
+impl fmt::Display for GuardedExplanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let policy = &self.explanation.policy;
+        policy.words().fmt(f)?;
+        fmt::write(&mut Lines(f, true), format_args!("{}", self.guards.words()))?;
+        self.explanation.tables(f)?;
+        warnings(f, self.guards.lints(policy))
+    }
+}
+
+/// Lines that each end with a line feed, written as lines that each begin with one.
+struct Lines<'f, 'o>(&'f mut fmt::Formatter<'o>, bool);
+
+impl fmt::Write for Lines<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for part in text.split_inclusive('\n') {
+            if core::mem::replace(&mut self.1, part.ends_with('\n')) {
+                self.0.write_str("\n")?;
             }
+            self.0.write_str(part.trim_end_matches('\n'))?;
         }
-        self.warnings(f)
+        Ok(())
     }
 }
 
@@ -321,14 +354,27 @@ impl Explanation {
         }
     }
 
-    fn warnings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut before = "\n\n";
-        for lint in self.policy.lints() {
-            write!(f, "{before}{lint}")?;
-            before = "\n";
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(kind) = self.kind {
+            return self.table(f, kind, "");
+        }
+        self.table(f, FailureKind::Transient, "")?;
+        for kind in FailureKind::ALL {
+            if self.policy.stages().any(|stage| stage.on == Some(kind)) {
+                self.table(f, kind, kind.name())?;
+            }
         }
         Ok(())
     }
+}
+
+fn warnings(f: &mut fmt::Formatter<'_>, lints: impl Iterator<Item = Lint>) -> fmt::Result {
+    let mut before = "\n\n";
+    for lint in lints {
+        write!(f, "{before}{lint}")?;
+        before = "\n";
+    }
+    Ok(())
 }
 
 /// A span as text to be aligned, rounded to four digits.
@@ -459,6 +505,14 @@ fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
         Cap::BeforeJitter => ", capped before jitter",
         Cap::Clip => ", clipped after jitter",
     })
+}
+
+/// How long each time, of something that need not be a backoff's delay.
+pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
+    match backoff {
+        Backoff::Constant { delay } => write!(f, "{delay}"),
+        _ => write!(f, "{}", Of(Stage { backoff, times: None, on: None })),
+    }
 }
 
 struct Of(Stage);

@@ -89,7 +89,7 @@ pub use classify::{Facts, Kept, Operations, Rules};
 #[cfg(feature = "serde")]
 pub use document::{Document, DocumentError};
 pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
-pub use explain::{Explanation, InTime, Row, Rows, Words};
+pub use explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;
 pub use forms::{Form, FormError, FormKept, FormReader, Formed};
@@ -100,7 +100,7 @@ pub use guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind, AdaptiveStart
 pub use guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
 pub use guards::breaker::{Breaker, BreakerState, Permit, Verdict};
 pub use guards::budget::{Budget, BudgetConfig, BudgetKind, Held};
-pub use guards::builder::{GuardsBuilder, Takes};
+pub use guards::builder::{GuardWords, GuardsBuilder, Takes};
 pub use guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use guards::latency::{HedgeConfig, Latency};
 #[cfg(target_has_atomic = "64")]

@@ -7,6 +7,10 @@ use crate::error::Given;
 use crate::explain::{COUNTED, Path};
 use crate::failure::Failure;
 use crate::hint::{HintMode, HintOver};
+use crate::guards::Refusal;
+use crate::guards::budget::BudgetKind;
+use crate::guards::builder::GuardsBuilder;
+use crate::guards::nested::Nesting;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
 use crate::time::Span;
@@ -16,7 +20,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u16)]
 pub enum LintKind {
-    /// Retries for ever without a deadline: whoever waits for it may wait for ever.
+    /// Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
     Forever = 301,
     /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
     Shrinking = 302,
@@ -34,11 +38,23 @@ pub enum LintKind {
     HintAboveDeadline = 308,
     /// The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
     LongWait = 309,
+    /// Hedging without a budget: when the server is slow for everybody, every call starts as many attempts as it may.
+    HedgeWithoutBudget = 310,
+    /// A round may have more attempts than the policy allows in all.
+    HedgeAboveAttempts = 311,
+    /// The second attempt would start when the first one's time, or the whole operation's, is over.
+    LateHedge = 312,
+    /// A policy has more attempts than it may make with the retries around it.
+    AttemptsAboveNested = 313,
+    /// A call waits for the breaker, which stays open for longer than the call may take.
+    OpenAboveDeadline = 314,
+    /// The budget never allows a retry.
+    EmptyBudget = 315,
 }
 
 impl LintKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 15] = [
         Self::Forever,
         Self::Shrinking,
         Self::NoJitter,
@@ -48,6 +64,12 @@ impl LintKind {
         Self::AttemptTimeoutAboveDeadline,
         Self::HintAboveDeadline,
         Self::LongWait,
+        Self::HedgeWithoutBudget,
+        Self::HedgeAboveAttempts,
+        Self::LateHedge,
+        Self::AttemptsAboveNested,
+        Self::OpenAboveDeadline,
+        Self::EmptyBudget,
     ];
 
     /// The number, the same in every language.
@@ -69,6 +91,12 @@ impl LintKind {
             Self::AttemptTimeoutAboveDeadline => "attempt_timeout_above_deadline",
             Self::HintAboveDeadline => "hint_above_deadline",
             Self::LongWait => "long_wait",
+            Self::HedgeWithoutBudget => "hedge_without_budget",
+            Self::HedgeAboveAttempts => "hedge_above_attempts",
+            Self::LateHedge => "late_hedge",
+            Self::AttemptsAboveNested => "attempts_above_nested",
+            Self::OpenAboveDeadline => "open_above_deadline",
+            Self::EmptyBudget => "empty_budget",
         }
     }
 
@@ -76,7 +104,7 @@ impl LintKind {
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Forever => "retries for ever without a deadline",
+            Self::Forever => "retries for ever without a deadline or a budget",
             Self::Shrinking => "a factor below 1 makes each delay shorter than the one before",
             Self::NoJitter => "without jitter, clients that fail together come back together",
             Self::ManyAttempts => "many attempts keep a caller waiting and a struggling server busy",
@@ -87,6 +115,12 @@ impl LintKind {
             Self::AttemptTimeoutAboveDeadline => "an attempt may take as long as the whole operation",
             Self::HintAboveDeadline => "hints are clamped to a wait that never fits before the deadline",
             Self::LongWait => "the sleeps take long, without jitter",
+            Self::HedgeWithoutBudget => "without a budget, hedging multiplies the load on a server that is slow",
+            Self::HedgeAboveAttempts => "a hedge has more attempts than the policy allows in all",
+            Self::LateHedge => "a hedge starts when the first attempt's time is over",
+            Self::AttemptsAboveNested => "there are more attempts than nested retries may make together",
+            Self::OpenAboveDeadline => "a call waits for a breaker that stays open until after the deadline",
+            Self::EmptyBudget => "the budget never allows a retry",
         }
     }
 }
@@ -132,7 +166,7 @@ impl fmt::Display for Shown {
 }
 
 impl Policy {
-    /// What is questionable about the policy, in the order of the numbers. Work is bounded whatever the policy.
+    /// What is questionable about the policy alone, in the order of the numbers. Work is bounded whatever the policy.
     pub fn lints(&self) -> impl Iterator<Item = Lint> {
         LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
     }
@@ -169,6 +203,13 @@ impl Policy {
                 above(clamped.then_some(self.hint_max()), self.deadline())
             }
             LintKind::LongWait => above(self.total_wait(), Some(self.patience())),
+            // spec 32.9: what the guards make questionable
+            LintKind::HedgeWithoutBudget
+            | LintKind::HedgeAboveAttempts
+            | LintKind::LateHedge
+            | LintKind::AttemptsAboveNested
+            | LintKind::OpenAboveDeadline
+            | LintKind::EmptyBudget => None,
         }?;
         Some(Lint { kind, found, limit })
     }
@@ -202,6 +243,73 @@ impl Policy {
             !matches!(backoff, Backoff::Constant { .. } | Backoff::Linear { .. } | Backoff::Polynomial { .. })
         };
         Span::from_secs(if self.stages().any(|stage| multiplies(stage.backoff)) { 900 } else { 300 })
+    }
+}
+
+impl GuardsBuilder {
+    /// What is questionable about a policy with these guards, in the order of the numbers: [`Policy::lints`], which a budget
+    /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
+    pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
+        LintKind::ALL.into_iter().filter_map(|kind| self.lint(policy, kind))
+    }
+
+    /// That lint, if there is reason for it.
+    #[must_use]
+    pub fn lint(&self, policy: &Policy, kind: LintKind) -> Option<Lint> {
+        let budget = self.budget_kind().ok().flatten();
+        let hedge = self.hedge().ok().flatten();
+        let attempts = policy.attempts();
+        let number = |count: u32| Given::Number(count.into());
+        let (found, limit) = match kind {
+            LintKind::Forever if budget.is_some() => None,
+            LintKind::HedgeWithoutBudget => {
+                (hedge.is_some() && budget.is_none()).then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::HedgeAboveAttempts => match (hedge?.attempts(), attempts?) {
+                (round, all) if round > all => Some((number(round), number(all))),
+                _ => None,
+            },
+            LintKind::LateHedge => {
+                let ends = [policy.attempt_timeout(), policy.deadline()].into_iter().flatten().min()?;
+                let delay = hedge?.fixed_delay();
+                (delay >= ends).then_some((Given::Span(delay), Given::Span(ends)))
+            }
+            LintKind::AttemptsAboveNested => match (self.nested().ok().flatten()?, attempts) {
+                (Nesting::Cap(cap), Some(attempts)) if attempts > cap => Some((number(attempts), number(cap))),
+                _ => None,
+            },
+            LintKind::OpenAboveDeadline => {
+                let breaker = self.breaker_options().ok().flatten().filter(|breaker| breaker.refusal == Refusal::Wait)?;
+                above(Some(first_of(breaker.open_for)), policy.deadline())
+            }
+            LintKind::EmptyBudget => {
+                let empty = match budget? {
+                    BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, .. } => {
+                        capacity < cost.min(timeout_cost).min(throttled_cost)
+                    }
+                    BudgetKind::Ratio { ratio, min_per_second, .. } => ratio == 0.0 && min_per_second == 0.0,
+                    BudgetKind::Share { ratio, min_concurrency } => ratio == 0.0 && min_concurrency == 0,
+                    BudgetKind::Window { limit, .. } => limit == 0,
+                    BudgetKind::Throttle { .. } | BudgetKind::Requests { .. } => false,
+                };
+                empty.then_some((Given::Unshown, Given::Unshown))
+            }
+            _ => return policy.lint(kind),
+        }?;
+        Some(Lint { kind, found, limit })
+    }
+}
+
+/// The first delay of a backoff without its randomness.
+const fn first_of(backoff: Backoff) -> Span {
+    match backoff {
+        Backoff::Constant { delay } => delay,
+        Backoff::Linear { initial, .. }
+        | Backoff::Exponential { initial, .. }
+        | Backoff::Polynomial { initial, .. }
+        | Backoff::Fibonacci { initial, .. }
+        | Backoff::Decorrelated { initial, .. }
+        | Backoff::DecorrelatedV2 { initial, .. } => initial,
     }
 }
 
@@ -252,6 +360,39 @@ mod tests {
             (policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
         ] {
             assert_eq!(found(policy), lints, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn guards_quiet_one_lint_and_add_others() {
+        use crate::policy::Value;
+        let text = Value::Text;
+        let number = |value| Value::Number { value, unit: 1e9 };
+        let policy = Policy::builder;
+        for (policy, guards, lints) in [
+            (policy().forever(), &[][..], &[301][..]),
+            (policy().forever(), &[("budget", text("ratio"))], &[]),
+            (policy(), &[("hedge", text("1s"))], &[310]),
+            (policy(), &[("hedge", text("1s")), ("budget", text("token"))], &[]),
+            (policy(), &[("hedge", text("1s")), ("hedge.attempts", number(4.0))], &[310, 311]),
+            (policy().attempt_timeout(SECOND), &[("hedge", text("1s")), ("budget", text("share"))], &[312]),
+            (policy().deadline(SECOND * 9), &[("hedge", text("9s")), ("budget", text("share"))], &[312]),
+            (policy(), &[("nested", text("cap")), ("nested.cap", number(2.0))], &[313]),
+            (policy(), &[("nested", text("cap")), ("nested.cap", number(3.0))], &[]),
+            (policy().deadline(SECOND * 9), &[("breaker", text("count"))], &[]),
+            (policy().deadline(SECOND * 9), &[("breaker.refusal", text("wait"))], &[314]),
+            (policy().deadline(SECOND * 30), &[("breaker.refusal", text("wait"))], &[]),
+            (policy(), &[("budget", text("window")), ("budget.limit", number(0.0))], &[315]),
+            (policy(), &[("budget", text("token")), ("budget.capacity", number(4.0))], &[315]),
+            (policy(), &[("budget.ratio", number(0.0)), ("budget.min_per_second", number(0.0))], &[315]),
+            (policy(), &[("budget", text("window"))], &[]),
+        ] {
+            let mut builder = GuardsBuilder::NEW;
+            for (name, value) in guards {
+                builder.set(name, *value).unwrap();
+            }
+            let got: Vec<_> = builder.lints(&policy.build().unwrap()).map(|lint| lint.kind.code()).collect();
+            assert_eq!(got, lints, "{guards:?}");
         }
     }
 

@@ -258,3 +258,48 @@ proptest! {
         prop_assert!(policy.explain().to_string().len() > 100);
     }
 }
+
+#[test]
+fn each_guard_has_a_line() {
+    let mut guards = GuardsBuilder::NEW;
+    for (name, value) in [
+        ("budget", "ratio"),
+        ("breaker", "time"),
+        ("breaker.open_for.kind", "exponential"),
+        ("breaker.open_for.max", "5m"),
+        ("breaker.refusal", "wait"),
+        ("limiter.per", "1m"),
+        ("bulkhead.max_wait", "2s"),
+        ("adaptive", "cubic"),
+        ("hedge", "100ms"),
+        ("nested", "outermost"),
+    ] {
+        guards.set(name, crate::Value::Text(value)).unwrap();
+    }
+    for (name, value) in
+        [("limiter.limit", 600.0), ("bulkhead", 10.0), ("bulkhead.queue", 5.0), ("stretch", 4.0), ("hedge.percentile", 0.95)]
+    {
+        guards.set(name, crate::Value::Number { value, unit: 1e9 }).unwrap();
+    }
+    guards.check().unwrap();
+    assert_eq!(
+        guards.words().to_string(),
+        "budget: 0.1 retries a call of the last 10s, and 0.1 a second\n\
+         breaker: opens when of the calls of 30s 0.5 failed, from 10 calls on; for exponential backoff from 30s by 2 up to \
+         5m; 1 at once try, 1 in a row close it; calls wait for it\n\
+         limiter: 600 evenly in 1m, 600 at once\n\
+         bulkhead: 10 at once, 5 wait at most 2s\n\
+         adaptive: a cubic rate after throttling, times 0.7, growing by 0.4, from 0.5 a second on\n\
+         stretch: delays up to 4 times as long, by the failures of 30s, from 10 attempts on\n\
+         hedge: 2 attempts, each 100ms after the one before, then after what 0.95 of attempts take\n\
+         nested: the outermost retries\n"
+    );
+    let policy = Policy::builder().forever().build().unwrap();
+    let text = policy.explain().rows(1).guarded(&guards).to_string();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.get(2..5), Some(&["hints: floor up to 1m, stop above", "budget: 0.1 retries a call of the last 10s, and 0.1 a second", lines[4]][..]));
+    assert!(text.contains("nested: the outermost retries\n\nretry"), "{text}");
+    assert!(text.ends_with("and so on, for ever"), "a budget quiets the linter: {text}");
+    let bare = GuardsBuilder::NEW;
+    assert_eq!(policy.explain().guarded(&bare).to_string(), policy.explain().to_string());
+}

@@ -19,10 +19,12 @@ use crate::time::Span;
 
 mod checked;
 pub(crate) mod table;
+mod words;
 mod write;
 #[cfg(all(test, feature = "serde"))]
 mod tests;
 pub use table::Takes;
+pub use words::GuardWords;
 pub(crate) use table::{SECTIONS, is_guard};
 
 /// How many fields guards have.
@@ -129,7 +131,7 @@ impl GuardsBuilder {
     }
 
     /// The words of a field of a guard; none where it takes no words.
-    pub fn words(field: Field) -> impl Iterator<Item = &'static str> {
+    pub fn words_of(field: Field) -> impl Iterator<Item = &'static str> {
         table::words(field).iter().map(|word| word.0)
     }
 

@@ -42,7 +42,7 @@ fn every_field_of_a_guard_has_a_name_and_the_first_one_is_its_path() {
             last = field.code();
         }
         assert!(is_guard(name), "{name}");
-        assert_eq!(GuardsBuilder::words(field).next().is_some(), GuardsBuilder::takes(field) == Takes::Word, "{name}");
+        assert_eq!(GuardsBuilder::words_of(field).next().is_some(), GuardsBuilder::takes(field) == Takes::Word, "{name}");
     }
     assert_eq!(last, Field::NestedCap.code());
     assert_eq!(usize::from(last - FIRST) + 1, FIELDS);
@@ -304,7 +304,7 @@ fn an_error_of_two_fields_shows_the_value() {
 fn value(of: usize, number: f64, nanos: u64, pick: usize) -> Value<'static> {
     let field = GuardsBuilder::names()[of].1;
     match GuardsBuilder::takes(field) {
-        Takes::Word => Value::Text(GuardsBuilder::words(field).nth(pick).or(GuardsBuilder::words(field).next()).unwrap()),
+        Takes::Word => Value::Text(GuardsBuilder::words_of(field).nth(pick).or(GuardsBuilder::words_of(field).next()).unwrap()),
         Takes::Span => Value::Nanos(nanos),
         Takes::SpanOrNone if pick == 0 => Value::Text("none"),
         Takes::SpanOrNone => Value::Nanos(nanos),
