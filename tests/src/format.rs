@@ -1,7 +1,12 @@
 //! The vector files as types: what is written is what is read.
 
+use crate::adaptives::{AdaptiveCase, LatencyCase, StretchCase};
+use crate::breakers::{BreakerCase, WindowCase};
+use crate::budgets::BudgetCase;
 use crate::gates::GateCase;
+use crate::guarded::GuardedCase;
 use crate::hints::HintCase;
+use crate::nestings::NestedCase;
 use crate::saves::{ResumeCase, SaveCase};
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -73,6 +78,22 @@ pub enum File {
     Resume(Cases<ResumeCase>),
     /// What a gate makes of failures and successes.
     KeyedGate(Cases<GateCase>),
+    /// What an adaptive rate makes of answers.
+    Adaptive(Cases<AdaptiveCase>),
+    /// What delays become while much fails.
+    Stretch(Cases<StretchCase>),
+    /// The quantile of attempts' times.
+    Latency(Cases<LatencyCase>),
+    /// What a retry inside another one does.
+    Nested(Cases<NestedCase>),
+    /// What a budget allows.
+    Budget(Cases<BudgetCase>),
+    /// Calls under guards that they share.
+    Guarded(Cases<GuardedCase>),
+    /// What a window of time counts.
+    BreakerWindow(Cases<WindowCase>),
+    /// What a breaker does with calls.
+    Breaker(Cases<BreakerCase>),
 }
 
 /// The cases of a file and where they come from.

@@ -5,7 +5,7 @@
 
 use crate::format::{Case, Cases, Document, FailureAt, FailureWord, File, N, RetryCase, ScheduleCase, SeedCase};
 use crate::options;
-use crate::{run, saves, sessions};
+use crate::{guarded, run, saves, sessions};
 use anyhow::{Result, anyhow};
 use holdoff_core::{Failure, Hint, Preset, Schedule, Span, seed_at};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>> {
         ("schedules.json", text(&schedules()?)?),
         ("retries.json", text(&retries()?)?),
         ("sessions.json", text(&sessions::sessions(1, 400))?),
+        ("guarded.json", text(&guarded::sessions(1, 300))?),
         ("seeds.json", text(&seeds())?),
         ("save.json", text(&saves::cases()?)?),
     ])

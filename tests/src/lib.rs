@@ -2,12 +2,17 @@
 //!
 //! The formats are described for people in `vectors/README.md` and for programs in `vectors/schema.json`.
 
+pub mod adaptives;
+pub mod breakers;
+pub mod budgets;
 pub mod classify;
 pub mod documents;
 pub mod format;
 pub mod gates;
+pub mod guarded;
 pub mod generate;
 pub mod hints;
+pub mod nestings;
 pub mod options;
 pub mod references;
 pub mod run;

@@ -1,5 +1,8 @@
 //! Running vector files against the core: one line a file, and the first failures of each.
 
+use crate::adaptives;
+use crate::breakers;
+use crate::budgets;
 use crate::classify;
 use crate::documents;
 use crate::format::{
@@ -7,7 +10,9 @@ use crate::format::{
     PolicyCase, RetryCase, ScheduleCase, SeedCase, StepWord,
 };
 use crate::gates;
+use crate::guarded;
 use crate::hints;
+use crate::nestings;
 use crate::options;
 use crate::references::{self, Recorded};
 use crate::saves;
@@ -127,6 +132,14 @@ pub fn cases(file: &File) -> Tally {
         }),
         File::Hint(file) => tally(&file.cases, hints::run),
         File::KeyedGate(file) => tally(&file.cases, gates::run),
+        File::Adaptive(file) => tally(&file.cases, adaptives::adaptive),
+        File::Stretch(file) => tally(&file.cases, adaptives::stretch),
+        File::Latency(file) => tally(&file.cases, adaptives::latency),
+        File::Nested(file) => tally(&file.cases, nestings::run),
+        File::Budget(file) => tally(&file.cases, budgets::run),
+        File::Guarded(file) => tally(&file.cases, guarded::run),
+        File::BreakerWindow(file) => tally(&file.cases, breakers::window),
+        File::Breaker(file) => tally(&file.cases, breakers::breaker),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),

@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 
 /// `count` sessions drawn with `seed`, with the steps that the core takes.
 pub fn sessions(seed: u64, count: usize) -> File {
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut runner = runner(seed);
     let strategy = session();
     let mut cases = Vec::with_capacity(count);
     while cases.len() < count {
@@ -25,6 +22,13 @@ pub fn sessions(seed: u64, count: usize) -> File {
         }
     }
     File::Call(Cases { version: 1, source: format!("random sessions, seed {seed}"), cases })
+}
+
+/// What draws everything that is drawn with `seed`.
+pub(crate) fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
 /// What a random host does next. Times are mostly steps from the latest one, so that sessions get somewhere.
@@ -73,7 +77,7 @@ fn which() -> impl Strategy<Value = Which> {
     prop_oneof![9 => Just(Which::Awaited), 1 => odd.prop_map(Which::Any)]
 }
 
-fn failure() -> impl Strategy<Value = Failure> {
+pub(crate) fn failure() -> impl Strategy<Value = Failure> {
     let kind = prop_oneof![
         8 => Just(FailureKind::Transient),
         4 => Just(FailureKind::Throttled),
@@ -98,7 +102,7 @@ fn one_move() -> impl Strategy<Value = Move> {
     ]
 }
 
-fn span_text() -> impl Strategy<Value = Value> {
+pub(crate) fn span_text() -> impl Strategy<Value = Value> {
     prop_oneof![
         6 => (0..30_000u32).prop_map(|ms| json!(format!("{ms}ms"))),
         3 => (0..10_000_000_000u64).prop_map(|ns| json!(format!("{ns}ns"))),
@@ -109,7 +113,7 @@ fn span_text() -> impl Strategy<Value = Value> {
 }
 
 /// A factor that JSON carries exactly: shortest decimal forms of doubles are read back to the same bits everywhere.
-fn factor(top: f64) -> impl Strategy<Value = Value> {
+pub(crate) fn factor(top: f64) -> impl Strategy<Value = Value> {
     prop_oneof![4 => 0.0..=top, 1 => Just(0.0), 1 => Just(1.0), 1 => Just(top)].prop_map(|factor| json!(factor))
 }
 
@@ -169,7 +173,7 @@ fn jitter() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn policy_document() -> impl Strategy<Value = Document> {
+pub(crate) fn policy_document() -> impl Strategy<Value = Document> {
     let attempts = prop_oneof![6 => (1..12u32).prop_map(|n| json!(n)), 1 => Just(json!("forever")), 1 => Just(json!(4_294_967_294u32))];
     let limit = || prop_oneof![3 => Just(json!("none")), 3 => span_text()];
     let hint = (

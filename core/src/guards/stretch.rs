@@ -7,7 +7,9 @@
 use super::window::{self, Slots};
 use crate::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
+use crate::guards::save::{self, AROUND, Kept, Pass};
 use crate::policy::Field;
+use crate::save::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// By how much delays are stretched, and what counts: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an
@@ -107,6 +109,35 @@ impl Stretch {
         }
         let share = f64::from(failed) / f64::from(calls);
         Span::from_nanos(truncated(real(delay.as_nanos()) * (1.0 + (config.factor - 1.0) * share)))
+    }
+}
+
+impl Kept for Stretch {
+    const NUMBER: u8 = 20;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        self.slots.pass(pass);
+    }
+}
+
+impl Stretch {
+    /// How many bytes [`Stretch::save`] makes.
+    pub const SAVED: usize = AROUND + Slots::SAVED;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, _config: &StretchConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, 0, now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, or of another layout.
+    pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)
     }
 }
 
