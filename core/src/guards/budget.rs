@@ -640,7 +640,7 @@ impl Kept for Budget {
 
 impl Budget {
     /// How many bytes [`Budget::save`] makes.
-    pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS as usize * 8;
+    pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS * 8;
 
     /// The state at `now` as bytes that last (spec 31).
     #[must_use]
