@@ -1,11 +1,12 @@
-//! `cargo bench -p benches`: what a decision and a loop cost, beside the floor and backon.
+//! `cargo bench -p benches`: what a decision, a loop and a guard cost, beside the floors and the peers.
 //!
 //! The ids are `group/who`. Ratios of the fastest samples are what counts; `cargo xtask bench` prints them.
 
 use benches::floor::Floor;
+use benches::guards::{self, Bits, Even, EvenShared, Run};
 use benches::{delays, loops};
 use criterion::{Criterion, criterion_group, criterion_main};
-use holdoff_core::{Call, Policy, Retry, Step, Timestamp};
+use holdoff_core::{Breaker, Call, Gcra, Limiter, Policy, Retry, SharedGcra, Step, Timestamp};
 use std::hint::black_box;
 
 fn next_delay(criterion: &mut Criterion) {
@@ -48,6 +49,57 @@ fn whole_loop(criterion: &mut Criterion) {
     }
 }
 
+fn breakers(criterion: &mut Criterion) {
+    let now = || black_box(Timestamp::from_nanos(1_000_000_000));
+    let mut group = criterion.benchmark_group("breaker, a run");
+    group.bench_function("bare", |bencher| bencher.iter(guards::bare));
+    let mut floor = black_box(Run::new(5));
+    group.bench_function("floor", |bencher| bencher.iter(|| guards::by_run(&mut floor, now())));
+    let config = black_box(guards::consecutive());
+    let mut breaker = Breaker::new(&config, 7, now());
+    group.bench_function("breaker", |bencher| bencher.iter(|| guards::by_breaker(&mut breaker, &config, now())));
+    let failsafe = guards::failsafe_consecutive();
+    group.bench_function("failsafe", |bencher| bencher.iter(|| guards::by_failsafe(&failsafe)));
+    group.finish();
+
+    let mut group = criterion.benchmark_group("breaker, 128 outcomes");
+    let mut floor = black_box(Bits::new());
+    group.bench_function("floor", |bencher| bencher.iter(|| guards::by_bits(&mut floor, now())));
+    let config = black_box(guards::of_128());
+    let mut breaker = Breaker::new(&config, 7, now());
+    group.bench_function("breaker", |bencher| bencher.iter(|| guards::by_breaker(&mut breaker, &config, now())));
+    let failsafe = guards::failsafe_rate();
+    group.bench_function("failsafe", |bencher| bencher.iter(|| guards::by_failsafe(&failsafe)));
+    group.finish();
+}
+
+fn limiters(criterion: &mut Criterion) {
+    let now = || black_box(Timestamp::from_nanos(1_000_000_000));
+    let small = black_box(guards::gcra());
+    let mut group = criterion.benchmark_group("limiter");
+    let mut floor = black_box(Even::new());
+    group.bench_function("floor", |bencher| bencher.iter(|| floor.take(now().as_nanos())));
+    let mut gcra = Gcra::new();
+    group.bench_function("gcra", |bencher| bencher.iter(|| gcra.take(&small, 1, now())));
+    for (name, kind) in guards::kinds() {
+        let config = black_box(guards::limiter(kind));
+        let mut limiter = Limiter::new(&config, now());
+        group.bench_function(name, |bencher| bencher.iter(|| limiter.take(&config, &mut [], 1, now())));
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group("limiter, atomic");
+    let floor = black_box(EvenShared::new());
+    group.bench_function("floor", |bencher| bencher.iter(|| floor.take(now().as_nanos())));
+    let shared = SharedGcra::default();
+    group.bench_function("shared gcra", |bencher| bencher.iter(|| shared.take(&small, 1, now())));
+    let governor = guards::governor(governor::clock::FakeRelativeClock::default());
+    group.bench_function("governor, no clock", |bencher| bencher.iter(|| governor.check().is_ok()));
+    let governor = guards::governor(governor::clock::QuantaClock::default());
+    group.bench_function("governor", |bencher| bencher.iter(|| governor.check().is_ok()));
+    group.finish();
+}
+
 fn sizes(_: &mut Criterion) {
     println!(
         "bytes: Policy {}, Retry {}, Call {}, Step {}",
@@ -56,7 +108,8 @@ fn sizes(_: &mut Criterion) {
         size_of::<Call>(),
         size_of::<Step>()
     );
+    println!("{}", guards::sizes());
 }
 
-criterion_group!(decisions, sizes, next_delay, whole_loop);
+criterion_group!(decisions, sizes, next_delay, whole_loop, breakers, limiters);
 criterion_main!(decisions);

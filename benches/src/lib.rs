@@ -5,4 +5,5 @@
 
 pub mod delays;
 pub mod floor;
+pub mod guards;
 pub mod loops;

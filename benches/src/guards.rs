@@ -1,0 +1,296 @@
+//! A call that a guard lets through: what the guard costs beside one written by hand for the purpose, and beside the peers.
+//!
+//! `now` is passed in, but for the peers that read a clock of their own. All limiters have a burst that the bench never
+//! uses up.
+
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use holdoff_core::{
+    Breaker, BreakerConfig, BreakerOptions, Gcra, GcraConfig, Limiter, LimiterConfig, LimiterKind, Refusal, SharedGcra,
+    Span, Timestamp, Trip, Verdict,
+};
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Thirty seconds, for which every breaker would open.
+const OPEN: Duration = Duration::from_secs(30);
+
+/// What is called. Out of line, as an operation worth guarding is.
+#[inline(never)]
+fn operation() -> Result<u32, u32> {
+    let failed = black_box(0);
+    if failed > 0 { Err(failed) } else { Ok(failed) }
+}
+
+/// The operation alone.
+#[inline(always)]
+pub fn bare() -> Result<u32, u32> {
+    operation()
+}
+
+/// The floor: so many failures in a row open it.
+#[derive(Debug)]
+pub struct Run {
+    until: u64,
+    failures: u32,
+    threshold: u32,
+}
+
+impl Run {
+    /// A closed one.
+    #[must_use]
+    pub const fn new(threshold: u32) -> Self {
+        Self { until: 0, failures: 0, threshold }
+    }
+
+    #[inline(always)]
+    fn failed(&mut self, now: u64) {
+        self.failures += 1;
+        if self.failures >= self.threshold {
+            self.until = now + OPEN.as_nanos() as u64;
+        }
+    }
+}
+
+/// A call through it.
+#[inline(always)]
+pub fn by_run(run: &mut Run, now: Timestamp) -> Option<Result<u32, u32>> {
+    if now.as_nanos() < run.until {
+        return None;
+    }
+    let result = operation();
+    match result {
+        Ok(_) => run.failures = 0,
+        Err(_) => run.failed(now.as_nanos()),
+    }
+    Some(result)
+}
+
+/// The floor: half of the last 128 outcomes open it.
+#[derive(Debug)]
+pub struct Bits {
+    outcomes: [u64; 2],
+    until: u64,
+    calls: u32,
+    failed: u32,
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Bits {
+    /// A closed one.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { outcomes: [0; 2], until: 0, calls: 0, failed: 0 }
+    }
+
+    #[inline(always)]
+    fn record(&mut self, failed: bool, now: u64) {
+        let at = self.calls % 128;
+        let word = &mut self.outcomes[(at / 64) as usize];
+        let gone = (*word >> (at % 64)) & 1;
+        *word = *word & !(1 << (at % 64)) | u64::from(failed) << (at % 64);
+        self.calls = self.calls.wrapping_add(1);
+        self.failed = self.failed + u32::from(failed) - gone as u32;
+        if self.failed >= 64 {
+            self.until = now + OPEN.as_nanos() as u64;
+        }
+    }
+}
+
+/// A call through it.
+#[inline(always)]
+pub fn by_bits(bits: &mut Bits, now: Timestamp) -> Option<Result<u32, u32>> {
+    if now.as_nanos() < bits.until {
+        return None;
+    }
+    let result = operation();
+    bits.record(result.is_err(), now.as_nanos());
+    Some(result)
+}
+
+/// Ours, opened by five failures in a row.
+#[must_use]
+pub fn consecutive() -> BreakerConfig {
+    breaker(Trip::Consecutive { failures: 5 })
+}
+
+/// Ours, opened by half of the last 128 outcomes.
+#[must_use]
+pub fn of_128() -> BreakerConfig {
+    breaker(Trip::Count { size: 128, min_calls: 128, failure_rate: 0.5, slow_rate: None })
+}
+
+fn breaker(trip: Trip) -> BreakerConfig {
+    BreakerOptions { trip, ..BreakerOptions::default() }.build().expect("checked numbers")
+}
+
+/// A call through ours.
+#[inline(always)]
+pub fn by_breaker(breaker: &mut Breaker, config: &BreakerConfig, now: Timestamp) -> Option<Result<u32, u32>> {
+    let permit = breaker.acquire(config, now).ok()?;
+    let result = operation();
+    let verdict = if result.is_ok() { Verdict::Success } else { Verdict::Failure };
+    breaker.record(config, permit, now, verdict, Span::ZERO);
+    Some(result)
+}
+
+/// failsafe's, opened by five failures in a row.
+pub fn failsafe_consecutive() -> impl failsafe::CircuitBreaker {
+    let policy = failsafe::failure_policy::consecutive_failures(5, failsafe::backoff::constant(OPEN));
+    failsafe::Config::new().failure_policy(policy).build()
+}
+
+/// failsafe's, opened by half of the calls of ten seconds.
+pub fn failsafe_rate() -> impl failsafe::CircuitBreaker {
+    let backoff = failsafe::backoff::constant(OPEN);
+    let window = Duration::from_secs(10);
+    let policy = failsafe::failure_policy::success_rate_over_time_window(0.5, 128, window, backoff);
+    failsafe::Config::new().failure_policy(policy).build()
+}
+
+/// A call through one of those.
+#[inline(always)]
+pub fn by_failsafe(breaker: &impl failsafe::CircuitBreaker) -> Option<Result<u32, u32>> {
+    match breaker.call(operation) {
+        Ok(value) => Some(Ok(value)),
+        Err(failsafe::Error::Inner(error)) => Some(Err(error)),
+        Err(failsafe::Error::Rejected) => None,
+    }
+}
+
+/// Calls a second.
+const LIMIT: u32 = 1_000_000_000;
+
+/// The floor of GCRA.
+#[derive(Debug)]
+pub struct Even {
+    arrival: u64,
+    interval: u64,
+    tolerance: u64,
+}
+
+impl Default for Even {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Even {
+    /// A call each nanosecond.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { arrival: 0, interval: 1, tolerance: u32::MAX as u64 }
+    }
+
+    /// Takes one call.
+    #[inline(always)]
+    pub fn take(&mut self, now: u64) -> bool {
+        let arrival = self.arrival.max(now);
+        if arrival - now > self.tolerance {
+            return false;
+        }
+        self.arrival = arrival + self.interval;
+        true
+    }
+}
+
+/// The floor of an atomic one.
+#[derive(Debug)]
+pub struct EvenShared {
+    arrival: AtomicU64,
+    interval: u64,
+    tolerance: u64,
+}
+
+impl Default for EvenShared {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EvenShared {
+    /// A call each nanosecond.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { arrival: AtomicU64::new(0), interval: 1, tolerance: u32::MAX as u64 }
+    }
+
+    /// Takes one call.
+    #[inline(always)]
+    pub fn take(&self, now: u64) -> bool {
+        let mut seen = self.arrival.load(Relaxed);
+        loop {
+            let arrival = seen.max(now);
+            if arrival - now > self.tolerance {
+                return false;
+            }
+            match self.arrival.compare_exchange_weak(seen, arrival + self.interval, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(other) => seen = other,
+            }
+        }
+    }
+}
+
+/// Ours in 8 bytes.
+#[must_use]
+pub fn gcra() -> GcraConfig {
+    GcraConfig::new(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers")
+}
+
+/// Ours of a kind.
+#[must_use]
+pub fn limiter(kind: LimiterKind) -> LimiterConfig {
+    LimiterConfig::new(kind, Refusal::Stop).expect("checked numbers")
+}
+
+/// The kinds that need no room, and what their rows are called.
+#[must_use]
+pub fn kinds() -> [(&'static str, LimiterKind); 3] {
+    let (per, burst) = (Span::from_secs(1), u32::MAX);
+    [
+        ("limiter, gcra", LimiterKind::Gcra { limit: LIMIT, per, burst }),
+        ("limiter, bucket", LimiterKind::Bucket { limit: f64::from(LIMIT), per, burst }),
+        ("limiter, window", LimiterKind::Window { limit: u32::MAX, per }),
+    ]
+}
+
+/// governor's, on some clock.
+#[must_use]
+pub fn governor<C: Clock>(clock: C) -> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
+    let limit = NonZeroU32::new(LIMIT).unwrap_or(NonZeroU32::MAX);
+    RateLimiter::direct_with_clock(Quota::per_second(limit).allow_burst(NonZeroU32::MAX), clock)
+}
+
+/// How many bytes each state has.
+#[must_use]
+pub fn sizes() -> String {
+    let (one, many) = (failsafe_consecutive(), failsafe_rate());
+    let governor = governor(governor::clock::QuantaClock::default());
+    format!(
+        "bytes: Breaker {} (config {}), floors {} and {}, failsafe {} and {} and the heap; \
+         Gcra {} (config {}), SharedGcra {}, Limiter {} (config {}), floor {}, governor {}",
+        size_of::<Breaker>(),
+        size_of::<BreakerConfig>(),
+        size_of::<Run>(),
+        size_of::<Bits>(),
+        size_of_val(&one),
+        size_of_val(&many),
+        size_of::<Gcra>(),
+        size_of::<GcraConfig>(),
+        size_of::<SharedGcra>(),
+        size_of::<Limiter>(),
+        size_of::<LimiterConfig>(),
+        size_of::<Even>(),
+        size_of_val(&governor),
+    )
+}
