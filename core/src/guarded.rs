@@ -498,9 +498,7 @@ impl Guarded {
         if let Some((config, adaptive)) = &mut guards.adaptive {
             adaptive.update(config, now, failure.kind == FailureKind::Throttled);
         }
-        if let Some((config, budget)) = &mut guards.budget
-            && !permanent
-        {
+        if let Some((config, budget)) = &mut guards.budget {
             budget.fail(config, now, failure.kind);
         }
     }

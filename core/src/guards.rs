@@ -11,6 +11,7 @@ pub(crate) mod bulkhead;
 pub(crate) mod latency;
 pub(crate) mod limiter;
 pub(crate) mod nested;
+pub(crate) mod save;
 pub(crate) mod stretch;
 pub(crate) mod window;
 

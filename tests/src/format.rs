@@ -4,6 +4,7 @@ use crate::adaptives::{AdaptiveCase, LatencyCase, StretchCase};
 use crate::breakers::{BreakerCase, WindowCase};
 use crate::budgets::BudgetCase;
 use crate::gates::GateCase;
+use crate::limiters::{BulkheadCase, LimiterCase};
 use crate::guarded::GuardedCase;
 use crate::hints::HintCase;
 use crate::nestings::NestedCase;
@@ -94,6 +95,10 @@ pub enum File {
     BreakerWindow(Cases<WindowCase>),
     /// What a breaker does with calls.
     Breaker(Cases<BreakerCase>),
+    /// Whom a limiter lets through.
+    Limiter(Cases<LimiterCase>),
+    /// Who enters a bulkhead.
+    Bulkhead(Cases<BulkheadCase>),
 }
 
 /// The cases of a file and where they come from.
@@ -313,9 +318,12 @@ pub struct RetryCase {
     /// When the first attempt began.
     pub started: N,
     /// What failed, and when.
-    pub failures: Vec<FailureAt>,
+    pub failures: Vec<EndAt>,
     /// What the machine says to each.
     pub decisions: Vec<DecisionWord>,
+    /// For a policy with a budget: what it has after each, where that is known. All calls of the case share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Vec<Option<f64>>>,
 }
 
 /// A failure and its time.
@@ -326,6 +334,20 @@ pub struct FailureAt {
     pub now: N,
     /// The failure.
     pub failure: FailureWord,
+}
+
+/// How an attempt ended and when.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct EndAt {
+    /// The time.
+    pub now: N,
+    /// The failure; nothing for a success, which only a case with tokens has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureWord>,
+    /// The attempt is the first of another call, which began at that time too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new_call: bool,
 }
 
 /// A decision in words.
@@ -346,6 +368,8 @@ pub enum DecisionWord {
         /// When another try might succeed.
         retry_at: N,
     },
+    /// The attempt succeeded.
+    Succeeded,
 }
 
 impl From<Decision> for DecisionWord {

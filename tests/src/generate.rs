@@ -3,7 +3,7 @@
 //! What the core answers today is what it must answer tomorrow, in every language. The cases worked out by hand
 //! (`vectors/holdoff/by_hand_*.json`) say that those answers are right; these say that they are the same everywhere.
 
-use crate::format::{Case, Cases, Document, FailureAt, FailureWord, File, N, RetryCase, ScheduleCase, SeedCase};
+use crate::format::{Case, Cases, Document, EndAt, File, N, RetryCase, ScheduleCase, SeedCase};
 use crate::options;
 use crate::{guarded, run, saves, sessions};
 use anyhow::{Result, anyhow};
@@ -16,7 +16,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>> {
         ("schedules.json", text(&schedules()?)?),
         ("retries.json", text(&retries()?)?),
         ("sessions.json", text(&sessions::sessions(1, 400))?),
-        ("guarded.json", text(&guarded::sessions(1, 300))?),
+        ("guarded.json", text(&guarded::sessions(1, 240))?),
         ("seeds.json", text(&seeds())?),
         ("save.json", text(&saves::cases()?)?),
     ])
@@ -140,7 +140,7 @@ fn rules() -> Vec<Value> {
 }
 
 /// A bad quarter of a minute: failures of every retryable kind, with and without hints, small, large and enormous.
-fn failures() -> Vec<FailureAt> {
+fn failures() -> Vec<EndAt> {
     let after = |nanos| Failure::THROTTLED.with_hint(Hint::after(Span::from_nanos(nanos)));
     let failures = [
         Failure::TRANSIENT,
@@ -158,7 +158,7 @@ fn failures() -> Vec<FailureAt> {
         Failure::TRANSIENT,
     ];
     let at = |index: usize| N(5_000_000_000 + 1_234_567_891 * index as u64);
-    failures.into_iter().enumerate().map(|(i, f)| FailureAt { now: at(i), failure: FailureWord::from(f) }).collect()
+    failures.into_iter().enumerate().map(|(i, f)| EndAt { now: at(i), failure: Some(f.into()), new_call: false }).collect()
 }
 
 fn retries() -> Result<File> {
@@ -179,6 +179,7 @@ fn retries() -> Result<File> {
                 started: N(4_000_000_000),
                 failures: failures(),
                 decisions: Vec::new(),
+                tokens: None,
             };
             case.decisions = run::decisions(&checked, &case).ok_or_else(|| anyhow!("a failure of a known kind"))?;
             found.push(Case::generated(name, case));

@@ -2,13 +2,13 @@
 //!
 //! The times are nanoseconds on one clock, until a `move` puts all guards on another one.
 
-use crate::format::{Case, Cases, Document, FailureWord, File, N, StepWord};
+use crate::format::{Case, Cases, DecisionWord, Document, FailureWord, File, N, RetryCase, StepWord};
 use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guarded, Guards,
-    GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, SaveError, Step, Stretch, StretchConfig, Ticket,
+    GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch, StretchConfig, Ticket,
     Timestamp,
 };
 use proptest::prelude::*;
@@ -255,6 +255,44 @@ pub fn run(case: &GuardedCase) -> Result<(), String> {
     same(after, &shown)
 }
 
+/// What calls with a budget decide after each of a case's attempts, and what the budget has then. An attempt that was slept for
+/// begins at the time at which it ends.
+pub fn paid(case: &RetryCase) -> Result<(Vec<DecisionWord>, Vec<Option<f64>>), String> {
+    let mut session = Session::new(&case.policy, 0, case.started.0)?;
+    let (mut decisions, mut left, mut number) = (Vec::new(), Vec::new(), 0_usize);
+    let begin = |call, now| GuardedEvent::Begin { call, seed: case.seed, now };
+    let mut step = session.put(&begin(0, case.started))?;
+    for one in &case.failures {
+        let now = one.now;
+        if one.new_call {
+            number += 1;
+            step = session.put(&begin(number, now))?;
+        } else if matches!(step, Some(Step::Sleep { .. })) {
+            step = session.put(&GuardedEvent::Tick { call: number, now })?;
+        }
+        let Some(Step::Attempt { ticket, .. }) = step else {
+            return Err(format!("no attempt runs at {}: {step:?}", now.0));
+        };
+        let ticket = N(ticket.as_raw());
+        step = session.put(&match &one.failure {
+            Some(failure) => GuardedEvent::Fail { call: number, ticket, now, failure: failure.clone() },
+            None => GuardedEvent::Succeed { call: number, ticket, now },
+        })?;
+        decisions.push(match step {
+            Some(Step::Sleep { until, cause }) => {
+                DecisionWord::Sleep { until: N(until.as_nanos()), cause: cause.name().to_owned() }
+            }
+            Some(Step::Stop(Outcome::GaveUp { reason, retry_at })) => {
+                DecisionWord::GiveUp { reason: reason.name().to_owned(), retry_at: N(retry_at.as_nanos()) }
+            }
+            Some(Step::Stop(Outcome::Succeeded)) => DecisionWord::Succeeded,
+            _ => return Err(format!("no decision: {step:?}")),
+        });
+        left.push(session.guards.after(now).budget);
+    }
+    Ok((decisions, left))
+}
+
 /// `count` sessions drawn with `seed`, with the steps that the core takes.
 pub fn sessions(seed: u64, count: usize) -> File {
     let mut runner = runner(seed);
@@ -321,7 +359,7 @@ type Drawn = (Document, u64, u64, Vec<Move>);
 
 fn session() -> impl Strategy<Value = Drawn> {
     let start = prop_oneof![5 => 0..10_000_000_000_u64, 1 => Just(0), 1 => any::<u64>()];
-    (policy_document(), guards(), any::<u64>(), start, prop::collection::vec(one_move(), 4..60)).prop_map(
+    (policy_document(), guards(), any::<u64>(), start, prop::collection::vec(one_move(), 4..50)).prop_map(
         |(mut policy, guards, seed, start, moves)| {
             policy.extend(guards);
             (policy, seed, start, moves)
@@ -464,7 +502,7 @@ fn guards() -> impl Strategy<Value = Document> {
 fn play(number: usize, policy: Document, seed: u64, start: u64, moves: &[Move]) -> Option<Case<GuardedCase>> {
     let mut session = Session::new(&policy, seed, start).ok()?;
     let (mut events, mut steps) = (Vec::new(), Vec::new());
-    let (mut now, mut latest) = (start, [(start, 1_u64); CALLS]);
+    let (mut now, mut latest, mut over) = (start, [(start, 1_u64); CALLS], [true; CALLS]);
     for one in moves {
         let call = one.call;
         let (due, awaited) = latest[call];
@@ -475,6 +513,7 @@ fn play(number: usize, policy: Document, seed: u64, start: u64, moves: &[Move]) 
         };
         let (at, ticket) = (N(now), N(one.ticket.unwrap_or(awaited)));
         let begun = session.calls.get(call).is_some_and(Option::is_some);
+        let idle = !begun || over[call];
         let event = match &one.what {
             What::Isolate if session.guards.breaker.is_some() => GuardedEvent::Isolate { now: at },
             What::ForceClose if session.guards.breaker.is_some() => GuardedEvent::ForceClose { now: at },
@@ -484,7 +523,7 @@ fn play(number: usize, policy: Document, seed: u64, start: u64, moves: &[Move]) 
                 latest = [(now, 1); CALLS];
                 GuardedEvent::Move { now: at, to: N(*to) }
             }
-            What::Begin(seed) => GuardedEvent::Begin { call, seed: N(*seed), now: at },
+            What::Begin(seed) if idle => GuardedEvent::Begin { call, seed: N(*seed), now: at },
             _ if !begun => GuardedEvent::Begin { call, seed: N(now ^ seed), now: at },
             What::Succeed => GuardedEvent::Succeed { call, ticket, now: at },
             What::Fail(failure) => GuardedEvent::Fail { call, ticket, now: at, failure: (*failure).into() },
@@ -498,6 +537,9 @@ fn play(number: usize, policy: Document, seed: u64, start: u64, moves: &[Move]) 
             Some(Step::Sleep { until, .. } | Step::Wait { until }) => (until.as_nanos(), latest[call].1),
             _ => latest[call],
         };
+        if step.is_some() {
+            over[call] = matches!(step, Some(Step::Stop(_)));
+        }
         events.push(event);
         steps.push(step.map(StepWord::from));
     }

@@ -12,6 +12,7 @@ use crate::format::{
 use crate::gates;
 use crate::guarded;
 use crate::hints;
+use crate::limiters;
 use crate::nestings;
 use crate::options;
 use crate::references::{self, Recorded};
@@ -140,6 +141,8 @@ pub fn cases(file: &File) -> Tally {
         File::Guarded(file) => tally(&file.cases, guarded::run),
         File::BreakerWindow(file) => tally(&file.cases, breakers::window),
         File::Breaker(file) => tally(&file.cases, breakers::breaker),
+        File::Limiter(file) => tally(&file.cases, limiters::limiter),
+        File::Bulkhead(file) => tally(&file.cases, limiters::bulkhead),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
@@ -227,6 +230,11 @@ fn at(n: N) -> Timestamp {
 }
 
 fn retry(case: &RetryCase) -> Result<(), String> {
+    if let Some(tokens) = &case.tokens {
+        let (decisions, left) = guarded::paid(case)?;
+        let seen: Vec<_> = left.into_iter().zip(tokens).map(|(left, known)| known.and(left)).collect();
+        return all_same(&case.decisions, &decisions).and_then(|()| all_same(tokens, &seen));
+    }
     let got = decisions(&policy(&case.policy)?, case).ok_or("an unknown failure kind")?;
     all_same(&case.decisions, &got)
 }
@@ -234,8 +242,10 @@ fn retry(case: &RetryCase) -> Result<(), String> {
 /// What the machine says to each failure of a case.
 pub fn decisions(policy: &Policy, case: &RetryCase) -> Option<Vec<DecisionWord>> {
     let mut retry = Retry::new(case.seed.0, at(case.started));
-    let decide =
-        |one: &crate::format::FailureAt| Some(retry.on_failure(policy, at(one.now), one.failure.failure()?).into());
+    let decide = |one: &crate::format::EndAt| {
+        let failure = one.failure.as_ref()?.failure()?;
+        Some(retry.on_failure(policy, at(one.now), failure).into())
+    };
     case.failures.iter().map(decide).collect()
 }
 
