@@ -12,6 +12,7 @@ pub mod gates;
 pub mod guarded;
 pub mod generate;
 pub mod hints;
+pub mod limiters;
 pub mod nestings;
 pub mod options;
 pub mod references;
