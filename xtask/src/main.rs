@@ -16,6 +16,7 @@ mod python;
 mod rust;
 mod setup;
 mod shell;
+mod storm;
 mod test;
 mod wasm;
 
@@ -102,6 +103,15 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         seconds: u64,
     },
+    /// Show what each guard does to a retry storm: ten thousand clients and a server that fails, in virtual time.
+    Storm {
+        /// The seed of the fleet; only that of the checked-in tables compares with them.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Write the checked-in tables.
+        #[arg(long)]
+        write: bool,
+    },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -155,6 +165,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
+        Task::Storm { seed, write } => storm::storm(seed, write),
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;
             demo::demo(seed)

@@ -1,6 +1,6 @@
 //! Testing the Rust crates.
 
-use crate::{generate, shell};
+use crate::{generate, shell, storm};
 use anyhow::{Result, bail};
 use std::fs;
 use std::path::Path;
@@ -28,6 +28,8 @@ pub(crate) fn test() -> Result<()> {
         "rust: tests of the demo",
         shell::cargo().args(["test", "--quiet", "--package", "demo", "--package", "xtask"]),
     )?;
+    shell::step("rust: tests of the storm", shell::cargo().args(["test", "--quiet", "--package", "holdoff-sim"]))?;
+    shell::step("rust: storm", &mut storm::simulation())?;
     let mut docs = shell::cargo();
     docs.args(["doc", "--quiet", "--no-deps", "--all-features", "--package", "holdoff-core", "--package", "holdoff"]);
     shell::step("rust: documentation", docs.env("RUSTDOCFLAGS", "-D warnings"))?;

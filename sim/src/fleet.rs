@@ -1,0 +1,272 @@
+//! The events of a run: calls that come, attempts that end, sleeps that are over.
+
+use crate::measure::Measures;
+use crate::server::{Fate, Fault, Server};
+use crate::strategy::{Process, Strategy};
+use crate::{MILLI, SECOND};
+use holdoff_core::{Failure, Guarded, Outcome, Rng, Step, Ticket, Timestamp, seed_at};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+
+/// The numbers of a run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// How many processes call the server.
+    pub clients: u32,
+    /// How many calls each makes a second, on average.
+    pub rate: f64,
+    /// The part of the server's capacity that the calls need when none fails.
+    pub load: f64,
+    /// What is wrong with the server for a while.
+    pub fault: Fault,
+    /// When, in seconds.
+    pub ill: Range<u64>,
+    /// When the last call comes, in seconds.
+    pub end: u64,
+    /// Where all chance comes from.
+    pub seed: u64,
+}
+
+impl Scenario {
+    /// Ten thousand clients that make so many calls a second each, and a server that can do a quarter more than they need
+    /// and is ill from second 30 to second 60 of 100.
+    #[must_use]
+    pub const fn of(rate: f64, fault: Fault, seed: u64) -> Self {
+        Self { clients: 10_000, rate, load: 0.8, fault, ill: 30..60, end: 100, seed }
+    }
+
+    /// How many requests a second the server can answer.
+    #[must_use]
+    pub fn capacity(&self) -> f64 {
+        f64::from(self.clients) * self.rate / self.load
+    }
+}
+
+/// The way of a request to the server, and of the answer back.
+const WAY: u64 = 5 * MILLI;
+/// The server turns away what would wait longer: twice as long as a client waits.
+const QUEUE: u64 = 2 * SECOND;
+/// How old a process may be when the run begins, so that the windows of their guards are not in step.
+const AGES: u64 = 60 * SECOND;
+/// Zero of the run on the clients' clocks.
+const START: u64 = 1000 * SECOND;
+
+/// What happens to a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    Answer,
+    Refusal,
+    Timeout,
+    Wake,
+}
+
+/// What is to come: a call and what happens to it, the earliest first. What falls on the same time comes in a fixed order.
+#[derive(Default)]
+struct Agenda {
+    /// Answers, refusals and timeouts are nearly always planned in the order they come, which spares a heap most of the work.
+    in_order: [VecDeque<(u64, u32)>; 3],
+    others: BinaryHeap<Reverse<(u64, u32, Event)>>,
+}
+
+impl Agenda {
+    fn plan(&mut self, at: u64, place: u32, event: Event) {
+        let queue = self.in_order.get_mut(event as usize);
+        match queue.filter(|queue| queue.back().is_none_or(|&(last, _)| last <= at)) {
+            Some(queue) => queue.push_back((at, place)),
+            None => self.others.push(Reverse((at, place, event))),
+        }
+    }
+
+    /// Takes the next one that is due before `end`.
+    fn next(&mut self, end: u64) -> Option<(u64, u32, Event)> {
+        let mut next = self.others.peek().map(|&Reverse(other)| other);
+        let mut source = None;
+        for (number, event) in [Event::Answer, Event::Refusal, Event::Timeout].into_iter().enumerate() {
+            if let Some(&(at, place)) = self.in_order[number].front()
+                && next.is_none_or(|(earliest, ..)| at < earliest)
+            {
+                (next, source) = (Some((at, place, event)), Some(number));
+            }
+        }
+        let next = next.filter(|&(at, ..)| at < end)?;
+        match source {
+            Some(number) => drop(self.in_order[number].pop_front()),
+            None => drop(self.others.pop()),
+        }
+        Some(next)
+    }
+}
+
+/// A call that is not over.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    call: Guarded,
+    client: u32,
+    ticket: Ticket,
+    began: u64,
+}
+
+/// Draws of the fleet that are no client's.
+const ARRIVALS: u64 = 0;
+const STARTS: u64 = 1;
+const CLIENTS: u64 = 2;
+
+struct Fleet<'a> {
+    strategy: &'a Strategy,
+    processes: Vec<Process>,
+    server: Server,
+    measures: Measures,
+    live: Vec<Live>,
+    free: Vec<u32>,
+    agenda: Agenda,
+}
+
+/// Runs a fleet of clients with that strategy until every call is over.
+#[must_use]
+pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
+    let mut starts = Rng::new(seed_at(scenario.seed, STARTS));
+    let seeds = seed_at(scenario.seed, CLIENTS);
+    let processes = (0..scenario.clients).map(|client| {
+        let age = scaled(starts.uniform(), AGES);
+        strategy.process(seed_at(seeds, u64::from(client)), Timestamp::from_nanos(START - age))
+    });
+    let ill = scenario.ill.start * SECOND..scenario.ill.end * SECOND;
+    let service = (SECOND as f64 / scenario.capacity()) as u64;
+    let mut fleet = Fleet {
+        strategy,
+        processes: processes.collect(),
+        server: Server::new(service, QUEUE, scenario.fault, ill),
+        measures: Measures::new(scenario.end),
+        live: Vec::new(),
+        free: Vec::new(),
+        agenda: Agenda::default(),
+    };
+    // Many independent Poisson processes are one, of which each event belongs to any of them with the same probability.
+    let mut arrivals = Rng::new(seed_at(scenario.seed, ARRIVALS));
+    let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
+    let mut at = 0.0;
+    let mut calls = 0;
+    loop {
+        at -= gap * libm::log(1.0 - arrivals.uniform());
+        let now = at as u64;
+        fleet.until(now);
+        if now >= scenario.end * SECOND {
+            break;
+        }
+        let client = scaled(arrivals.uniform(), u64::from(scenario.clients)) as u32;
+        fleet.begin(client, seed_at(!scenario.seed, calls), now);
+        calls += 1;
+    }
+    fleet.until(u64::MAX);
+    fleet.measures
+}
+
+/// A whole number below `n`, for a uniform from [0, 1).
+fn scaled(uniform: f64, n: u64) -> u64 {
+    (uniform * n as f64) as u64
+}
+
+/// The run's time as the clients' clocks show it.
+const fn clock(now: u64) -> Timestamp {
+    Timestamp::from_nanos(START + now)
+}
+
+impl Fleet<'_> {
+    fn begin(&mut self, client: u32, seed: u64, now: u64) {
+        self.measures.call(now);
+        let mut guards = self.strategy.lend(&mut self.processes[client as usize]);
+        let (call, step) = Guarded::begin(&self.strategy.policy, &mut guards, seed, clock(now));
+        let live = Live { call, client, ticket: Ticket::FIRST, began: now };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.live[place as usize] = live;
+                place
+            }
+            None => {
+                self.live.push(live);
+                (self.live.len() - 1) as u32
+            }
+        };
+        self.follow(place, step, now);
+    }
+
+    /// Lets everything happen that is due before `end`.
+    fn until(&mut self, end: u64) {
+        while let Some((now, place, event)) = self.agenda.next(end) {
+            self.happen(place, event, now);
+        }
+    }
+
+    fn happen(&mut self, place: u32, event: Event, now: u64) {
+        let Live { call, client, ticket, .. } = &mut self.live[place as usize];
+        let guards = &mut self.strategy.lend(&mut self.processes[*client as usize]);
+        let policy = &self.strategy.policy;
+        let step = match event {
+            Event::Answer => call.succeed(guards, *ticket, clock(now)),
+            Event::Refusal => call.fail(policy, guards, *ticket, clock(now), Failure::THROTTLED),
+            Event::Timeout => call.fail(policy, guards, *ticket, clock(now), Failure::TIMEOUT),
+            Event::Wake => call.tick(policy, guards, clock(now)),
+        };
+        self.follow(place, step, now);
+    }
+
+    /// Does what a call's step says, as a host would.
+    fn follow(&mut self, place: u32, step: Step, now: u64) {
+        match step {
+            Step::Attempt { ticket, abort_at, .. } => {
+                self.live[place as usize].ticket = ticket;
+                self.send(place, abort_at, now);
+            }
+            Step::Sleep { until, .. } => self.agenda.plan(until.as_nanos() - START, place, Event::Wake),
+            // Without hedges nothing is due while an attempt runs.
+            Step::Wait { .. } => {}
+            Step::Stop(outcome) => {
+                self.measures.end(self.live[place as usize].began, now, outcome == Outcome::Succeeded);
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// An attempt is on its way.
+    fn send(&mut self, place: u32, abort_at: Timestamp, now: u64) {
+        self.measures.attempt(now);
+        let abort_at = abort_at.as_nanos() - START;
+        let (heard_at, event) = match self.server.offer(now + WAY) {
+            Fate::Answered(at) => (at + WAY, Event::Answer),
+            Fate::TurnedAway => (now + WAY + WAY, Event::Refusal),
+            Fate::Lost => (u64::MAX, Event::Timeout),
+        };
+        let in_time = heard_at < abort_at;
+        if event == Event::Answer {
+            self.measures.served(in_time);
+        }
+        if in_time {
+            self.agenda.plan(heard_at, place, event);
+        } else {
+            self.agenda.plan(abort_at, place, Event::Timeout);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_the_order_of_their_times() {
+        let mut agenda = Agenda::default();
+        let mut rng = Rng::new(1);
+        let mut planned: Vec<_> = (0..1000).map(|place| (scaled(rng.uniform(), 500), place)).collect();
+        let events = [Event::Answer, Event::Refusal, Event::Timeout, Event::Wake];
+        for (&(at, place), event) in planned.iter().zip(events.into_iter().cycle()) {
+            agenda.plan(at, place, event);
+        }
+        planned.sort_unstable();
+        assert!(agenda.next(0).is_none());
+        let mut came: Vec<_> = std::iter::from_fn(|| agenda.next(u64::MAX)).map(|(at, place, _)| (at, place)).collect();
+        assert!(came.is_sorted_by_key(|&(at, _)| at));
+        came.sort_unstable();
+        assert_eq!(came, planned);
+    }
+}

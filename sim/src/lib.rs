@@ -1,0 +1,16 @@
+//! A fleet of clients and a server that fails, in virtual time, to see whether the guards hold what they promise.
+//!
+//! A guard is proved by what ten thousand clients do together, which no test of one machine shows. Every client here is a
+//! process of its own that runs the core's machines; only the server, the network and the clock are made up. The model is
+//! described in docs/storm.md. A run is a function of its seed: the same on every machine.
+
+pub mod fleet;
+pub mod measure;
+pub mod report;
+pub mod server;
+pub mod strategy;
+
+/// A second in nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
+/// A millisecond in nanoseconds.
+pub const MILLI: u64 = 1_000_000;

@@ -1,0 +1,39 @@
+//! Runs the storm, prints it, and holds it against its bounds and the snapshot that is checked in.
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use holdoff_sim::report::report;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The seed of the snapshot.
+const SEED: u64 = 7;
+
+/// What `cargo xtask storm` says to this program.
+#[derive(Parser)]
+struct Cli {
+    /// Where all chance comes from. With another one than the snapshot's only the bounds are checked.
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+    /// Write the snapshot instead of comparing with it.
+    #[arg(long)]
+    write: bool,
+}
+
+fn main() -> Result<ExitCode> {
+    let cli = Cli::parse();
+    let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("storm.txt");
+    let report = report(cli.seed)?;
+    print!("{}", report.text);
+    let mut faults = report.missed;
+    if cli.seed == SEED && cli.write {
+        fs::write(&snapshot, report.text).context("cannot write the snapshot")?;
+    } else if cli.seed == SEED && fs::read_to_string(&snapshot).ok() != Some(report.text) {
+        faults.push("it is not what sim/storm.txt says: look at it, then run `cargo xtask storm --write`".to_owned());
+    }
+    for fault in &faults {
+        eprintln!("FAILED: {fault}");
+    }
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,113 @@
+//! A server of fixed capacity that does not know whether anybody still waits for its answer.
+//!
+//! It takes requests in the order they come, one after the other. Work on a request whose client has given up is not
+//! recognised as such, and this is what lets an overload outlive its cause: when the wait in the queue is longer than the
+//! clients' patience, a busy server answers nobody (Bronson and others, "Metastable failures in distributed systems", 2021).
+
+use std::ops::Range;
+
+/// What is wrong with the server for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It is down: what it has not answered by then is lost, and so is what comes before it is up again.
+    Down,
+    /// It works at half its speed.
+    Slow,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Answered at that time.
+    Answered(u64),
+    /// Turned away at once: the queue is full.
+    TurnedAway,
+    /// Never answered.
+    Lost,
+}
+
+/// The server's state; times in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// How long it works on one request.
+    service: u64,
+    /// The longest wait it lets a newcomer in for.
+    queue: u64,
+    fault: Fault,
+    ill: Range<u64>,
+    /// When it has done all that it has taken.
+    free_at: u64,
+}
+
+impl Server {
+    /// A server that needs `service` for a request, turns requests away that would wait longer than `queue`, and is `ill` for
+    /// a time.
+    #[must_use]
+    pub const fn new(service: u64, queue: u64, fault: Fault, ill: Range<u64>) -> Self {
+        Self { service, queue, fault, ill, free_at: 0 }
+    }
+
+    /// A request comes in at `now`, which is never before the one that came last.
+    pub fn offer(&mut self, now: u64) -> Fate {
+        if self.fault == Fault::Down && self.ill.contains(&now) {
+            self.free_at = self.ill.end;
+            return Fate::Lost;
+        }
+        if self.free_at.saturating_sub(now) > self.queue {
+            return Fate::TurnedAway;
+        }
+        let begins = self.free_at.max(now);
+        let slow = self.fault == Fault::Slow && self.ill.contains(&begins);
+        self.free_at = begins + if slow { 2 * self.service } else { self.service };
+        if self.fault == Fault::Down && begins < self.ill.end && self.free_at > self.ill.start {
+            return Fate::Lost;
+        }
+        Fate::Answered(self.free_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server() -> Server {
+        Server::new(10, 30, Fault::Down, 1000..2000)
+    }
+
+    #[test]
+    fn requests_wait_for_the_one_before() {
+        let mut server = server();
+        assert_eq!(server.offer(100), Fate::Answered(110));
+        assert_eq!(server.offer(100), Fate::Answered(120));
+        assert_eq!(server.offer(115), Fate::Answered(130));
+        assert_eq!(server.offer(500), Fate::Answered(510));
+    }
+
+    #[test]
+    fn a_full_queue_turns_away() {
+        let mut server = server();
+        for n in 1..=4 {
+            assert_eq!(server.offer(0), Fate::Answered(10 * n));
+        }
+        assert_eq!(server.offer(0), Fate::TurnedAway);
+        assert_eq!(server.offer(10), Fate::Answered(50));
+    }
+
+    #[test]
+    fn what_a_crash_finds_in_the_queue_is_lost() {
+        let mut server = server();
+        assert_eq!(server.offer(985), Fate::Answered(995));
+        assert_eq!(server.offer(985), Fate::Lost);
+        assert_eq!(server.offer(1500), Fate::Lost);
+        assert_eq!(server.offer(2000), Fate::Answered(2010));
+    }
+
+    #[test]
+    fn a_slow_server_takes_twice_as_long_and_loses_nothing() {
+        let mut server = Server::new(10, 30, Fault::Slow, 1000..2000);
+        assert_eq!(server.offer(980), Fate::Answered(990));
+        assert_eq!(server.offer(1500), Fate::Answered(1520));
+        assert_eq!(server.offer(1990), Fate::Answered(2010));
+        assert_eq!(server.offer(1990), Fate::Answered(2020));
+    }
+}

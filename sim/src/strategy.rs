@@ -1,0 +1,182 @@
+//! What a client does about failures: a policy and the guards of its process.
+
+use anyhow::Result;
+use holdoff_core::{
+    Adaptive, AdaptiveConfig, AdaptiveKind, Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind,
+    Guards, Jitter, Policy, PolicyBuilder, Refusal, Span, Stretch, StretchConfig, Timestamp,
+};
+use std::time::Duration;
+
+/// How long a client waits for the answer to one attempt.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+/// How long it waits for a call.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What a strategy must show, or the run fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// Nothing: it is there to be seen.
+    None,
+    /// It keeps the load down and lets the server come back.
+    Calm,
+    /// It lets the server come back.
+    Recovers,
+    /// It does neither, or the model would prove nothing.
+    Storm,
+}
+
+/// A policy and the configurations of a process's guards.
+#[derive(Clone, Debug)]
+pub struct Strategy {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// What the run holds it to.
+    pub claim: Claim,
+    /// Shared by all clients, as is the rest.
+    pub policy: Policy,
+    budget: Option<BudgetConfig>,
+    breaker: Option<BreakerConfig>,
+    adaptive: Option<AdaptiveConfig>,
+    stretch: Option<StretchConfig>,
+}
+
+/// The guards of one process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    budget: Option<Budget>,
+    breaker: Option<Breaker>,
+    adaptive: Option<Adaptive>,
+    stretch: Option<Stretch>,
+}
+
+impl Strategy {
+    /// The guards of a process that starts at `now`.
+    #[must_use]
+    pub fn process(&self, seed: u64, now: Timestamp) -> Process {
+        Process {
+            budget: self.budget.map(|config| Budget::new(&config, seed, now)),
+            breaker: self.breaker.map(|config| Breaker::new(&config, seed, now)),
+            adaptive: self.adaptive.map(|config| Adaptive::new(&config, now)),
+            stretch: self.stretch.map(|config| Stretch::new(&config, now)),
+        }
+    }
+
+    /// A process's guards, lent for one transition.
+    pub fn lend<'a>(&'a self, process: &'a mut Process) -> Guards<'a> {
+        Guards {
+            budget: self.budget.as_ref().zip(process.budget.as_mut()),
+            breaker: self.breaker.as_ref().zip(process.breaker.as_mut()),
+            adaptive: self.adaptive.as_ref().zip(process.adaptive.as_mut()),
+            stretch: self.stretch.as_ref().zip(process.stretch.as_mut()),
+            ..Guards::none()
+        }
+    }
+
+    fn new(name: &'static str, policy: PolicyBuilder) -> Result<Self> {
+        let policy = policy.attempt_timeout(PATIENCE).deadline(DEADLINE).build()?;
+        let claim = Claim::None;
+        Ok(Self { name, claim, policy, budget: None, breaker: None, adaptive: None, stretch: None })
+    }
+
+    /// The default policy under another name, to be given guards.
+    fn guarded(name: &'static str) -> Result<Self> {
+        Self::new(name, Policy::builder())
+    }
+
+    fn budget(mut self, kind: BudgetKind) -> Result<Self> {
+        self.budget = Some(BudgetConfig::new(kind)?);
+        Ok(self)
+    }
+
+    fn breaker(mut self) -> Result<Self> {
+        self.breaker = Some(BreakerOptions::default().build()?);
+        Ok(self)
+    }
+
+    /// The same, held to another claim.
+    #[must_use]
+    pub const fn claiming(mut self, claim: Claim) -> Self {
+        self.claim = claim;
+        self
+    }
+}
+
+/// Every call has one attempt.
+///
+/// # Errors
+/// None of these strategies is invalid; the core checks them all the same.
+pub fn single() -> Result<Strategy> {
+    Strategy::new("no retry", Policy::builder().attempts(1))
+}
+
+/// The default policy and no guard.
+///
+/// # Errors
+/// As [`single`].
+pub fn plain() -> Result<Strategy> {
+    Ok(Strategy::guarded("retry, full jitter")?.claiming(Claim::Storm))
+}
+
+/// The default policy under the default budget.
+///
+/// # Errors
+/// As [`single`].
+pub fn budgeted() -> Result<Strategy> {
+    Ok(Strategy::guarded("+ budget")?.budget(BudgetKind::default())?.claiming(Claim::Calm))
+}
+
+/// Both, and the default breaker.
+///
+/// # Errors
+/// As [`single`].
+pub fn budgeted_breaker() -> Result<Strategy> {
+    Ok(Strategy::guarded("+ budget, breaker")?.budget(BudgetKind::default())?.breaker()?.claiming(Claim::Calm))
+}
+
+/// A budget of one retry, which ten calls without one earn back.
+///
+/// # Errors
+/// As [`single`].
+pub fn purse() -> Result<Strategy> {
+    let cost = 10;
+    Strategy::guarded("+ purse of one")?.budget(BudgetKind::Token {
+        capacity: cost,
+        cost,
+        timeout_cost: cost,
+        throttled_cost: cost,
+        reward: 1.0,
+        refill: 0.0,
+    })
+}
+
+/// The rows of the table.
+///
+/// # Errors
+/// As [`single`].
+pub fn all() -> Result<Vec<Strategy>> {
+    let mut adaptive = Strategy::guarded("+ adaptive (AWS)")?;
+    adaptive.adaptive = Some(AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait)?);
+    let mut stretch = Strategy::guarded("+ stretch by 10")?;
+    stretch.stretch = Some(StretchConfig::new(10.0, Span::from_secs(10), 5)?);
+    // The numbers of the AWS SDKs' standard mode, gRPC's proposal A6, Envoy's retry budget, and chapter 21 of the SRE book.
+    let quota =
+        BudgetKind::Token { capacity: 500, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 };
+    let throttle = BudgetKind::Throttle { capacity: 10, reward: 0.1 };
+    let share = BudgetKind::Share { ratio: 0.2, min_concurrency: 3 };
+    let requests = BudgetKind::Requests { k: 2.0, window: Span::from_secs(120) };
+    Ok(vec![
+        single()?,
+        Strategy::new("retry, no jitter", Policy::builder().jitter(Jitter::None))?.claiming(Claim::Storm),
+        plain()?,
+        budgeted()?,
+        Strategy::guarded("+ breaker")?.breaker()?,
+        budgeted_breaker()?,
+        purse()?,
+        Strategy::guarded("+ quota (AWS)")?.budget(quota)?,
+        Strategy::guarded("+ throttle (gRPC)")?.budget(throttle)?,
+        Strategy::guarded("+ share (Envoy)")?.budget(share)?,
+        Strategy::guarded("+ requests (SRE)")?.budget(requests)?,
+        adaptive,
+        stretch,
+    ])
+}

@@ -1,0 +1,22 @@
+//! What a fleet's guards do in a storm, in virtual time.
+
+use crate::shell;
+use anyhow::{Result, bail};
+use std::process::Command;
+
+/// Prints the tables, and fails when a bound is missed or they are not the ones that are checked in.
+pub(crate) fn storm(seed: Option<u64>, write: bool) -> Result<()> {
+    let mut command = simulation();
+    command.args(seed.map(|seed| format!("--seed={seed}"))).args(write.then_some("--write"));
+    if !command.status()?.success() {
+        bail!("the guards do not hold what they promise, or the tables have changed");
+    }
+    Ok(())
+}
+
+/// The simulation with the seed of the snapshot, built with optimisations, or it would take a minute.
+pub(crate) fn simulation() -> Command {
+    let mut command = shell::cargo();
+    command.args(["run", "--quiet", "--release", "--package", "holdoff-sim", "--"]);
+    command
+}
