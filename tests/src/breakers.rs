@@ -1,12 +1,9 @@
 //! What a breaker does with calls, and what its window counts.
 
 use crate::format::{Document, N};
-use holdoff_core::{
-    Breaker, BreakerConfig, BreakerOptions, ConfigError, GuardsBuilder, Permit, Span, Timestamp, Trip,
-    Value as Setting, Verdict,
-};
+use crate::options;
+use holdoff_core::{Breaker, BreakerConfig, BreakerOptions, Permit, Span, Timestamp, Trip, Verdict};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A window of calls, what is recorded in it, and what it counts after each record.
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -208,25 +205,10 @@ pub fn window(case: &WindowCase) -> Result<(), String> {
 
 /// The configuration that the section of a document describes.
 fn config(section: &Document) -> Result<BreakerConfig, String> {
-    let mut builder = GuardsBuilder::NEW;
-    section.iter().try_for_each(|(name, value)| set(&mut builder, &format!("breaker.{name}"), value))?;
-    let config = builder.breaker().map_err(|error| error.to_string())?;
+    let document = [("breaker".to_owned(), section.clone().into())].into_iter().collect();
+    let (_, guards) = options::guarded(&document).map_err(|error| format!("the breaker is refused: {error:?}"))?;
+    let config = guards.breaker().map_err(|error| error.to_string())?;
     config.ok_or_else(|| "no breaker is described".to_owned())
-}
-
-fn set(builder: &mut GuardsBuilder, path: &str, value: &Value) -> Result<(), String> {
-    let setting = match value {
-        Value::Object(fields) if !fields.is_empty() => {
-            let mut fields = fields.iter();
-            return fields.try_for_each(|(name, value)| set(builder, &format!("{path}.{name}"), value));
-        }
-        Value::Object(_) => Setting::Empty,
-        Value::Null => Setting::Nothing,
-        Value::String(text) => Setting::Text(text),
-        Value::Number(number) => Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1.0 },
-        Value::Array(_) | Value::Bool(_) => Setting::Other,
-    };
-    builder.set(path, setting).map_err(|error: ConfigError| error.to_string())
 }
 
 /// Drives a breaker through a case.

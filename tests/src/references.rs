@@ -9,6 +9,7 @@ mod k8s;
 mod k8s_keyed;
 mod k8s_periodic;
 mod langgraphgo;
+mod langgraphgo_extras;
 mod langgraphgo_graph;
 
 use crate::run::Tally;
@@ -119,6 +120,7 @@ const RUNNERS: &[(&str, Runner)] = &[
     ("k8s_manager", k8s_periodic::manager),
     ("k8s_poll", k8s_periodic::poll),
     ("k8s_workqueue", k8s_keyed::workqueue),
+    ("langgraphgo_extras", langgraphgo_extras::extras),
     ("langgraphgo_graph", langgraphgo_graph::graph),
     ("langgraphgo_retrynode", langgraphgo::retry_node),
 ];
