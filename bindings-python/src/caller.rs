@@ -1,6 +1,7 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
 use crate::classify::{On, OnResult};
+use crate::guards::set::{self, Guards};
 use crate::operation::Operation;
 use crate::policy::{self, Policy};
 use crate::{clock, convert};
@@ -24,8 +25,12 @@ pub(crate) struct Retrying {
     pub(crate) seed: Option<u64>,
     /// Whether the operation can run twice without harm.
     pub(crate) idempotent: bool,
-    /// Whether there is something to look at around the first attempt: a limit, a token or its value.
+    pub(crate) guards: Option<Py<Guards>>,
+    pub(crate) fallback: Option<Py<PyAny>>,
+    /// Whether there is something to look at around the first attempt: a limit, a token, its value, or guards.
     guarded: bool,
+    /// There is a breaker to look at and nothing else.
+    quick: bool,
 }
 
 /// The options of one use, as they were given.
@@ -38,11 +43,22 @@ pub(crate) struct Options<'a, 'py> {
     pub(crate) on_give_up: Option<&'a Bound<'py, PyAny>>,
     pub(crate) classify: Option<&'a Bound<'py, PyAny>>,
     pub(crate) idempotent: bool,
+    pub(crate) guards: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) fallback: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl Retrying {
-    pub(crate) fn plain(policy: &Bound<'_, Policy>) -> Self {
+    pub(crate) fn plain(policy: &Bound<'_, Policy>) -> PyResult<Self> {
+        Ok(Self::with(policy, policy.get().own_guards(policy.py())?))
+    }
+
+    fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>) -> Self {
+        let limited = policy.get().core().first_limit().is_some() || policy.get().nesting.is_some();
         Self {
+            quick: !limited && guards.as_ref().is_some_and(|guards| guards.get().only_breaker),
+            guarded: limited || guards.is_some(),
+            guards,
+            fallback: None,
             policy: policy.clone().unbind(),
             on: On::Default,
             on_result: None,
@@ -52,16 +68,21 @@ impl Retrying {
             cancel: None,
             seed: None,
             idempotent: true,
-            guarded: policy.get().core().first_limit().is_some(),
         }
     }
 
     pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
-        let plain = Self::plain(policy);
+        let plain = match options.guards {
+            None => Self::plain(policy)?,
+            Some(guards) => Self::with(policy, set::given(guards)?),
+        };
         let on_result = OnResult::new(options.on_result)?;
+        let looks = options.cancel.is_some() || on_result.is_some();
         Ok(Self {
             on: On::new(options.on)?,
-            guarded: plain.guarded || options.cancel.is_some() || on_result.is_some(),
+            quick: plain.quick && !looks,
+            guarded: plain.guarded || looks,
+            fallback: function("fallback", options.fallback)?,
             on_result,
             classify: function("classify", options.classify)?,
             on_retry: function("on_retry", options.on_retry)?,
@@ -87,7 +108,11 @@ impl Retrying {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().guarded {
-            return Self::run_guarded(slf, function, args, kwargs);
+            return if slf.get().quick {
+                Self::run_quick(slf, function, args, kwargs)
+            } else {
+                Self::run_guarded(slf, function, args, kwargs)
+            };
         }
         match function.call(args, kwargs) {
             Ok(value) if !is_coroutine(&value) => Ok(value),
@@ -102,7 +127,10 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = || Bound::new(function.py(), Self::plain(policy));
+        let made = || Bound::new(function.py(), Self::plain(policy)?);
+        if policy.get().guarded {
+            return Self::run_known(&made()?, function, args, kwargs);
+        }
         if policy.get().core().first_limit().is_some() {
             return Self::run_guarded(&made()?, function, args, kwargs);
         }
@@ -121,7 +149,46 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run_on(slf, Operation::of(slf.clone().unbind()), first, function, args, kwargs)
+        Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), function, args, kwargs)
+    }
+
+    /// With a breaker and nothing else to look at: while it is closed that is a permit before and a record after, which is
+    /// what the machine does; it comes into being when the attempt fails.
+    fn run_quick<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, function, args, kwargs) };
+        let Some((permit, breaker)) = guards.get().acquire_closed() else {
+            return Self::run_guarded(slf, function, args, kwargs);
+        };
+        match function.call(args, kwargs) {
+            Ok(value) if !is_coroutine(&value) => {
+                guards.get().record_success(permit, clock::quick(slf.py())?);
+                Ok(value)
+            }
+            first => {
+                let mut operation = Operation::of(slf.clone().unbind());
+                operation.underway(slf.py(), guards.get(), breaker)?;
+                Self::run_on(slf, operation, Some(first), function, args, kwargs)
+            }
+        }
+    }
+
+    /// A function of which nobody has looked whether it is asynchronous: guards should not be asked twice.
+    fn run_known<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().guards.is_some() && code_flags(function)? & COROUTINE != 0 {
+            let awaiting = Self::decorate(slf, function)?;
+            return awaiting.call(args, kwargs);
+        }
+        Self::run(slf, function, args, kwargs)
     }
 
     #[cold]
@@ -131,27 +198,59 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut operation = Operation::of(slf.clone().unbind());
-        operation.first(slf.py())?;
-        let first = attempt(&operation, function, args, kwargs);
-        Self::run_on(slf, operation, first, function, args, kwargs)
+        if slf.get().hedges() {
+            return Err(PyTypeError::new_err(CANNOT_HEDGE));
+        }
+        Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, args, kwargs)
     }
 
-    /// The first attempt is over: the rest of the loop.
+    /// Whether a second attempt may run beside the first.
+    pub(crate) fn hedges(&self) -> bool {
+        self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
+    }
+
+    /// The loop from the first attempt or, if that is over, from there, and what comes instead of its last error.
     #[cold]
     fn run_on<'py>(
         slf: &Bound<'py, Self>,
         mut operation: Operation,
-        mut last: PyResult<Bound<'py, PyAny>>,
+        first: Option<PyResult<Bound<'py, PyAny>>>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let result = Self::run_loop(slf, &mut operation, first, function, args, kwargs);
+        match (result, &slf.get().fallback) {
+            (Err(error), Some(fallback)) if operation.has_given_up() => {
+                fallback.bind(slf.py()).call1((error.into_value(slf.py()),))
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn run_loop<'py>(
+        slf: &Bound<'py, Self>,
+        operation: &mut Operation,
+        first: Option<PyResult<Bound<'py, PyAny>>>,
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let cancel = slf.get().cancel.as_ref().map(|token| token.bind(py));
+        let mut last = match first {
+            Some(first) => first,
+            None => {
+                operation.first(py)?;
+                operation.rest(py, None)?;
+                attempt(operation, function, args, kwargs)
+            }
+        };
         loop {
             let now = match last {
-                Ok(value) if is_coroutine(&value) => return Self::adopt(slf, value, function, args, kwargs),
+                Ok(value) if is_coroutine(&value) => {
+                    operation.release(py);
+                    return Self::adopt(slf, value, function, args, kwargs);
+                }
                 Ok(value) => match operation.rejected(&value)? {
                     Some(now) => now,
                     None => return Ok(value),
@@ -167,16 +266,11 @@ impl Retrying {
                 }
             };
             // A hook may have taken its time.
-            let mut now = slf.get().on_retry.is_none().then_some(now);
-            while let Some(length) = operation.woken(py, now.take())? {
-                if let Err(interrupt) = clock::wait(py, length, cancel) {
-                    return Err(operation.interrupted(py, interrupt));
-                }
-            }
+            operation.rest(py, slf.get().on_retry.is_none().then_some(now))?;
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(&operation, function, args, kwargs);
+            last = attempt(operation, function, args, kwargs);
         }
     }
 
@@ -226,6 +320,9 @@ impl Retrying {
         if flags & COROUTINE != 0 {
             return WRAP.import(py, "holdoff._async", "wrap")?.call1((slf, function));
         }
+        if slf.get().hedges() {
+            return Err(PyTypeError::new_err(CANNOT_HEDGE));
+        }
         let parts = Retried { retrying: Some(slf.clone().unbind()), function: Some(function.clone().unbind()) };
         let retried = Bound::new(py, parts)?;
         for name in ["__module__", "__name__", "__qualname__", "__doc__"] {
@@ -242,7 +339,7 @@ impl Retrying {
     #[new]
     #[pyo3(signature = (
         policy = None, /, *, on = None, on_result = None, cancel = None, seed = None, on_retry = None,
-        on_give_up = None, classify = None, idempotent = true, **fields
+        on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None, **fields
     ))]
     #[allow(clippy::too_many_arguments)]
     fn made(
@@ -256,9 +353,12 @@ impl Retrying {
         on_give_up: Option<&Bound<'_, PyAny>>,
         classify: Option<&Bound<'_, PyAny>>,
         idempotent: bool,
+        guards: Option<&Bound<'_, PyAny>>,
+        fallback: Option<&Bound<'_, PyAny>>,
         fields: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent };
+        let options =
+            Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
         Self::new(&policy::of(py, policy, fields)?, options)
     }
 
@@ -276,7 +376,7 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run(slf, function, args, kwargs)
+        Self::run_known(slf, function, args, kwargs)
     }
 
     /// The policy.
@@ -289,6 +389,24 @@ impl Retrying {
     #[getter]
     fn guarded(&self) -> bool {
         self.guarded
+    }
+
+    /// The guards: those that were given, else the policy's own; None without any.
+    #[getter(guards)]
+    fn own_guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
+        self.guards.as_ref().map(|guards| guards.clone_ref(py))
+    }
+
+    /// Whether a second attempt may run beside the first.
+    #[getter(hedges)]
+    fn may_hedge(&self) -> bool {
+        self.hedges()
+    }
+
+    /// Whether there is something to return instead of the last error.
+    #[getter]
+    fn falls_back(&self) -> bool {
+        self.fallback.is_some()
     }
 
     /// Whether a returned value may be a failure.
@@ -308,6 +426,8 @@ impl Retrying {
         visit.call(&self.classify)?;
         visit.call(&self.on_retry)?;
         visit.call(&self.on_give_up)?;
+        visit.call(&self.fallback)?;
+        visit.call(&self.guards)?;
         visit.call(&self.cancel)
     }
 }
@@ -388,7 +508,7 @@ impl Retried {
 #[pyfunction]
 #[pyo3(signature = (
     function = None, /, *, on = None, on_result = None, policy = None, cancel = None, seed = None, on_retry = None,
-    on_give_up = None, classify = None, idempotent = true, **fields
+    on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None, **fields
 ))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn retry<'py>(
@@ -403,10 +523,12 @@ pub(crate) fn retry<'py>(
     on_give_up: Option<&Bound<'py, PyAny>>,
     classify: Option<&Bound<'py, PyAny>>,
     idempotent: bool,
+    guards: Option<&Bound<'py, PyAny>>,
+    fallback: Option<&Bound<'py, PyAny>>,
     fields: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let policy = policy::of(py, policy, fields)?;
-    let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent };
+    let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
     let retrying = Bound::new(py, Retrying::new(&policy, options)?)?;
     match function {
         Some(function) => Retrying::decorate(&retrying, function),
@@ -423,10 +545,15 @@ fn attempt<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = function.py();
     let entered = clock::enter_limit(py, operation.limit())?;
+    let handed = clock::hand_down(py, operation.handed())?;
     let result = function.call(args, kwargs);
+    clock::take_back(py, handed)?;
     clock::leave_limit(py, entered)?;
     result
 }
+
+const CANNOT_HEDGE: &str = "hedge runs attempts beside each other, which takes an async function: decorate one with \
+    @holdoff.retry or await a caller's call(); a blocking function and attempts() cannot hedge";
 
 fn function(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     match value {

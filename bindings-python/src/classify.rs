@@ -104,55 +104,59 @@ impl Known {
 
 /// The failure that this error is: what the user's functions say stands; what is left to the default classification is
 /// judged by the policy's own rules. An attempt that was aborted at its limit is a timeout whatever they say.
-pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Kind> {
+///
+/// None is a fault of the caller's own program: permanent, and nothing that guards should learn from.
+pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Option<Kind>> {
     let py = error.py();
     let judged = |known: Known| {
         let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
         let grpc = known.grpc.map(|code| u32::from(code.code()));
-        judged(&settings.policy.get().0, known.failure, known.http, grpc, settings.idempotent, text)
+        judged(settings.policy.get().document(), known.failure, known.http, grpc, settings.idempotent, text)
     };
     if timed_out {
-        return Ok(judged(Known::of(Kind::TIMEOUT)));
+        return Ok(Some(judged(Known::of(Kind::TIMEOUT))));
     }
     let mut asked_for = false;
+    // Not to be retried says nothing yet of whose fault it is.
+    let unwanted = || Ok((!error.is_instance(programming_errors(py)?)?).then_some(Kind::PERMANENT));
     match &settings.on {
         On::Default => {}
         On::Types(types) => {
             if !error.is_instance(types.bind(py))? {
-                return Ok(Kind::PERMANENT);
+                return unwanted();
             }
         }
         On::Predicate(predicate) => {
             let answer = predicate.bind(py).call1((error,))?;
             match answer.cast::<PyBool>() {
                 Ok(yes) if yes.is_true() => asked_for = true,
-                Ok(_) => return Ok(Kind::PERMANENT),
-                Err(_) => return said(&answer, "on"),
+                Ok(_) => return unwanted(),
+                Err(_) => return said(&answer, "on").map(Some),
             }
         }
     }
     if let Some(classifier) = &settings.classify {
         let answer = classifier.bind(py).call1((error,))?;
         if !answer.is_none() {
-            return said(&answer, "classify");
+            return said(&answer, "classify").map(Some);
         }
     }
-    let plain = if settings.policy.get().0.error_types.is_empty() { plain(error) } else { None };
+    let plain = if settings.policy.get().document().error_types.is_empty() { plain(error) } else { None };
     let known = match plain {
         Some(plain) => Known::of(plain),
         None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
-            return Ok(Kind::PERMANENT);
+            return Ok(None);
         }
         None => {
-            let names = Names::of(&error.get_type(), &settings.policy.get().0.error_types)?;
+            let names = Names::of(&error.get_type(), &settings.policy.get().document().error_types)?;
             if names.cancelled || names.refused {
-                return Ok(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT });
+                return Ok(Some(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
             }
             known(error, &names)?
         }
     };
     let failure = judged(known);
-    Ok(if asked_for { retried(failure) } else { failure })
+    Ok(Some(if asked_for { retried(failure) } else { failure }))
 }
 
 /// The failure that a returned value is; none when it is a success. An answer's status and headers count as an error's do.
@@ -172,7 +176,7 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
             }
         }
     };
-    let document = &settings.policy.get().0;
+    let document = settings.policy.get().document();
     let found = response(value).or_else(|| answer_itself(value));
     let status = found.as_ref().map_or(0, |(status, _)| *status);
     if !asked_for && !document.rules.is_failure(u32::from(status), settings.idempotent) {

@@ -1,12 +1,15 @@
 //! The clock and the wait, both Python's own, so that signals are handled and tests can replace them.
 
 use crate::convert::seconds;
+use crate::guards::bell::Bell;
+use crate::guards::nested::Token;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// The longest single wait: no timer's limit is below it, and nobody notices waking once a day.
 const LONGEST_WAIT: Span = Span::from_secs(86_400);
@@ -50,6 +53,28 @@ pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     read.extract().map(Timestamp::from_nanos)
 }
 
+/// The same clock, read without Python's help where nothing replaces it: for what every call does.
+#[inline]
+pub(crate) fn quick(py: Python<'_>) -> PyResult<Timestamp> {
+    if REPLACED.load(Ordering::Acquire) {
+        return now(py);
+    }
+    static SET: OnceLock<(Instant, u64)> = OnceLock::new();
+    let &(since, nanos) = match SET.get() {
+        Some(set) => set,
+        None => {
+            let read = (Instant::now(), now(py)?.as_nanos());
+            SET.get_or_init(|| read)
+        }
+    };
+    Ok(Timestamp::from_nanos(nanos.saturating_add(since.elapsed().as_nanos() as u64)))
+}
+
+/// A time that was given, else now.
+pub(crate) fn given(py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Timestamp> {
+    now.map_or_else(|| quick(py), |now| crate::convert::time("now", now))
+}
+
 /// The clock on the wall: nanoseconds since the Unix epoch, for the dates in a server's answers.
 pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
     static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -61,12 +86,21 @@ pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
     Ok(read.extract().unwrap_or(u64::MAX))
 }
 
-/// Waits in this thread, until then or for the longest single wait, or until `cancel` wakes it.
-pub(crate) fn wait(py: Python<'_>, length: Span, cancel: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+/// Waits in this thread, until then or for the longest single wait, or until `cancel` wakes it or a bell rings more often
+/// than it had.
+pub(crate) fn wait(
+    py: Python<'_>,
+    length: Span,
+    cancel: Option<&Bound<'_, PyAny>>,
+    bell: Option<(Py<Bell>, u64)>,
+) -> PyResult<()> {
     static SLEEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static LISTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
         time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
+    } else if let Some((bell, seen)) = bell {
+        LISTEN.import(py, "holdoff._cancel", "listen")?.call1((bell, seen, seconds, cancel))?;
     } else if let Some(cancel) = cancel {
         cancel.call_method1(intern!(py, "wait"), (seconds,))?;
     } else {
@@ -96,6 +130,29 @@ pub(crate) fn remaining(py: Python<'_>) -> PyResult<Option<f64>> {
         Some(at) => Ok(Some(seconds(Timestamp::from_nanos(at).since(now(py)?).as_nanos()))),
         None => Ok(None),
     }
+}
+
+/// What the attempt around this hands down, if it does.
+pub(crate) fn handed(py: Python<'_>) -> PyResult<Option<holdoff_core::Token>> {
+    let token = handed_var(py)?.call_method0(intern!(py, "get"))?;
+    Ok(token.cast::<Token>().ok().map(|token| token.get().0))
+}
+
+fn handed_var(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static HANDED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    HANDED.import(py, "holdoff._limit", "HANDED")
+}
+
+/// Hands a token down to what runs in this context; what it returns undoes that.
+pub(crate) fn hand_down(py: Python<'_>, token: Option<holdoff_core::Token>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    token.map(|token| handed_var(py)?.call_method1(intern!(py, "set"), (Token(token),))).transpose()
+}
+
+pub(crate) fn take_back(py: Python<'_>, scope: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    if let Some(scope) = scope {
+        handed_var(py)?.call_method1(intern!(py, "reset"), (scope,))?;
+    }
+    Ok(())
 }
 
 /// Sets the limit of an attempt; what it returns undoes that.

@@ -1,7 +1,7 @@
 //! Configuration: Python values into the core's builder, and its complaints into `ConfigError`.
 
 use holdoff_core::{
-    ConfigError, Document, ErrorCode, Field, Given, Kept, Operations, Policy, PolicyBuilder, Span, Value,
+    ConfigError, Document, ErrorCode, Field, Given, GuardsBuilder, Kept, Operations, Policy, PolicyBuilder, Span, Value,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -86,6 +86,15 @@ pub(crate) enum Numbers {
     Unitless,
 }
 
+impl Numbers {
+    fn unit(self) -> f64 {
+        match self {
+            Self::Seconds => SECOND,
+            Self::Unitless => f64::NAN,
+        }
+    }
+}
+
 /// The policy with these fields; nested dicts and lists are names with dots and indexes.
 pub(crate) fn document(
     py: Python<'_>,
@@ -93,11 +102,7 @@ pub(crate) fn document(
     fields: Option<&Bound<'_, PyMapping>>,
     numbers: Numbers,
 ) -> PyResult<Document> {
-    let unit = match numbers {
-        Numbers::Seconds => SECOND,
-        Numbers::Unitless => f64::NAN,
-    };
-    let mut reading = Reading { builder: Policy::builder(), document: Document::default(), given: Vec::new(), unit };
+    let mut reading = Reading::new(Some(Policy::builder()), numbers);
     if let Some(preset) = preset {
         reading.set("preset", preset)?;
     }
@@ -107,9 +112,40 @@ pub(crate) fn document(
     reading.done(py)
 }
 
+/// The guard with this configuration under that name: what a document has there, or fields of it by name.
+pub(crate) fn guard(
+    py: Python<'_>,
+    section: &str,
+    config: Option<&Bound<'_, PyAny>>,
+    fields: Option<&Bound<'_, PyMapping>>,
+) -> PyResult<GuardsBuilder> {
+    let mut reading = Reading::new(None, Numbers::Seconds);
+    if let Some(config) = config {
+        reading.read(section, config, 1)?;
+    }
+    if let Some(fields) = fields {
+        reading.read_fields(section, fields, 1)?;
+    }
+    if reading.document.guards.is_new() {
+        // A section of which nothing is said is none. This one was asked for: with what it has unless it says otherwise.
+        let (field, value) = match section {
+            "budget" => (".kind", Value::Text("ratio")),
+            "breaker" => (".kind", Value::Text("consecutive")),
+            "limiter" => (".kind", Value::Text("gcra")),
+            "adaptive" => (".kind", Value::Text("cubic")),
+            "bulkhead" => (".queue", Value::Number { value: 0.0, unit: f64::NAN }),
+            "stretch" => (".min_calls", Value::Number { value: 10.0, unit: f64::NAN }),
+            _ => (".attempts", Value::Number { value: 2.0, unit: f64::NAN }),
+        };
+        valid(py, reading.document.guards.set(&format!("{section}{field}"), value))?;
+    }
+    reading.guards(py)
+}
+
 struct Reading<'py> {
-    builder: PolicyBuilder,
-    /// The patterns so far.
+    /// None where there is nothing but guards.
+    builder: Option<PolicyBuilder>,
+    /// The patterns and guards so far.
     document: Document,
     /// What was set, to be shown as it was written when it does not fit the rest.
     given: Vec<(String, Bound<'py, PyAny>)>,
@@ -118,6 +154,10 @@ struct Reading<'py> {
 }
 
 impl<'py> Reading<'py> {
+    fn new(builder: Option<PolicyBuilder>, numbers: Numbers) -> Self {
+        Self { builder, document: Document::default(), given: Vec::new(), unit: numbers.unit() }
+    }
+
     fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {
         for item in fields.items()? {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
@@ -168,10 +208,16 @@ impl<'py> Reading<'py> {
         } else {
             plain(value, self.unit)
         };
-        let unknown = ConfigError::of_use(ErrorCode::UnknownField);
-        match self.builder.set(name, converted).and_then(|kept| (kept != Kept::Guard).then_some(kept).ok_or(unknown)) {
-            Ok(kept) => {
-                keep(&mut self.document, kept);
+        let document = &mut self.document;
+        let set = match &mut self.builder {
+            None => document.guards.set(name, converted),
+            Some(builder) => match builder.set(name, converted) {
+                Ok(Kept::Guard) => document.guards.set(name, converted),
+                kept => kept.map(|kept| keep(document, kept)),
+            },
+        };
+        match set {
+            Ok(()) => {
                 if converted != Value::Nothing {
                     self.given.push((name.to_owned(), value.clone()));
                 }
@@ -182,13 +228,24 @@ impl<'py> Reading<'py> {
     }
 
     fn done(mut self, py: Python<'py>) -> PyResult<Document> {
-        self.document.policy = self.builder.build().map_err(|error| {
-            let path = error.path().to_string();
-            let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
-            explained(py, &error, "", given)
-        })?;
-        self.document.rules = self.builder.rules();
+        let Some(builder) = self.builder.take() else { return Ok(self.document) };
+        self.document.policy = builder.build().map_err(|error| self.broken(py, &error))?;
+        self.document.rules = builder.rules();
+        self.document.guards = self.document.guards.upon(builder.chosen_preset());
+        self.document.guards.check().map_err(|error| self.broken(py, &error))?;
         Ok(self.document)
+    }
+
+    fn guards(self, py: Python<'py>) -> PyResult<GuardsBuilder> {
+        self.document.guards.check().map_err(|error| self.broken(py, &error))?;
+        Ok(self.document.guards)
+    }
+
+    /// A rule that fields break together, with the value as it was given.
+    fn broken(&self, py: Python<'py>, error: &ConfigError) -> PyErr {
+        let path = error.path().to_string();
+        let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
+        explained(py, error, "", given)
     }
 }
 
@@ -211,7 +268,10 @@ fn keep(document: &mut Document, kept: Kept<'_>) {
 
 /// A name as errors have it: `backoff[1].delay` is `backoff[1].initial`.
 fn canonical(name: &str) -> String {
-    let path = |name: &str| Field::names().iter().find(|known| known.0 == name).map(|known| known.1.path());
+    let path = |name: &str| {
+        let mut names = Field::names().iter().chain(GuardsBuilder::names());
+        names.find(|known| known.0 == name).map(|known| known.1.path())
+    };
     if let Some((stage, rest)) = name.strip_prefix("backoff[").and_then(|rest| rest.split_once(']')) {
         let field = path(&format!("backoff{rest}")).and_then(|path| path.strip_prefix("backoff"));
         return format!("backoff[{stage}]{}", field.unwrap_or(rest));

@@ -15,6 +15,7 @@ mod convert;
 mod explain;
 mod failure;
 mod gates;
+mod guards;
 mod hints;
 mod json;
 mod layers;
@@ -42,6 +43,28 @@ mod _holdoff {
     use failure::Failure;
     #[pymodule_export]
     use gates::{Bucket, Gate, GateConfig, Keyed};
+    #[pymodule_export]
+    use guards::bell::Bell;
+    #[pymodule_export]
+    use guards::breaker::Breaker;
+    #[pymodule_export]
+    use guards::budget::Budget;
+    #[pymodule_export]
+    use guards::bulkhead::Bulkhead;
+    #[pymodule_export]
+    use guards::guarded::GuardedCall;
+    #[pymodule_export]
+    use guards::hedge::Hedge;
+    #[pymodule_export]
+    use guards::keyed::KeyedGuards;
+    #[pymodule_export]
+    use guards::nested::Token;
+    #[pymodule_export]
+    use guards::rates::{Adaptive, Limiter};
+    #[pymodule_export]
+    use guards::set::Guards;
+    #[pymodule_export]
+    use guards::stretch::Stretch;
     #[pymodule_export]
     use hints::{grpc_failure, hint_of, http_failure};
     #[pymodule_export]

@@ -81,7 +81,7 @@ impl Step {
         }
     }
 
-    /// Attempt: when to tick although it still runs; NEVER in this version.
+    /// Attempt: when to tick although it still runs; NEVER unless it hedges.
     #[getter]
     fn wake_at(&self) -> Option<u64> {
         match self.0 {
@@ -99,7 +99,7 @@ impl Step {
         }
     }
 
-    /// Sleep: "backoff", "hint" or "clip".
+    /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
     #[getter]
     fn cause(&self) -> Option<&'static str> {
         match self.0 {

@@ -2,9 +2,11 @@
 
 use crate::caller::Retrying;
 use crate::failure::Failure;
+use crate::guards::bell::Bell;
+use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::{classify, clock, convert, seeds};
-use holdoff_core::{Call, Cause, Span, Step, StopReason, Ticket, Timestamp};
+use holdoff_core::{Call, Cause, Guarded, Nesting, Span, Step, StopReason, Ticket, Timestamp, Token};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,19 +19,64 @@ use pyo3::{PyTraverseError, PyVisit};
 /// # Contract
 /// `begin` once; then for each attempt that raises `fail`, for each that returns `reject`, and when that says there will be
 /// another, `resume` until it has no more seconds to wait: then it is time for that other attempt, unless `over` says that
-/// `result` is the end. The machine comes into being at the first failure.
+/// `result` is the end. The machine comes into being at the first failure, under guards at once: then `resume` before the
+/// first attempt too, `succeed` after one that needs no judging, and `cancel` whatever else happens.
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Operation {
     settings: Py<Retrying>,
-    call: Option<Call>,
+    call: Option<Machine>,
+    /// The policy of this operation alone, where a retry around it has a say in it.
+    nested: Option<Box<Nested>>,
     /// The time before the first attempt, where a limit made it worth reading.
     started: Option<Timestamp>,
     begun: bool,
     abort_at: Timestamp,
+    /// When to look whether another attempt starts beside.
+    wake_at: Timestamp,
+    /// Under guards: it is not yet time for an attempt.
+    asleep: bool,
+    /// Waiting for a place: how often the bell had rung when it was asked for.
+    rings: Option<u64>,
+    /// The outcome is known and the last error is about to come out.
+    gave_up: bool,
     /// As long as it may be needed: the traceback of an error leads to frames that hold the operation.
     last: Option<Failed>,
     /// There is no other attempt after a value that failed.
     over: bool,
+}
+
+/// The loop without guards, and with them.
+enum Machine {
+    Alone(Call),
+    Shared(Guarded),
+}
+
+impl Machine {
+    fn attempt(&self) -> u32 {
+        match self {
+            Self::Alone(call) => call.attempt(),
+            Self::Shared(call) => call.attempt(),
+        }
+    }
+}
+
+/// A retry in a retry.
+struct Nested {
+    policy: holdoff_core::Policy,
+    nesting: Nesting,
+    parent: Option<Token>,
+}
+
+/// What is next when an attempt has ended.
+pub(crate) enum Next {
+    /// A sleep, as was found at that time.
+    Sleep(Timestamp),
+    /// Another attempt, beside those that run.
+    Attempt,
+    /// Others still run.
+    Wait,
+    /// The end.
+    Stop,
 }
 
 /// What the last attempt that failed has to show for it.
@@ -72,7 +119,51 @@ impl Failed {
 
 impl Operation {
     pub(crate) fn of(settings: Py<Retrying>) -> Self {
-        Self { settings, call: None, started: None, begun: false, abort_at: Timestamp::NEVER, last: None, over: false }
+        Self {
+            settings,
+            call: None,
+            nested: None,
+            started: None,
+            begun: false,
+            abort_at: Timestamp::NEVER,
+            wake_at: Timestamp::NEVER,
+            asleep: false,
+            rings: None,
+            gave_up: false,
+            last: None,
+            over: false,
+        }
+    }
+
+    /// Whether it gave up and raised what it had.
+    pub(crate) fn has_given_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// What this attempt hands down to the retries inside it.
+    pub(crate) fn handed(&self) -> Option<Token> {
+        let nested = self.nested.as_deref()?;
+        let attempts = nested.policy.attempts().unwrap_or(u32::MAX);
+        Some(Token::child(nested.parent, self.attempts().max(1), attempts))
+    }
+
+    fn enter_nested(&mut self, py: Python<'_>) -> PyResult<()> {
+        let settings = self.settings.get();
+        let Some(nesting) = settings.policy.get().nesting else { return Ok(()) };
+        let parent = clock::handed(py)?;
+        let own = settings.core().attempts().unwrap_or(u32::MAX);
+        let policy = settings.core().with_attempts(nesting.attempts(parent, own));
+        self.nested = Some(Box::new(Nested { policy, nesting, parent }));
+        Ok(())
+    }
+
+    /// The first attempt already ran, with leave of that breaker, which was closed.
+    pub(crate) fn underway(&mut self, py: Python<'_>, guards: &Guards, breaker: holdoff_core::Breaker) -> PyResult<()> {
+        let settings = self.settings.get();
+        let seed = settings.seed.map_or_else(|| seeds::at_once(py), Ok)?;
+        let now = clock::quick(py)?;
+        self.call = guards.begun(settings.core(), breaker, seed, now).map(Machine::Shared);
+        Ok(())
     }
 
     pub(crate) fn limit(&self) -> Timestamp {
@@ -83,6 +174,24 @@ impl Operation {
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
         self.begun = true;
+        self.enter_nested(py)?;
+        let settings = self.settings.clone_ref(py);
+        let settings = settings.get();
+        if let Some(guards) = &settings.guards {
+            let seed = settings.seed.map_or_else(|| seeds::at_once(py), Ok)?;
+            let now = clock::quick(py)?;
+            let rings = rings(guards);
+            let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+            let (call, step) = guards.get().lend(py, |guards| Guarded::begin(policy, guards, seed, now));
+            self.call = Some(Machine::Shared(call));
+            return match step {
+                Step::Stop(_) => Err(self.refused(py, step)),
+                step => {
+                    self.follow(step, rings);
+                    Ok(())
+                }
+            };
+        }
         if let Some(limit) = self.settings.get().core().first_limit() {
             let now = clock::now(py)?;
             self.started = Some(now);
@@ -91,8 +200,67 @@ impl Operation {
         Ok(())
     }
 
+    /// Notes what a step says about the time before or of an attempt.
+    fn follow(&mut self, step: Step, rings: Option<u64>) {
+        self.rings = None;
+        match step {
+            Step::Attempt { abort_at, wake_at, .. } => {
+                (self.asleep, self.abort_at, self.wake_at) = (false, abort_at, wake_at);
+            }
+            Step::Sleep { cause, .. } => {
+                (self.asleep, self.wake_at) = (true, Timestamp::NEVER);
+                self.rings = rings.filter(|_| cause == Cause::Bulkhead);
+            }
+            Step::Wait { until } => self.wake_at = until,
+            Step::Stop(_) => {}
+        }
+    }
+
+    /// The error of a call that a guard stopped while there was nothing else to raise.
+    fn refused(&mut self, py: Python<'_>, step: Step) -> PyErr {
+        let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else {
+            return self.cancelled(py).map_or_else(|error| error, PyErr::from_value);
+        };
+        outcome::refused(py, reason, retry_at, clock::quick(py).unwrap_or(retry_at))
+            .and_then(|error| {
+                self.settle(py, &Failed::Error(error.clone().unbind()), step)?;
+                Ok(PyErr::from_value(error))
+            })
+            .unwrap_or_else(|error| error)
+    }
+
+    /// Sleeps in this thread until the next attempt is due.
+    pub(crate) fn rest(&mut self, py: Python<'_>, mut now: Option<Timestamp>) -> PyResult<()> {
+        while let Some(length) = self.woken(py, now.take())? {
+            let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
+            clock::wait(py, length, cancel, self.bell(py)).map_err(|error| self.interrupted(py, error))?;
+        }
+        Ok(())
+    }
+
+    /// Who rings when a place may have come free, and how often it had when this call asked for one.
+    fn bell(&self, py: Python<'_>) -> Option<(Py<Bell>, u64)> {
+        let seen = self.rings?;
+        let bell = self.settings.get().guards.as_ref()?.get().bell()?.clone_ref(py);
+        Some((bell, seen))
+    }
+
+    /// Whatever it holds of its guards goes back.
+    pub(crate) fn release(&mut self, py: Python<'_>) {
+        if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
+            // The time it has last seen: earlier ones read as that.
+            guards.get().lend(py, |guards| call.cancel(guards, Timestamp::ZERO));
+        }
+    }
+
     /// An attempt failed: when, if there will be another. If not, the error carries the outcome and is to be raised.
     pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, timed_out: bool) -> PyResult<Option<Timestamp>> {
+        let next = self.failed_one(error, timed_out, None)?;
+        Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
+    }
+
+    /// The same for the attempt with that ticket; the latest one unless it is given.
+    fn failed_one(&mut self, error: &Bound<'_, PyAny>, timed_out: bool, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
         self.last = Some(failed.clone_ref(py));
@@ -100,50 +268,89 @@ impl Operation {
         self.stop_if_cancelled(py)?;
         let failure =
             classify::classify(error, timed_out, self.settings.get()).map_err(|own| failed.in_context(py, own))?;
-        self.decide(py, &failed, failure)
+        let failure = match self.nested.as_deref() {
+            Some(nested) if outcome::of(error).is_some() => failure.map(|failure| nested.nesting.after_inner(failure)),
+            _ => failure,
+        };
+        self.decide(py, &failed, failure, ticket)
     }
 
     /// An attempt returned: when, if there will be another all the same. If not, the value is the result.
     pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
+        let next = self.rejected_one(value, None)?;
+        Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
+    }
+
+    fn rejected_one(&mut self, value: &Bound<'_, PyAny>, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = value.py();
         self.last = None;
         self.begun = true;
-        let Some(failure) = classify::classify_value(value, self.settings.get())? else { return Ok(None) };
+        let Some(failure) = classify::classify_value(value, self.settings.get())? else {
+            self.succeeded(py, ticket)?;
+            return Ok(Next::Stop);
+        };
         self.stop_if_cancelled(py)?;
         let failed = Failed::Value(value.clone().unbind());
         self.last = Some(failed.clone_ref(py));
-        self.decide(py, &failed, failure)
+        self.decide(py, &failed, Some(failure), ticket)
     }
 
+    /// An attempt succeeded, the latest one unless another is given.
+    fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
+        self.last = None;
+        if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
+            let now = clock::quick(py)?;
+            let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
+            guards.get().lend(py, |guards| call.succeed(guards, ticket, now));
+        }
+        Ok(())
+    }
+
+    /// What follows from a failure; none is a fault of the caller's own program.
     fn decide(
         &mut self,
         py: Python<'_>,
         failed: &Failed,
-        failure: holdoff_core::Failure,
-    ) -> PyResult<Option<Timestamp>> {
+        failure: Option<holdoff_core::Failure>,
+        ticket: Option<Ticket>,
+    ) -> PyResult<Next> {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         let now = clock::now(py)?;
-        let call = match &mut self.call {
-            Some(call) => call,
-            none => {
-                let seed = settings.seed.map_or_else(seeds::next, Ok)?;
-                none.insert(Call::underway(seed, self.started.unwrap_or(now)))
-            }
+        if self.call.is_none() {
+            let seed = settings.seed.map_or_else(seeds::next, Ok)?;
+            self.call = Some(Machine::Alone(Call::underway(seed, self.started.unwrap_or(now))));
+        }
+        let Some(call) = &mut self.call else { return Ok(Next::Stop) };
+        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+        let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
+        let attempt = ticket.attempt();
+        let rings = settings.guards.as_ref().and_then(rings);
+        let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
+        let step = match (call, &settings.guards) {
+            (Machine::Alone(call), _) => call.fail(policy, ticket, now, known),
+            (Machine::Shared(call), Some(guards)) => guards.get().lend(py, |guards| match failure {
+                Some(failure) => call.fail(policy, guards, ticket, now, failure),
+                None => call.abandon(guards, ticket, now),
+            }),
+            // A machine with guards has them from those settings.
+            (Machine::Shared(_), None) => return Ok(Next::Stop),
         };
-        let attempt = call.attempt();
-        match call.fail(settings.core(), Ticket::from_raw(u64::from(attempt)), now, failure) {
+        self.follow(step, rings);
+        match step {
             Step::Sleep { until, cause } => {
                 if let Some(on_retry) = &settings.on_retry {
                     let delay = until.since(now);
-                    let event = RetryEvent { attempt, failed: failed.clone_ref(py), failure, delay, cause };
+                    let event = RetryEvent { attempt, failed: failed.clone_ref(py), failure: known, delay, cause };
                     on_retry.bind(py).call1((event,)).map_err(|own| failed.in_context(py, own))?;
                 }
-                Ok(Some(now))
+                Ok(Next::Sleep(now))
             }
+            Step::Attempt { .. } => Ok(Next::Attempt),
+            Step::Wait { .. } => Ok(Next::Wait),
             step => {
                 self.last = None;
-                self.settle(py, failed, step).map(|()| None)
+                self.settle(py, failed, step).map(|()| Next::Stop)
             }
         }
     }
@@ -153,11 +360,24 @@ impl Operation {
     pub(crate) fn woken(&mut self, py: Python<'_>, now: Option<Timestamp>) -> PyResult<Option<Span>> {
         self.stop_if_cancelled(py)?;
         let Some(call) = &mut self.call else { return Ok(None) };
-        let now = now.map_or_else(|| clock::now(py), Ok)?;
-        match call.tick(self.settings.get().core(), now) {
-            Step::Sleep { .. } => Ok(Some(call.remaining(now))),
-            Step::Attempt { abort_at, .. } => {
-                self.abort_at = abort_at;
+        let settings = self.settings.get();
+        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+        let (step, remaining, rings) = match (call, &settings.guards) {
+            (Machine::Alone(call), _) => {
+                let now = now.map_or_else(|| clock::now(py), Ok)?;
+                (call.tick(policy, now), call.remaining(now), None)
+            }
+            (Machine::Shared(call), Some(guards)) if self.asleep => {
+                let rings = rings(guards);
+                let now = now.map_or_else(|| clock::now(py), Ok)?;
+                (guards.get().lend(py, |guards| call.tick(policy, guards, now)), call.remaining(now), rings)
+            }
+            _ => return Ok(None),
+        };
+        self.follow(step, rings);
+        match step {
+            Step::Sleep { .. } => Ok(Some(remaining)),
+            Step::Attempt { .. } => {
                 // The error is for the cause of a cancellation.
                 if self.settings.get().cancel.is_none() || matches!(self.last, Some(Failed::Value(_))) {
                     self.last = None;
@@ -176,6 +396,7 @@ impl Operation {
                         }
                     }
                 }
+                None if matches!(step, Step::Stop(_)) => Err(self.refused(py, step)),
                 None => Ok(None),
             },
         }
@@ -188,7 +409,7 @@ impl Operation {
     }
 
     /// Hangs the outcome of a final step on the error, and tells the hook, which is all that a value can have.
-    fn settle(&self, py: Python<'_>, failed: &Failed, step: Step) -> PyResult<()> {
+    fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at };
         if let Failed::Error(error) = failed {
@@ -197,6 +418,7 @@ impl Operation {
         if let Some(on_give_up) = &self.settings.get().on_give_up {
             on_give_up.bind(py).call1((outcome,)).map_err(|own| failed.in_context(py, own))?;
         }
+        self.gave_up = matches!(failed, Failed::Error(_));
         Ok(())
     }
 
@@ -260,6 +482,60 @@ impl Operation {
         self.ended(py)
     }
 
+    /// An attempt succeeded, whatever it returned; the latest one unless its number is given.
+    #[pyo3(signature = (attempt = None))]
+    fn succeed(&mut self, py: Python<'_>, attempt: Option<u64>) -> PyResult<()> {
+        self.succeeded(py, attempt.map(Ticket::from_raw))
+    }
+
+    /// Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
+    /// (others still run) or "stop": raise the error.
+    fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<&'static str> {
+        self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| next.word())
+    }
+
+    /// Of several attempts the one with that number returned; at "stop" the value is the result.
+    fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| next.word())
+    }
+
+    /// While an attempt runs: whether another one is to start beside it.
+    fn beside(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let now = clock::quick(py)?;
+        let settings = self.settings.get();
+        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+        let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &settings.guards) else { return Ok(false) };
+        let step = guards.get().lend(py, |guards| call.tick(policy, guards, now));
+        self.follow(step, None);
+        Ok(matches!(step, Step::Attempt { .. }))
+    }
+
+    /// When to look whether another attempt starts beside, in nanoseconds of the clock; None for never.
+    #[getter]
+    fn wake_at(&self) -> Option<u64> {
+        (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos())
+    }
+
+    /// Who rings when the place may have come free that it waits for, and how often that rang before; None when it waits for
+    /// nothing but time.
+    #[getter(bell)]
+    fn waits_for(&self, py: Python<'_>) -> Option<(Py<Bell>, u64)> {
+        self.bell(py)
+    }
+
+    /// What the attempt hands down to the retries inside it.
+    #[getter(handed)]
+    fn hands_down(&self) -> Option<crate::guards::nested::Token> {
+        self.handed().map(crate::guards::nested::Token)
+    }
+
+    /// What to call with the error that is about to come out, if there is such a thing.
+    #[getter]
+    fn fallback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let fallback = self.settings.get().fallback.as_ref().filter(|_| self.gave_up)?;
+        Some(fallback.clone_ref(py))
+    }
+
     /// The seconds to wait next; None when the next attempt is to run now.
     fn resume(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(self.woken(py, None)?.map(clock::single_wait))
@@ -269,7 +545,7 @@ impl Operation {
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
         let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-        clock::wait(py, length, cancel).map_err(|error| self.interrupted(py, error))
+        clock::wait(py, length, cancel, self.bell(py)).map_err(|error| self.interrupted(py, error))
     }
 
     /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
@@ -291,8 +567,9 @@ impl Operation {
     }
 
     /// The caller wants no more of it.
-    fn cancel(&mut self) {
+    fn cancel(&mut self, py: Python<'_>) {
         self.last = None;
+        self.release(py);
     }
 
     /// The exception that says so, caused by the last error.
@@ -315,6 +592,31 @@ impl Operation {
     fn __clear__(&mut self) {
         self.last = None;
     }
+}
+
+impl Next {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Sleep(_) => "sleep",
+            Self::Attempt => "attempt",
+            Self::Wait => "wait",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// Whoever drops an operation loses nothing that its guards gave it.
+impl Drop for Operation {
+    fn drop(&mut self) {
+        if matches!(self.call, Some(Machine::Shared(_))) {
+            Python::try_attach(|py| self.release(py));
+        }
+    }
+}
+
+/// How often the bell of a bulkhead has rung.
+fn rings(guards: &Py<Guards>) -> Option<u64> {
+    guards.get().bell().map(|bell| bell.get().rings())
 }
 
 /// What `on_retry` hears before each sleep.
@@ -365,7 +667,7 @@ impl RetryEvent {
         self.delay.as_nanos()
     }
 
-    /// "backoff", "hint" or "clip": why it is as long as it is.
+    /// "backoff", "hint", "clip", "breaker" and so on: why it is as long as it is.
     #[getter]
     fn cause(&self) -> &'static str {
         self.cause.name()

@@ -6,7 +6,8 @@ use holdoff_core::{StopReason, Timestamp};
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyType};
 
 /// Why there was no other attempt, and what is known about a later one.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -28,7 +29,7 @@ impl Outcome {
         Ok(Self { reason, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) })
     }
 
-    /// "permanent", "attempts", "deadline", "hint" or "cancelled".
+    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
     #[getter]
     fn reason(&self) -> &'static str {
         self.reason.name()
@@ -76,6 +77,29 @@ impl Outcome {
         let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
         format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
     }
+}
+
+/// The outcome on an error, if there is one.
+pub(crate) fn of(error: &Bound<'_, PyAny>) -> Option<Outcome> {
+    let attached = optional(error, intern!(error.py(), "__holdoff__"))?;
+    attached.cast_into::<Outcome>().ok().map(|outcome| *outcome.get())
+}
+
+/// The error of a call that guards let make no attempt.
+pub(crate) fn refused<'py>(
+    py: Python<'py>,
+    reason: StopReason,
+    retry_at: Timestamp,
+    now: Timestamp,
+) -> PyResult<Bound<'py, PyAny>> {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let error = TYPE.import(py, "holdoff._errors", "Refused")?.call1((reason.describe(),))?;
+    error.setattr(intern!(py, "reason"), reason.name())?;
+    if !retry_at.is_never() {
+        error.setattr(intern!(py, "retry_at"), convert::seconds(retry_at.as_nanos()))?;
+        error.setattr(intern!(py, "retry_in"), convert::seconds(retry_at.since(now).as_nanos()))?;
+    }
+    Ok(error)
 }
 
 /// How the operation that raised this error ended; None when the error did not come out of one.

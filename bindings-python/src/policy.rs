@@ -4,20 +4,54 @@ use crate::caller::{Options, Retrying};
 use crate::config::{self, Numbers};
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
+use crate::guards::set::Guards;
 use crate::{classify, convert, hints, json};
-use holdoff_core::{Document, Form};
+use holdoff_core::{Document, Form, Nesting};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 
 /// When to retry and when to give up; immutable, to be shared by any number of operations.
 #[pyclass(frozen, eq, module = "holdoff")]
-#[derive(PartialEq)]
-pub(crate) struct Policy(pub(crate) Document);
+pub(crate) struct Policy {
+    document: Document,
+    /// Whether the document has sections of guards, or of retries in retries.
+    pub(crate) guarded: bool,
+    /// What it does inside another retry, where the document says so.
+    pub(crate) nesting: Option<Nesting>,
+    /// Its own guards, made when they are first needed.
+    guards: PyOnceLock<Option<Py<Guards>>>,
+}
+
+impl PartialEq for Policy {
+    fn eq(&self, other: &Self) -> bool {
+        self.document == other.document
+    }
+}
 
 impl Policy {
+    pub(crate) fn new(document: Document) -> Self {
+        // They were checked when the document was read.
+        let nesting = document.guards.nested().ok().flatten();
+        Self { guarded: !document.guards.is_new(), document, nesting, guards: PyOnceLock::new() }
+    }
+
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
-        &self.0.policy
+        &self.document.policy
+    }
+
+    /// Its own guards, the same ones each time; none where the document has none.
+    pub(crate) fn own_guards(&self, py: Python<'_>) -> PyResult<Option<Py<Guards>>> {
+        if !self.guarded {
+            return Ok(None);
+        }
+        let own = self.guards.get_or_try_init(py, || Guards::of_builder(py, &self.document.guards))?;
+        Ok(own.as_ref().map(|guards| guards.clone_ref(py)))
     }
 }
 
@@ -27,7 +61,7 @@ pub(crate) fn given<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Polic
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
-        return Bound::new(value.py(), Policy(config::document(value.py(), Some(value), None, Numbers::Seconds)?));
+        return Bound::new(value.py(), Policy::new(config::document(value.py(), Some(value), None, Numbers::Seconds)?));
     }
     let given = convert::type_name(value);
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {given}")))
@@ -50,7 +84,7 @@ pub(crate) fn of<'py>(
         (Some(policy), None) => given(policy),
         (None, fields) => Bound::new(
             py,
-            Policy(config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?),
+            Policy::new(config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?),
         ),
         (Some(_), Some(_)) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
     }
@@ -77,28 +111,28 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'py> {
 impl Policy {
     #[new]
     #[pyo3(signature = (name = None, /, **fields))]
-    fn new(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), Numbers::Seconds)
-            .map(Self)
+            .map(Self::new)
     }
 
     /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
     #[staticmethod]
     #[pyo3(signature = (fields, /))]
     fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        config::document(fields.py(), None, Some(fields), Numbers::Unitless).map(Self)
+        config::document(fields.py(), None, Some(fields), Numbers::Unitless).map(Self::new)
     }
 
     /// The policy of a document: JSON text.
     #[staticmethod]
     #[pyo3(signature = (text, /))]
     fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
-        json::document(text, None).map(Self)
+        json::document(text, None).map(Self::new)
     }
 
     /// The policy as a document: JSON text in one line, from which from_json makes the same policy in every language.
     fn to_json(&self) -> String {
-        self.0.to_json()
+        self.document.to_json()
     }
 
     /// The policy of another system's form: JSON text or what it is parsed to. `entry` says which of a service config's.
@@ -109,12 +143,12 @@ impl Policy {
         if let Some(entry) = entry {
             reader = reader.entry(entry);
         }
-        json::document(&json::text(document)?, Some(reader)).map(Self)
+        json::document(&json::text(document)?, Some(reader)).map(Self::new)
     }
 
     /// The policy in another system's form, as JSON text; a ConfigError says what that has no way to say.
     fn to_form(&self, py: Python<'_>, form: &str) -> PyResult<String> {
-        self.0.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()))
+        self.document.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()))
     }
 
     /// The document as a dict; from_dict makes the same policy of it.
@@ -141,7 +175,7 @@ impl Policy {
         idempotent: bool,
     ) -> PyResult<Failure> {
         let grpc = grpc.map(hints::grpc_code).transpose()?;
-        let judged = classify::judged(&self.0, failure.get().0, http.unwrap_or(0), grpc, idempotent, || {
+        let judged = classify::judged(&self.document, failure.get().0, http.unwrap_or(0), grpc, idempotent, || {
             Some(message.to_owned())
         });
         Ok(Failure(judged))
@@ -150,12 +184,18 @@ impl Policy {
     /// Whether an HTTP answer is a failure: from 400 on, and below when the policy's `retry_on` lists its status.
     #[pyo3(signature = (status, *, idempotent = true))]
     fn is_failure(&self, status: &Bound<'_, PyAny>, idempotent: bool) -> PyResult<bool> {
-        Ok(self.0.rules.is_failure(hints::half("status", status)?, idempotent))
+        Ok(self.document.rules.is_failure(hints::half("status", status)?, idempotent))
     }
 
     /// What is questionable about the policy.
     fn lints(&self) -> Vec<Lint> {
         Lint::all(self)
+    }
+
+    /// The guards of its own, which all calls under this object share; None when its fields have none.
+    #[getter]
+    fn guards(&self, py: Python<'_>) -> PyResult<Option<Py<Guards>>> {
+        self.own_guards(py)
     }
 
     /// A number that tells policies apart by what they decide; the same in every language.
@@ -178,7 +218,7 @@ impl Policy {
     /// A caller with this policy and these options, to call or to decorate functions with.
     #[pyo3(signature = (
         *, on = None, on_result = None, cancel = None, seed = None, on_retry = None, on_give_up = None,
-        classify = None, idempotent = true
+        classify = None, idempotent = true, guards = None, fallback = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn retrying(
@@ -191,8 +231,12 @@ impl Policy {
         on_give_up: Option<&Bound<'_, PyAny>>,
         classify: Option<&Bound<'_, PyAny>>,
         idempotent: bool,
+        guards: Option<&Bound<'_, PyAny>>,
+        fallback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Retrying> {
-        Retrying::new(slf, Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent })
+        let options =
+            Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
+        Retrying::new(slf, options)
     }
 
     fn __hash__(&self) -> u64 {
@@ -202,11 +246,11 @@ impl Policy {
     /// The types of errors that are never retried are in no document.
     #[staticmethod]
     fn _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> {
-        Ok(Self(Document { error_types, ..json::document(text, None)? }))
+        Ok(Self::new(Document { error_types, ..json::document(text, None)? }))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let document = &slf.get().0;
+        let document = slf.get().document();
         let parts = (document.to_json(), document.error_types.clone());
         (slf.get_type().getattr("_restored")?, parts).into_pyobject(slf.py())
     }

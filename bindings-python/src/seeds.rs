@@ -4,18 +4,23 @@ use crate::convert;
 use holdoff_core::Rng;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The program's seed and how many operations have failed since it was set.
+/// The program's seed and how many operations have taken one since it was set.
 static PROGRAM: Mutex<Option<(u64, u64)>> = Mutex::new(None);
 
-/// Make every later operation repeatable: the k-th one that fails gets the k-th seed of the sequence that n starts.
+/// Make every later operation repeatable: the k-th one that fails, or that begins under guards, gets the k-th seed of the
+/// sequence that n starts.
 ///
 /// None goes back to seeds from the operating system.
 #[pyfunction]
 #[pyo3(signature = (n, /))]
 pub(crate) fn seed(n: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let n = n.map(|n| convert::seed("seed", n)).transpose()?;
+    SET.store(n.is_some(), Ordering::Release);
     *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = n.map(|n| (n, 0));
     Ok(())
 }
@@ -35,6 +40,49 @@ pub(crate) fn next() -> PyResult<u64> {
         return Ok(seed);
     }
     from_system()
+}
+
+/// The seed of an operation under guards, which has one from its beginning: from a sequence that starts at a number from the
+/// operating system, since asking that each time would cost more than the operation.
+pub(crate) fn at_once(py: Python<'_>) -> PyResult<u64> {
+    if SET.load(Ordering::Acquire) {
+        return next();
+    }
+    let mut start = START.load(Ordering::Acquire);
+    if start == 0 {
+        start = begin(py)?;
+    }
+    Ok(holdoff_core::seed_at(start, COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Whether the program has a seed: looked at instead of the lock.
+static SET: AtomicBool = AtomicBool::new(false);
+/// Where the sequence starts; 0 before it does.
+static START: AtomicU64 = AtomicU64::new(0);
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+#[cold]
+fn begin(py: Python<'_>) -> PyResult<u64> {
+    static FORKS: PyOnceLock<()> = PyOnceLock::new();
+    FORKS.get_or_try_init(py, || {
+        // A child of this process must not draw what its parent and its siblings draw. Where nothing forks there is no hook.
+        let os = py.import("os")?;
+        if let Ok(register) = os.getattr("register_at_fork") {
+            let hook = wrap_pyfunction!(forget_sequence, py)?;
+            let hooks = PyDict::new(py);
+            hooks.set_item("after_in_child", hook)?;
+            register.call((), Some(&hooks))?;
+        }
+        PyResult::Ok(())
+    })?;
+    let start = from_system()?.max(1);
+    START.store(start, Ordering::Release);
+    Ok(start)
+}
+
+#[pyfunction]
+fn forget_sequence() {
+    START.store(0, Ordering::Release);
 }
 
 fn from_system() -> PyResult<u64> {

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, current_task, get_running_loop
+from asyncio import FIRST_COMPLETED, CancelledError, current_task, get_running_loop
 from asyncio import sleep as asyncio_sleep
+from asyncio import wait as asyncio_wait
 from functools import wraps
+from inspect import isawaitable
 
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import enter, leave
+from ._limit import HANDED, enter, leave, take_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task, TimerHandle
-    from collections.abc import Awaitable, Callable, Coroutine
-    from contextvars import Token
+    from asyncio import AbstractEventLoop, Future, Task, TimerHandle
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+    from contextvars import Token as Scope
     from types import TracebackType
     from typing import Any, ParamSpec, TypeVar
 
     from ._cancel import Cancel
+    from ._holdoff import Bell
+    from ._holdoff import Token as HandedToken
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -25,8 +29,9 @@ if TYPE_CHECKING:
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
-    if retrying.guarded:
+    if retrying.guarded or retrying.falls_back:
         judges = retrying.judges
+        drive = _driver(retrying)
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -60,9 +65,14 @@ async def adopt(
 ) -> _R:
     """Go on with a first attempt that somebody else has called and nobody has awaited."""
     try:
-        return await drive(Operation(retrying), function, args, kwargs, attempt, retrying.judges)
+        return await _driver(retrying)(Operation(retrying), function, args, kwargs, attempt, retrying.judges)
     finally:
         attempt.close()
+
+
+def _driver(retrying: Retrying) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """One attempt after the other, or beside each other."""
+    return race if retrying.hedges else drive
 
 
 async def drive(
@@ -76,6 +86,8 @@ async def drive(
     """The loop where there may be a limit, a token or the value to look at."""
     try:
         operation.begin()
+        if (seconds := operation.resume()) is not None:
+            await rest(operation, seconds)
         while True:
             guard = Guard(operation)
             try:
@@ -85,7 +97,10 @@ async def drive(
                 if guard.cancelled or not operation.fail(error, guard.timed_out):
                     raise
             else:
-                if not judges or not operation.reject(value):
+                if not judges:
+                    operation.succeed()
+                    return value
+                if not operation.reject(value):
                     return value
                 del value
             attempt = None
@@ -94,8 +109,139 @@ async def drive(
             if operation.over:
                 last: _R = operation.result
                 return last
+    except Exception as error:
+        fallback = operation.fallback
+        if fallback is None:
+            raise
+        return await _instead(fallback, error)
     finally:
         operation.cancel()
+
+
+async def _instead(fallback: Callable[[Exception], Any], error: Exception) -> Any:
+    """What comes instead of the last error."""
+    value = fallback(error)
+    return await value if isawaitable(value) else value
+
+
+async def race(
+    operation: Operation,
+    function: Callable[..., Awaitable[Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    attempt: Awaitable[Any] | None,
+    judges: bool,
+) -> Any:
+    """The loop of a call that may have several attempts in flight, each a task; the first success ends them all."""
+    running: dict[Task[Any], tuple[int, Guard]] = {}
+
+    def start(attempt: Awaitable[Any] | None = None) -> None:
+        guard = Guard(operation, tokened=False)
+        awaited = _attempt(guard, function, args, kwargs, attempt)
+        task = get_running_loop().create_task(awaited)
+        running[task] = (operation.attempt, guard)
+
+    try:
+        operation.begin()
+        if (seconds := operation.resume()) is not None:
+            await rest(operation, seconds)
+        start(attempt)
+        while True:
+            ended = await _first(operation, running)
+            if ended is None:
+                if operation.beside():
+                    start()
+                continue
+            number, guard = running.pop(ended)
+            if ended.cancelled():
+                raise CancelledError
+            error = ended.exception()
+            if error is None:
+                value = ended.result()
+                if not judges:
+                    operation.succeed(number)
+                    return value
+                said = operation.reject_one(number, value)
+                if said == "stop":
+                    return value
+            elif isinstance(error, Exception):
+                said = operation.fail_one(number, error, guard.timed_out)
+                if said == "stop":
+                    raise error
+            else:
+                raise error
+            if said == "sleep":
+                if (seconds := operation.resume()) is not None:
+                    await rest(operation, seconds)
+                if operation.over:
+                    return operation.result
+                start()
+            elif said == "attempt":
+                start()
+    except Exception as error:
+        fallback = operation.fallback
+        if fallback is None:
+            raise
+        return await _instead(fallback, error)
+    finally:
+        operation.cancel()
+        for task in running:
+            _abandoned.add(task)
+            task.add_done_callback(_forget)
+            task.cancel()
+
+
+_abandoned: set[Task[Any]] = set()
+"""Attempts that lost and are being cancelled: the loop itself holds its tasks but weakly."""
+
+
+def _forget(task: Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        # Looked at, so that nobody is told of an error that is of no interest.
+        task.exception()
+
+
+async def _attempt(
+    guard: Guard,
+    function: Callable[..., Awaitable[Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    attempt: Awaitable[Any] | None,
+) -> Any:
+    """One attempt in a task, and so in a context, of its own."""
+    with guard:
+        return await (function(*args, **kwargs) if attempt is None else attempt)
+
+
+async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[Any] | None:
+    """The first attempt to end; none when it is time to look whether another one starts beside."""
+    wake_at = operation.wake_at
+    seconds = None if wake_at is None else max(wake_at - monotonic_ns(), 0) / 1e9
+    time = None if seconds is None else overridden_time()
+    with Guard(operation, limited=False):
+        if time is None:
+            done, _ = await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
+        else:
+            done = await _soon(running)
+            if not done:
+                time.sleep(seconds)
+    # In the order of the attempts, so that the same run ends the same way.
+    return next((task for task in running if task in done), None)
+
+
+async def _soon(awaited: Iterable[Future[Any]]) -> set[Future[Any]]:
+    """Those that are done when everything that can go on has gone on: where time passes only by sleeping."""
+    done: set[Future[Any]] = set()
+    for _ in range(_TURNS):
+        done = {future for future in awaited if future.done()}
+        if done:
+            break
+        await asyncio_sleep(0)
+    return done
+
+
+_TURNS = 64
 
 
 async def rest(operation: Operation, seconds: float | None) -> None:
@@ -103,7 +249,9 @@ async def rest(operation: Operation, seconds: float | None) -> None:
     try:
         while seconds is not None:
             time = overridden_time()
-            if time is not None:
+            if (bell := operation.bell) is not None:
+                await _listen(operation, *bell, seconds)
+            elif time is not None:
                 time.sleep(seconds)
                 await asyncio_sleep(0)
             else:
@@ -115,17 +263,59 @@ async def rest(operation: Operation, seconds: float | None) -> None:
         raise
 
 
+async def _listen(operation: Operation, bell: Bell, seen: int, seconds: float) -> None:
+    """Wait that long, or until the bell has rung more often than that."""
+    loop = get_running_loop()
+    rung: Future[None] = loop.create_future()
+
+    def ring() -> None:
+        if not rung.done():
+            rung.set_result(None)
+
+    def wake() -> None:
+        """Called in any thread."""
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(ring)
+
+    listening = bell.subscribe(seen, wake)
+    if listening is None:
+        return
+    try:
+        with Guard(operation, limited=False):
+            time = overridden_time()
+            if time is None:
+                await asyncio_wait([rung], timeout=seconds)
+            elif not await _soon([rung]):
+                time.sleep(seconds)
+    finally:
+        bell.unsubscribe(listening)
+
+
 class Guard:
     """Ends what the current task awaits at the attempt's limit or when the token is cancelled, and tells both from a
     cancellation that comes from anybody else."""
 
-    __slots__ = ("_limit", "_loop", "_operation", "_requests", "_scope", "_task", "_timer", "_token", "_why")
+    __slots__ = (
+        "_handed",
+        "_hands",
+        "_limit",
+        "_loop",
+        "_operation",
+        "_requests",
+        "_scope",
+        "_task",
+        "_timer",
+        "_token",
+        "_why",
+    )
 
-    def __init__(self, operation: Operation, limited: bool = True) -> None:
+    def __init__(self, operation: Operation, limited: bool = True, tokened: bool = True) -> None:
         self._operation = operation
         self._limit = operation.abort_at if limited else None
-        self._token: Cancel | None = operation.token
-        self._scope: Token[int | None] | None = None
+        self._hands = operation.handed if limited else None
+        self._handed: Scope[HandedToken | None] | None = None
+        self._token: Cancel | None = operation.token if tokened else None
+        self._scope: Scope[int | None] | None = None
         self._timer: TimerHandle | None = None
         self._loop: AbstractEventLoop | None = None
         self._task: Task[Any] | None = None
@@ -143,6 +333,8 @@ class Guard:
         return self._why == "token"
 
     def __enter__(self) -> Guard:
+        if self._hands is not None:
+            self._handed = HANDED.set(self._hands)
         if self._limit is None and self._token is None:
             return self
         self._loop = get_running_loop()
@@ -159,6 +351,8 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self._handed is not None:
+            take_back(self._handed)
         if self._timer is not None:
             self._timer.cancel()
         if self._token is not None:

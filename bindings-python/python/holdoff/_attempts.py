@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ._holdoff import Operation, Retrying, monotonic_ns
-from ._limit import enter, leave
+from ._limit import HANDED, enter, leave, take_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextvars import Token
+    from contextvars import Token as Scope
     from types import TracebackType
     from typing import Any
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ._async import Guard
     from ._cancel import Cancel
-    from ._holdoff import Failure, Outcome, Policy, RetryEvent
-    from .types import On, PolicyFields, PresetName, Said
+    from ._holdoff import Failure, Guards, Outcome, Policy, RetryEvent, Token
+    from .types import GuardOptions, On, PolicyFields, PresetName, Said
 
 
 def attempts(
@@ -30,6 +30,7 @@ def attempts(
     on_give_up: Callable[[Outcome], object] | None = None,
     classify: Callable[[Exception], Failure | Said | None] | None = None,
     idempotent: bool = True,
+    guards: Guards | GuardOptions | None = None,
     **fields: Unpack[PolicyFields],
 ) -> Attempts:
     """Attempts at a block of code, to loop over with ``for`` or ``async for``: each is a context manager."""
@@ -42,8 +43,11 @@ def attempts(
         on_give_up=on_give_up,
         classify=classify,
         idempotent=idempotent,
+        guards=guards,
         **fields,
     )
+    if retrying.hedges:
+        raise TypeError("attempts() cannot hedge: a block of code does not run twice at once; use an async function")
     return Attempts(retrying)
 
 
@@ -67,8 +71,12 @@ class Attempts:
     def __next__(self) -> Attempt:
         if not self._goes_on():
             raise StopIteration
-        while (seconds := self._operation.resume()) is not None:
-            self._operation.wait(seconds)
+        try:
+            while (seconds := self._operation.resume()) is not None:
+                self._operation.wait(seconds)
+        except BaseException:
+            self._operation.cancel()
+            raise
         return self._next()
 
     async def __anext__(self) -> Attempt:
@@ -104,14 +112,15 @@ _NEW, _ENTERED, _FAILED, _OVER = range(4)
 class Attempt:
     """One attempt: a context manager around the block, which swallows an error that is to be retried."""
 
-    __slots__ = ("_abort_at", "_guard", "_number", "_operation", "_scope", "_state")
+    __slots__ = ("_abort_at", "_guard", "_handed", "_number", "_operation", "_scope", "_state")
 
     def __init__(self, operation: Operation, guard: Guard | None) -> None:
         self._operation = operation
         self._guard = guard
         self._number = max(operation.attempt, 1)
         self._abort_at = operation.abort_at
-        self._scope: Token[int | None] | None = None
+        self._scope: Scope[int | None] | None = None
+        self._handed: Scope[Token | None] | None = None
         self._state = _NEW
 
     @property
@@ -132,12 +141,16 @@ class Attempt:
             self._guard.__enter__()
         elif self._abort_at is not None:
             self._scope = enter(self._abort_at)
+        if self._guard is None and (token := self._operation.handed) is not None:
+            self._handed = HANDED.set(token)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._state = _OVER
+        if self._handed is not None:
+            take_back(self._handed)
         if self._scope is not None:
             leave(self._scope)
         ended: Any = error
@@ -146,6 +159,9 @@ class Attempt:
                 self._guard.__exit__(kind, error, traceback)
             except TimeoutError as timeout:
                 ended = timeout
+        if ended is None:
+            self._operation.succeed()
+            return False
         if not isinstance(ended, Exception):
             self._operation.cancel()
             return False

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._holdoff import Bell
+
 
 class Cancel:
     """Stops the operations it is given to: at once in a sleep or an awaited attempt, else after the attempt.
@@ -63,3 +65,28 @@ class Cancel:
 
     def __repr__(self) -> str:
         return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"
+
+
+def listen(bell: Bell, seen: int, seconds: float, cancel: Cancel | None) -> None:
+    """Wait that long in this thread, or until the bell has rung more often than that or the token is cancelled."""
+    asleep = allocate_lock()
+    asleep.acquire()
+
+    def wake() -> None:
+        try:  # noqa: SIM105 (contextlib is slow to import)
+            asleep.release()
+        except RuntimeError:
+            # The other one woke it first.
+            pass
+
+    listening = bell.subscribe(seen, wake)
+    if listening is None:
+        return
+    try:
+        if cancel is not None:
+            cancel._subscribe(asleep, wake)
+        asleep.acquire(timeout=max(seconds, 0.0))
+    finally:
+        bell.unsubscribe(listening)
+        if cancel is not None:
+            cancel._unsubscribe(asleep)

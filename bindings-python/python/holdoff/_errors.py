@@ -22,5 +22,16 @@ class SaveError(ConfigError):
     """A saved state that is none, is damaged, or is of another kind or policy. Its path is the field, if any."""
 
 
+class Refused(Exception):
+    """A guard let the call make no attempt; its outcome says the same."""
+
+    reason: str = ""
+    """Which one: "breaker", "limiter", "bulkhead" or "budget"."""
+    retry_at: float | None = None
+    """When another try might succeed, on the clock of ``time.monotonic``; None when nobody knows."""
+    retry_in: float | None = None
+    """Seconds until then, from when this was raised."""
+
+
 class Cancelled(Exception):
     """The token was cancelled before the operation succeeded. Its cause is the last error, if there was one."""

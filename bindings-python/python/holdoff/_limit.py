@@ -1,4 +1,4 @@
-"""When the attempt that runs in this context must be over, in nanoseconds of the clock."""
+"""What an attempt passes to whatever runs in its context: when it must be over, and what a retry inside should know."""
 
 from __future__ import annotations
 
@@ -6,21 +6,59 @@ from contextvars import ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextvars import Token
+    from contextvars import Token as Scope
+    from types import TracebackType
+
+    from ._holdoff import Token
 
 LIMIT: ContextVar[int | None] = ContextVar("holdoff.limit", default=None)
+"""In nanoseconds of the clock."""
+HANDED: ContextVar[Token | None] = ContextVar("holdoff.handed", default=None)
 
 
-def enter(at: int) -> Token[int | None]:
+def enter(at: int) -> Scope[int | None]:
     """Limit what runs in this context; a nearer limit from outside stays."""
     outer = LIMIT.get()
     return LIMIT.set(at if outer is None else min(outer, at))
 
 
-def leave(scope: Token[int | None]) -> None:
+def leave(scope: Scope[int | None]) -> None:
     """Undo that."""
     try:  # noqa: SIM105 (contextlib is slow to import)
         LIMIT.reset(scope)
     except ValueError:
         # A generator that was begun in one context ends in another, which the limit never reached.
+        pass
+
+
+def token() -> Token | None:
+    """What the attempt that runs now hands down, to be sent along as a header; None outside of those that hand down."""
+    return HANDED.get()
+
+
+class inside:
+    """What runs inside ``with inside(token):`` is a retry in a retry, of a caller elsewhere for instance."""
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, token: Token | None) -> None:
+        self._token = token
+        self._scope: Scope[Token | None] | None = None
+
+    def __enter__(self) -> None:
+        self._scope = HANDED.set(self._token)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._scope is not None:
+            take_back(self._scope)
+
+
+def take_back(scope: Scope[Token | None]) -> None:
+    """Hand that down no more."""
+    try:  # noqa: SIM105 (contextlib is slow to import)
+        HANDED.reset(scope)
+    except ValueError:
+        # As in leave().
         pass

@@ -24,4 +24,5 @@ def presets() -> dict[PresetName, str]:
         "polly": "Polly in .NET's HTTP clients, HttpRetryStrategyOptions (Microsoft.Extensions.Http.Resilience)",
         "chromium": "Chromium, request throttler (net/url_request/url_request_throttler_entry.cc)",
         "tenacity-random-exponential": "tenacity, wait_random_exponential(multiplier=1, max=60)",
+        "aws-adaptive": "AWS SDKs, adaptive mode (docs.aws.amazon.com/sdkref, feature-retry-behavior)",
     }

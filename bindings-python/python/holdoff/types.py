@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from ._holdoff import Failure
+from ._holdoff import Adaptive, Breaker, Budget, Bulkhead, Failure, Hedge, Limiter, Stretch
 
 Duration: TypeAlias = float | str | timedelta
 """A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
@@ -35,6 +35,7 @@ PresetName: TypeAlias = Literal[
     "polly",
     "chromium",
     "tenacity-random-exponential",
+    "aws-adaptive",
 ]
 """The name of a preset."""
 FormName: TypeAlias = Literal["grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster"]
@@ -126,6 +127,140 @@ class RetryOn(Causes, total=False):
     non_idempotent: Causes | None
 
 
+Refusal: TypeAlias = Literal["stop", "wait"]
+"""What a call does that a guard refuses: give up at once, or sleep until it would be let through."""
+
+
+class BudgetFields(TypedDict, total=False):
+    """How many retries there may be, all calls taken together."""
+
+    kind: Literal["none", "token", "throttle", "ratio", "share", "requests", "window"] | None
+    capacity: int | None
+    cost: int | None
+    timeout_cost: int | None
+    throttled_cost: int | None
+    reward: float | None
+    refill: float | None
+    ratio: float | None
+    window: Duration | None
+    min_per_second: float | None
+    min_concurrency: int | None
+    k: float | None
+    limit: int | None
+
+
+class OpenFor(TypedDict, total=False):
+    """How long a breaker stays open, longer with each opening in a row."""
+
+    kind: Literal["constant", "linear", "exponential", "polynomial", "fibonacci"] | None
+    initial: Duration | None
+    factor: float | None
+    increment: Duration | None
+    exponent: float | None
+    max: Duration | Literal["none"] | None
+
+
+class BreakerFields(TypedDict, total=False):
+    """When the other side is not to be called."""
+
+    kind: Literal["none", "consecutive", "count", "time"] | None
+    failures: int | None
+    size: int | None
+    window: Duration | None
+    slots: int | None
+    failure_rate: float | None
+    slow_after: Duration | Literal["none"] | None
+    slow_rate: float | None
+    min_calls: int | None
+    open_for: OpenFor | Duration | None
+    jitter: float | None
+    probes: int | None
+    successes: int | None
+    reopen: Literal["first", "streak"] | None
+    mode: Literal["enforce", "observe"] | None
+    hint: Literal["ignore", "open"] | None
+    refusal: Refusal | None
+
+
+class LimiterFields(TypedDict, total=False):
+    """How many attempts there may be in a time."""
+
+    kind: Literal["none", "gcra", "bucket", "window", "log"] | None
+    limit: float | None
+    per: Duration | None
+    burst: int | None
+    refusal: Refusal | None
+
+
+class BulkheadFields(TypedDict, total=False):
+    """How many attempts there may be at once."""
+
+    limit: int | None
+    queue: int | None
+    max_wait: Duration | Literal["none"] | None
+
+
+class AdaptiveFields(TypedDict, total=False):
+    """A rate of attempts that follows the server's throttling."""
+
+    kind: Literal["none", "cubic", "aimd"] | None
+    beta: float | None
+    scale: float | None
+    smooth: float | None
+    increase: float | None
+    min_rate: float | None
+    max_rate: float | None
+    initial_rate: float | None
+    refusal: Refusal | None
+
+
+class StretchFields(TypedDict, total=False):
+    """Longer delays while much fails."""
+
+    factor: float | None
+    window: Duration | None
+    min_calls: int | None
+
+
+class HedgeFields(TypedDict, total=False):
+    """A second attempt beside one that takes long."""
+
+    delay: Duration | None
+    percentile: float | None
+    attempts: int | None
+
+
+class NestedFields(TypedDict, total=False):
+    """What a retry does inside another one."""
+
+    mode: Literal["allow", "innermost", "outermost", "cap"] | None
+    cap: int | None
+
+
+BudgetConfig: TypeAlias = (
+    BudgetFields | Literal["none", "token", "throttle", "ratio", "share", "requests", "window"] | None
+)
+"""What a document says of a budget; so with the others."""
+BreakerConfig: TypeAlias = BreakerFields | Literal["none", "consecutive", "count", "time"] | None
+LimiterConfig: TypeAlias = LimiterFields | None
+BulkheadConfig: TypeAlias = BulkheadFields | int | None
+AdaptiveConfig: TypeAlias = AdaptiveFields | Literal["none", "cubic", "aimd"] | None
+StretchConfig: TypeAlias = StretchFields | float | None
+HedgeConfig: TypeAlias = HedgeFields | Duration | None
+
+
+class GuardOptions(TypedDict, total=False):
+    """Guards: each a configuration, or one that others share too."""
+
+    budget: Budget | BudgetConfig
+    breaker: Breaker | BreakerConfig
+    limiter: Limiter | LimiterConfig
+    adaptive: Adaptive | AdaptiveConfig
+    bulkhead: Bulkhead | BulkheadConfig
+    stretch: Stretch | StretchConfig
+    hedge: Hedge | HedgeConfig
+
+
 class PolicyFields(TypedDict, total=False):
     """The fields of a policy. None is as good as not given."""
 
@@ -140,3 +275,11 @@ class PolicyFields(TypedDict, total=False):
     attempt_timeout: Duration | Literal["none"] | None
     hint: Hint | HintMode | None
     retry_on: RetryOn | None
+    budget: BudgetConfig
+    breaker: BreakerConfig
+    limiter: LimiterConfig
+    adaptive: AdaptiveConfig
+    bulkhead: BulkheadConfig
+    stretch: StretchConfig
+    hedge: HedgeConfig
+    nested: NestedFields | Literal["allow", "innermost", "outermost", "cap"] | None

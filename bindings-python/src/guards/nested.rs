@@ -1,0 +1,83 @@
+//! What an attempt hands down to the retries inside it.
+
+use holdoff_core::Token as Core;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// What a retry inside an attempt knows of the retries around it.
+#[pyclass(frozen, eq, hash, module = "holdoff")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Token(pub(crate) Core);
+
+fn read(value: &Bound<'_, PyAny>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<Token>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(of(bytes.as_bytes()).map(Token));
+    }
+    let text = value.cast::<PyString>()?;
+    Ok(text.to_cow().ok().and_then(|text| of(text.as_bytes())).map(Token))
+}
+
+#[pymethods]
+impl Token {
+    /// The name of the header whose value is `header`.
+    #[classattr]
+    const HEADER: &'static str = Core::HEADER;
+    /// The name of the gRPC metadata whose value is `grpc`.
+    #[classattr]
+    const GRPC: &'static str = Core::GRPC;
+
+    /// What attempt `attempt` of so many hands down, inside `parent`; None for a retry that goes on for ever.
+    #[new]
+    #[pyo3(signature = (attempt, attempts = None, parent = None))]
+    fn new(attempt: u32, attempts: Option<u32>, parent: Option<&Bound<'_, Self>>) -> Self {
+        Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)))
+    }
+
+    /// What a value of `x-retry-attempt` says; None for one that says nothing.
+    #[staticmethod]
+    #[pyo3(signature = (value, /))]
+    fn from_header(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        read(value, Core::from_header)
+    }
+
+    /// What a value of `grpc-previous-rpc-attempts` says; None for one that says nothing.
+    #[staticmethod]
+    #[pyo3(signature = (value, /))]
+    fn from_grpc(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        read(value, Core::from_grpc)
+    }
+
+    /// The number of the attempt, from 1.
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.0.attempt()
+    }
+
+    /// How many attempts all retries around may make together; None for ever, or too many to count.
+    #[getter]
+    fn allowed(&self) -> Option<u32> {
+        Some(self.0.allowed()).filter(|allowed| *allowed != u32::MAX)
+    }
+
+    /// How many retries there are around.
+    #[getter]
+    fn depth(&self) -> u32 {
+        self.0.depth()
+    }
+
+    /// The value of the header `x-retry-attempt`.
+    #[getter]
+    fn header(&self) -> String {
+        self.0.header().to_string()
+    }
+
+    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt, which has none.
+    #[getter]
+    fn grpc(&self) -> Option<String> {
+        self.0.grpc().map(|digits| digits.to_string())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Token attempt {}, depth {}>", self.attempt(), self.depth())
+    }
+}
