@@ -87,6 +87,26 @@
 #define HOLDOFF_REASON_DEADLINE 3
 
 /**
+ * Stop reason: the budget for retries is spent.
+ */
+#define HOLDOFF_REASON_BUDGET 4
+
+/**
+ * Stop reason: the circuit breaker is open.
+ */
+#define HOLDOFF_REASON_BREAKER 5
+
+/**
+ * Stop reason: the rate limit is reached.
+ */
+#define HOLDOFF_REASON_LIMITER 6
+
+/**
+ * Stop reason: as many calls run and wait as there may be.
+ */
+#define HOLDOFF_REASON_BULKHEAD 7
+
+/**
  * Stop reason: the server asked for a longer wait than the policy allows.
  */
 #define HOLDOFF_REASON_HINT 8
@@ -110,6 +130,22 @@
  * Cause of a sleep: the deadline cut it short.
  */
 #define HOLDOFF_CAUSE_CLIP 3
+
+/**
+ * Cause of a sleep: the circuit breaker lets nobody through before.
+ */
+#define HOLDOFF_CAUSE_BREAKER 5
+
+/**
+ * Cause of a sleep: the rate limit has room then.
+ */
+#define HOLDOFF_CAUSE_LIMITER 6
+
+/**
+ * Cause of a sleep: until then at most, for a place in the bulkhead. Tick also whenever another call that shares the bulkhead
+ * has ended an attempt.
+ */
+#define HOLDOFF_CAUSE_BULKHEAD 7
 
 /**
  * Failure kind: may go away by itself, such as a lost connection or an overloaded server.
@@ -377,7 +413,7 @@
 #define HOLDOFF_ERROR_NOT_IN_FORM 146
 
 /**
- * A part of the other system's form that this version does not have: budgets, hedging.
+ * A part of the other system's form that this version does not have, or that nothing was lent for.
  */
 #define HOLDOFF_ERROR_NOT_SUPPORTED 147
 
@@ -390,6 +426,41 @@
  * A field that is in the document twice.
  */
 #define HOLDOFF_ERROR_TWICE 149
+
+/**
+ * A count outside its range.
+ */
+#define HOLDOFF_ERROR_COUNT_RANGE 150
+
+/**
+ * A share that is none.
+ */
+#define HOLDOFF_ERROR_SHARE_RANGE 151
+
+/**
+ * A rate or an amount that is negative or not finite.
+ */
+#define HOLDOFF_ERROR_RATE_RANGE 152
+
+/**
+ * A field that the chosen kind needs, or a guard that the options do not describe.
+ */
+#define HOLDOFF_ERROR_FIELD_MISSING 153
+
+/**
+ * Memory or bytes that hold no guard of that kind.
+ */
+#define HOLDOFF_ERROR_NOT_A_GUARD 154
+
+/**
+ * A guard that was saved under another configuration.
+ */
+#define HOLDOFF_ERROR_GUARD_CONFIG 155
+
+/**
+ * A saved guard that is too short or too long.
+ */
+#define HOLDOFF_ERROR_GUARD_LENGTH 156
 
 /**
  * A null pointer where an object is needed.
@@ -527,6 +598,36 @@
 #define HOLDOFF_LINT_LONG_WAIT 309
 
 /**
+ * Lint: hedging without a budget.
+ */
+#define HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET 310
+
+/**
+ * Lint: a round may have more attempts than the policy allows in all.
+ */
+#define HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS 311
+
+/**
+ * Lint: the second attempt would start when the first one's time is over.
+ */
+#define HOLDOFF_LINT_LATE_HEDGE 312
+
+/**
+ * Lint: more attempts than the policy may make with the retries around it.
+ */
+#define HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED 313
+
+/**
+ * Lint: a call waits for a breaker that stays open for longer than the call may take.
+ */
+#define HOLDOFF_LINT_OPEN_ABOVE_DEADLINE 314
+
+/**
+ * Lint: the budget never allows a retry.
+ */
+#define HOLDOFF_LINT_EMPTY_BUDGET 315
+
+/**
  * Level: the inner level gave up for a reason after which the outer one does not go on.
  */
 #define HOLDOFF_LEVEL_INNER 1
@@ -623,6 +724,91 @@
 #define HOLDOFF_ENDED_STEPS 5
 
 /**
+ * How many bytes a saved budget has.
+ */
+#define HOLDOFF_SAVED_BUDGET 144
+
+/**
+ * How many bytes a saved breaker has.
+ */
+#define HOLDOFF_SAVED_BREAKER 216
+
+/**
+ * State of a breaker: calls run and are counted.
+ */
+#define HOLDOFF_BREAKER_CLOSED 0
+
+/**
+ * State of a breaker: no call runs.
+ */
+#define HOLDOFF_BREAKER_OPEN 1
+
+/**
+ * State of a breaker: a few calls may try it.
+ */
+#define HOLDOFF_BREAKER_HALF_OPEN 2
+
+/**
+ * State of a breaker: open by hand, until it is closed by hand.
+ */
+#define HOLDOFF_BREAKER_ISOLATED 3
+
+/**
+ * State of a breaker: the memory holds none.
+ */
+#define HOLDOFF_BREAKER_NONE 4294967295
+
+/**
+ * How many bytes a saved adaptive rate has.
+ */
+#define HOLDOFF_SAVED_ADAPTIVE 84
+
+/**
+ * Entry: run, and say holdoff_bulkhead_leave afterwards.
+ */
+#define HOLDOFF_ENTERED 1
+
+/**
+ * Entry: wait, and ask holdoff_bulkhead_enter_from when a call has left, or say holdoff_bulkhead_leave_queue.
+ */
+#define HOLDOFF_QUEUED 2
+
+/**
+ * Entry: neither, as many run and wait as there may be.
+ */
+#define HOLDOFF_REFUSED 3
+
+/**
+ * How many bytes a saved stretch has.
+ */
+#define HOLDOFF_SAVED_STRETCH 160
+
+/**
+ * How many bytes the saved latency of a hedge has.
+ */
+#define HOLDOFF_SAVED_HEDGE 32
+
+/**
+ * Nesting: attempts multiply.
+ */
+#define HOLDOFF_NESTED_ALLOW 0
+
+/**
+ * Nesting: what an inner retry has given up on is not tried again.
+ */
+#define HOLDOFF_NESTED_INNERMOST 1
+
+/**
+ * Nesting: a retry inside another makes one attempt.
+ */
+#define HOLDOFF_NESTED_OUTERMOST 2
+
+/**
+ * Nesting: at most so many attempts in all.
+ */
+#define HOLDOFF_NESTED_CAP 3
+
+/**
  * A valid policy: 272 bytes, to be shared by any number of calls and threads, and never written to by them. May be
  * copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
  * library's.
@@ -661,13 +847,15 @@ typedef struct holdoff_problem {
 } holdoff_problem;
 
 /**
- * A policy and its rules of classification in the making. Begin with holdoff_options_init, set what differs from the
- * default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. The first problem is
- * kept, so checking the build is enough. The content is the library's.
+ * A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs from
+ * the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy itself has
+ * no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so checking the build is
+ * enough. The content is the library's.
  */
 typedef struct holdoff_options {
   uint64_t magic;
   uint64_t state[136];
+  uint64_t guards[61];
   char *patterns;
   size_t patterns_size;
   size_t patterns_used;
@@ -787,7 +975,7 @@ typedef struct holdoff_step {
    */
   uint64_t at;
   /**
-   * Attempt: when to tick although it still runs. Always HOLDOFF_NEVER in this version.
+   * Attempt: when to tick although it still runs, for another one beside it; HOLDOFF_NEVER unless a call hedges.
    */
   uint64_t wake_at;
 } holdoff_step;
@@ -1072,6 +1260,201 @@ typedef struct holdoff_bucket {
   uint64_t state[2];
 } holdoff_bucket;
 
+/**
+ * A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no budget, and an
+ * error. The content is the library's.
+ *
+ * All calls of a client share one. A call says holdoff_budget_begin first and holdoff_budget_end last. Each of its attempts
+ * asks holdoff_budget_admit. What fails says holdoff_budget_fail and asks holdoff_budget_withdraw for the next attempt. A retry
+ * that was allowed says holdoff_budget_retried when it has run, or holdoff_budget_refund if it never will. A success says
+ * holdoff_budget_succeed. A holdoff_guarded does all of that.
+ */
+typedef struct holdoff_budget {
+  uint64_t magic;
+  uint64_t state[24];
+} holdoff_budget;
+
+/**
+ * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker: it lets
+ * nobody through. The content is the library's.
+ *
+ * Who was let through says holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded does all of that.
+ */
+typedef struct holdoff_breaker {
+  uint64_t magic;
+  uint64_t state[40];
+} holdoff_breaker;
+
+/**
+ * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be moved; a
+ * copy shares the room. Zeroed memory is no limiter: it lets nobody through. The content is the library's.
+ */
+typedef struct holdoff_limiter {
+  uint64_t magic;
+  uint64_t state[10];
+  uint64_t *room;
+  size_t room_length;
+} holdoff_limiter;
+
+/**
+ * An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it lets nobody
+ * through. The content is the library's.
+ */
+typedef struct holdoff_adaptive {
+  uint64_t magic;
+  uint64_t state[16];
+} holdoff_adaptive;
+
+/**
+ * A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: nobody enters. The
+ * content is the library's.
+ *
+ * Newcomers go behind those who wait, and of those the first ones enter first. There is no time here: who waits keeps it.
+ */
+typedef struct holdoff_bulkhead {
+  uint64_t magic;
+  uint64_t state[4];
+} holdoff_bulkhead;
+
+/**
+ * What stretches delays, its configuration and its state: 176 bytes. May be copied and moved. Zeroed memory is none: it leaves
+ * delays as they are. The content is the library's.
+ */
+typedef struct holdoff_stretch {
+  uint64_t magic;
+  uint64_t state[21];
+} holdoff_stretch;
+
+/**
+ * When the next attempt starts beside one that still runs, and what is known of how long attempts take: 48 bytes. May be copied
+ * and moved. Zeroed memory is none. The content is the library's.
+ */
+typedef struct holdoff_hedge {
+  uint64_t magic;
+  uint64_t state[5];
+} holdoff_hedge;
+
+/**
+ * The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
+ * several sets.
+ *
+ * Whatever takes guards asks them and changes them, for the one transition that it is. Threads that share a guard lock it for
+ * as long: one mutex for all guards of a set will do, and holdoff_loop.h has a place for it.
+ */
+typedef struct holdoff_guards {
+  /**
+   * How many retries there may be for the calls there are.
+   */
+  struct holdoff_budget *budget;
+  /**
+   * Whether the other side is well enough to be called.
+   */
+  struct holdoff_breaker *breaker;
+  /**
+   * How many attempts there may be in a time.
+   */
+  struct holdoff_limiter *limiter;
+  /**
+   * A rate that follows the other side's throttling.
+   */
+  struct holdoff_adaptive *adaptive;
+  /**
+   * How many attempts there may be at once.
+   */
+  struct holdoff_bulkhead *bulkhead;
+  /**
+   * Longer delays while much fails.
+   */
+  struct holdoff_stretch *stretch;
+  /**
+   * A second attempt beside one that takes long.
+   */
+  struct holdoff_hedge *hedge;
+} holdoff_guards;
+
+/**
+ * What a rate begins with that is carried over from another system. Rates are calls a second.
+ */
+typedef struct holdoff_adaptive_start {
+  /**
+   * The rate; raised to the lowest one.
+   */
+  double rate;
+  /**
+   * The tokens there are; at most one second's, or 1.
+   */
+  double tokens;
+  /**
+   * The measured rate of calls.
+   */
+  double measured;
+  /**
+   * The rate at which it was last throttled; 0 if never.
+   */
+  double last_max_rate;
+  /**
+   * When it was.
+   */
+  uint64_t throttled_at;
+  /**
+   * Whether it limits yet; not 0 for yes.
+   */
+  uint32_t limits;
+} holdoff_adaptive_start;
+
+/**
+ * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory that
+ * is all zero reads as a call that was cancelled. The content is the library's.
+ *
+ * It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
+ *
+ * - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
+ * - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
+ *   HOLDOFF_STOP abort all that still runs; its results are of no interest;
+ * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
+ *   shares the bulkhead has ended an attempt;
+ * - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
+ *
+ * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
+ * HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
+ */
+typedef struct holdoff_guarded {
+  uint64_t magic;
+  uint64_t state[22];
+} holdoff_guarded;
+
+/**
+ * What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
+ */
+typedef struct holdoff_nesting {
+  /**
+   * A HOLDOFF_NESTED_ number.
+   */
+  uint32_t mode;
+  /**
+   * HOLDOFF_NESTED_CAP: the most attempts in all; 0 is as good as 1.
+   */
+  uint32_t cap;
+} holdoff_nesting;
+
+/**
+ * What an attempt hands down to what runs inside it: 12 bytes, plain numbers.
+ */
+typedef struct holdoff_token {
+  /**
+   * The number of the attempt, from 1.
+   */
+  uint32_t attempt;
+  /**
+   * How many attempts all retries around may make together; 4294967295 for ever.
+   */
+  uint32_t allowed;
+  /**
+   * How many retries there are around.
+   */
+  uint32_t depth;
+} holdoff_token;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1094,7 +1477,8 @@ int holdoff_policy_preset(struct holdoff_policy *policy,
                           const char *name);
 
 /**
- * Makes the policy that the options describe.
+ * Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
+ * holdoff_guards_init.
  *
  * Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
  * be NULL) says what is wrong, with code 0 for nothing.
@@ -1102,6 +1486,21 @@ int holdoff_policy_preset(struct holdoff_policy *policy,
 int holdoff_policy_build(struct holdoff_policy *policy,
                          const struct holdoff_options *options,
                          struct holdoff_problem *problem);
+
+/**
+ * How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
+ * no policy.
+ */
+uint32_t holdoff_policy_attempts(const struct holdoff_policy *policy);
+
+/**
+ * Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
+ * For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+ */
+int holdoff_policy_set_attempts(struct holdoff_policy *policy,
+                                uint32_t attempts);
 
 /**
  * How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER
@@ -1180,6 +1579,10 @@ int holdoff_options_keep_patterns(struct holdoff_options *options,
  * The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
  * "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
  * stages of a chain, "backoff[1].initial".
+ *
+ * The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
+ * count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
+ * "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
  *
  * Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
  */
@@ -1266,11 +1669,13 @@ int holdoff_saved_from_json(struct holdoff_saved *saved,
 /**
  * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
  * for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
- * holdoff_options_keep_patterns (and may be NULL for a form without any). The names of types of errors that Temporal's form has
+ * holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its hedgingPolicy a
+ * hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
+ * (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has
  * are left out: C has no such types. Takes memory as holdoff_options_read_json does.
  *
- * Returns 0 and writes `policy` and `rules`; or a HOLDOFF_ERROR_ number and leaves them as they were. Either way `problem`
- * (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they were. Either way
+ * `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_form_read_json(uint32_t form,
                            const char *text,
@@ -1279,6 +1684,7 @@ int holdoff_form_read_json(uint32_t form,
                            struct holdoff_rules *rules,
                            char *patterns,
                            size_t size,
+                           struct holdoff_options *guards,
                            struct holdoff_problem *problem);
 
 /**
@@ -1404,6 +1810,16 @@ int holdoff_policy_json(const struct holdoff_policy *policy,
                         size_t size);
 
 /**
+ * Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end: the
+ * policy, its rules and its guards, those of a preset included. It reads back to the same.
+ *
+ * Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
+ */
+int holdoff_options_json(const struct holdoff_options *options,
+                         char *text,
+                         size_t size);
+
+/**
  * Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the zero
  * at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy and rules.
  *
@@ -1416,6 +1832,19 @@ int holdoff_policy_form_json(const struct holdoff_policy *policy,
                              char *text,
                              size_t size,
                              struct holdoff_problem *problem);
+
+/**
+ * The same for what options describe, their rules and guards included: gRPC's form has a throttle and a hedge that takes all
+ * attempts, the others have no guards.
+ *
+ * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
+ * use. `problem` (which may be NULL) then says what is in the way.
+ */
+int holdoff_options_form_json(const struct holdoff_options *options,
+                              uint32_t form,
+                              char *text,
+                              size_t size,
+                              struct holdoff_problem *problem);
 
 /**
  * The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
@@ -1711,6 +2140,31 @@ int holdoff_policy_lint_text(const struct holdoff_policy *policy,
                              uint32_t lint,
                              char *text,
                              size_t size);
+
+/**
+ * The same as holdoff_policy_explain for what options describe, with a line for each guard.
+ *
+ * Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
+ */
+int holdoff_options_explain(const struct holdoff_options *options,
+                            uint32_t rows,
+                            char *text,
+                            size_t size);
+
+/**
+ * The next thing that is questionable about what options describe, their guards included: see holdoff_policy_lint. 0 for options
+ * that have a problem.
+ */
+uint32_t holdoff_options_lint(const struct holdoff_options *options,
+                              uint32_t after);
+
+/**
+ * The same as holdoff_policy_lint_text for what options describe, their guards included.
+ */
+int holdoff_options_lint_text(const struct holdoff_options *options,
+                              uint32_t lint,
+                              char *text,
+                              size_t size);
 
 /**
  * Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for no cap
@@ -2231,6 +2685,727 @@ double holdoff_bucket_tokens(const struct holdoff_bucket *bucket,
                              uint64_t now);
 
 /**
+ * Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of `guards`: their
+ * pointers become NULL. So point to memory for each guard that a document may describe. The room (for a limiter of the kind
+ * "log", see holdoff_limiter_init; NULL and 0 for none) is lent for as long as the limiter. `seed` is for the guards that draw:
+ * from the operating system, or a fixed one to repeat a run.
+ *
+ * Returns 0; or a HOLDOFF_ERROR_ number, HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory included. Then
+ * some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what is wrong, with
+ * code 0 for nothing.
+ */
+int holdoff_guards_init(struct holdoff_guards *guards,
+                        const struct holdoff_options *options,
+                        uint64_t seed,
+                        uint64_t now,
+                        uint64_t *room,
+                        size_t room_length,
+                        struct holdoff_problem *problem);
+
+/**
+ * Makes the budget that the options describe under "budget", of which nothing is used at `now`. Only the kind "requests" draws
+ * from the seed.
+ *
+ * Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and leaves it
+ * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ */
+int holdoff_budget_init(struct holdoff_budget *budget,
+                        const struct holdoff_options *options,
+                        uint64_t seed,
+                        uint64_t now,
+                        struct holdoff_problem *problem);
+
+/**
+ * A call begins at `now`.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_budget_begin(struct holdoff_budget *budget, uint64_t now);
+
+/**
+ * Whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever says no; false for memory
+ * that holds no budget.
+ */
+bool holdoff_budget_admit(struct holdoff_budget *budget,
+                          uint64_t now);
+
+/**
+ * An attempt failed at `now`, as a kind of failure (HOLDOFF_TRANSIENT, ...).
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_GUARD or HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
+ */
+int holdoff_budget_fail(struct holdoff_budget *budget,
+                        uint64_t now,
+                        uint32_t kind);
+
+/**
+ * May there be a retry at `now`, after a kind of failure? It is paid for then, and what was paid is written to `held` (which may
+ * be NULL), in the place of what an earlier retry of the call paid.
+ *
+ * Returns whether there may; false for an unknown kind, and for memory that holds no budget.
+ */
+bool holdoff_budget_withdraw(struct holdoff_budget *budget,
+                             uint64_t now,
+                             uint32_t kind,
+                             uint32_t *held);
+
+/**
+ * The retry that paid `held` never ran: it comes back.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_budget_refund(struct holdoff_budget *budget, uint64_t now, uint32_t held);
+
+/**
+ * A retry has run, however it ended.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_budget_retried(struct holdoff_budget *budget);
+
+/**
+ * The call succeeded at `now`. `held` points to what its latest retry paid; NULL when none did.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_budget_succeed(struct holdoff_budget *budget, uint64_t now, const uint32_t *held);
+
+/**
+ * The call is over, however it ended. To be said of each call that began, or a "share" counts it for ever.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_budget_end(struct holdoff_budget *budget);
+
+/**
+ * What there is at `now`: tokens for the kinds "token" and "throttle", else retries. 0 for memory that holds no budget.
+ */
+double holdoff_budget_balance(const struct holdoff_budget *budget,
+                              uint64_t now);
+
+/**
+ * With which probability holdoff_budget_admit says no at `now`: of the kind "requests", 0 of any other. 1 for memory that holds
+ * no budget.
+ */
+double holdoff_budget_rejection(const struct holdoff_budget *budget,
+                                uint64_t now);
+
+/**
+ * Writes the budget's state at `now` as bytes that last, HOLDOFF_SAVED_BUDGET of them, to `bytes`, which has room for `size`.
+ * What calls in flight hold is not kept.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no budget.
+ */
+size_t holdoff_budget_save(const struct holdoff_budget *budget,
+                           uint64_t now,
+                           char *bytes,
+                           size_t size);
+
+/**
+ * Gives a budget that was made the state that holdoff_budget_save or another language made bytes of, on a clock that reads
+ * `now`. Its configuration may have changed in between, but not its kind.
+ *
+ * Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the budget
+ * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ */
+int holdoff_budget_restore(struct holdoff_budget *budget,
+                           const char *bytes,
+                           size_t length,
+                           uint64_t now,
+                           struct holdoff_problem *problem);
+
+/**
+ * Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
+ *
+ * Returns 0 and writes `breaker`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_breaker_init(struct holdoff_breaker *breaker,
+                         const struct holdoff_options *options,
+                         uint64_t seed,
+                         uint64_t now,
+                         struct holdoff_problem *problem);
+
+/**
+ * May a call run at `now`? If so its permit is written to `permit`; if not, when to ask again to `retry_at` (each may be NULL).
+ *
+ * Returns whether it may. For memory that holds no breaker it may not, at HOLDOFF_NEVER.
+ */
+bool holdoff_breaker_acquire(struct holdoff_breaker *breaker,
+                             uint64_t now,
+                             uint32_t *permit,
+                             uint64_t *retry_at);
+
+/**
+ * The same for a breaker that is closed, which takes no clock: if the answer is false ask holdoff_breaker_acquire.
+ */
+bool holdoff_breaker_acquire_closed(const struct holdoff_breaker *breaker,
+                                    uint32_t *permit);
+
+/**
+ * Whether a call at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which may be
+ * NULL). A half-open breaker does not say so beforehand. True for memory that holds no breaker.
+ */
+bool holdoff_breaker_refuses(const struct holdoff_breaker *breaker,
+                             uint64_t at,
+                             uint64_t *retry_at);
+
+/**
+ * The call with this permit ended at `now`, well or as a failure of the other side, after it took `took_ns`. An old permit
+ * changes nothing.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_record(struct holdoff_breaker *breaker,
+                           uint32_t permit,
+                           uint64_t now,
+                           bool failed,
+                           uint64_t took_ns);
+
+/**
+ * The call with this permit ended, or never ran, and nothing is known of it: its place comes back.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_abandon(struct holdoff_breaker *breaker, uint32_t permit, uint64_t now);
+
+/**
+ * The server said at `now` not to come before `span_ns` are over: a breaker that listens to hints is open until then.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_hint(struct holdoff_breaker *breaker,
+                         uint64_t now,
+                         uint64_t span_ns);
+
+/**
+ * Opens it by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_isolate(struct holdoff_breaker *breaker, uint64_t now);
+
+/**
+ * Closes it by hand, as successes would have.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_force_close(struct holdoff_breaker *breaker, uint64_t now);
+
+/**
+ * Makes it as new: closed, and its openings forgotten.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_reset(struct holdoff_breaker *breaker, uint64_t now);
+
+/**
+ * How it stands at `now`: a HOLDOFF_BREAKER_ number.
+ */
+uint32_t holdoff_breaker_state(const struct holdoff_breaker *breaker, uint64_t now);
+
+/**
+ * Until when it is open; of a half-open one when the permits that are out expire, of an isolated one and for memory that holds
+ * no breaker HOLDOFF_NEVER, of a closed one 0.
+ */
+uint64_t holdoff_breaker_retry_at(const struct holdoff_breaker *breaker);
+
+/**
+ * Writes how many calls count at `now`, how many of them failed and how many were slow (each pointer may be NULL). Of a
+ * consecutive breaker the first two are the failures in a row.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_breaker_rates(const struct holdoff_breaker *breaker,
+                          uint64_t now,
+                          uint32_t *calls,
+                          uint32_t *failed,
+                          uint32_t *slow);
+
+/**
+ * How often it has opened, by itself or by a hint, since it was made or reset; 0 for memory that holds no breaker.
+ */
+uint32_t holdoff_breaker_openings(const struct holdoff_breaker *breaker);
+
+/**
+ * Writes the breaker's state at `now` as bytes that last, HOLDOFF_SAVED_BREAKER of them, to `bytes`, which has room for `size`.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no breaker.
+ */
+size_t holdoff_breaker_save(const struct holdoff_breaker *breaker,
+                            uint64_t now,
+                            char *bytes,
+                            size_t size);
+
+/**
+ * Gives a breaker that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
+ */
+int holdoff_breaker_restore(struct holdoff_breaker *breaker,
+                            const char *bytes,
+                            size_t length,
+                            uint64_t now,
+                            struct holdoff_problem *problem);
+
+/**
+ * How many words of room the limiter needs that the options describe: the limit of a "log", 0 for any other, for none, and for
+ * options that have a problem.
+ */
+size_t holdoff_limiter_room(const struct holdoff_options *options);
+
+/**
+ * Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs room for
+ * holdoff_limiter_room(options) words, lent for as long as the limiter is used; for others `room` may be NULL and
+ * `room_length` 0.
+ *
+ * Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
+ * holdoff_budget_init.
+ */
+int holdoff_limiter_init(struct holdoff_limiter *limiter,
+                         const struct holdoff_options *options,
+                         uint64_t now,
+                         uint64_t *room,
+                         size_t room_length,
+                         struct holdoff_problem *problem);
+
+/**
+ * Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for more than
+ * there may ever be at once. A refusal changes nothing.
+ *
+ * Returns whether they may be made; false for memory that holds no limiter, at HOLDOFF_NEVER.
+ */
+bool holdoff_limiter_take(struct holdoff_limiter *limiter,
+                          uint32_t count,
+                          uint64_t now,
+                          uint64_t *retry_at);
+
+/**
+ * Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which may be
+ * NULL). True for memory that holds no limiter.
+ */
+bool holdoff_limiter_refuses(struct holdoff_limiter *limiter,
+                             uint32_t count,
+                             uint64_t at,
+                             uint64_t *retry_at);
+
+/**
+ * Gives back `count` calls that were taken and not made.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_limiter_give_back(struct holdoff_limiter *limiter, uint32_t count, uint64_t now);
+
+/**
+ * How many bytes holdoff_limiter_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
+ * limiter.
+ */
+size_t holdoff_limiter_saved(const struct holdoff_limiter *limiter);
+
+/**
+ * Writes the limiter's state at `now` as bytes that last to `bytes`, which has room for `size`.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no limiter.
+ */
+size_t holdoff_limiter_save(struct holdoff_limiter *limiter,
+                            uint64_t now,
+                            char *bytes,
+                            size_t size);
+
+/**
+ * Gives a limiter that was made the state that bytes say, on a clock that reads `now`, and fills the room of a log; see
+ * holdoff_budget_restore. A log's limit may not have changed.
+ */
+int holdoff_limiter_restore(struct holdoff_limiter *limiter,
+                            const char *bytes,
+                            size_t length,
+                            uint64_t now,
+                            struct holdoff_problem *problem);
+
+/**
+ * Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
+ *
+ * Returns 0 and writes `adaptive`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_adaptive_init(struct holdoff_adaptive *adaptive,
+                          const struct holdoff_options *options,
+                          uint64_t now,
+                          struct holdoff_problem *problem);
+
+/**
+ * Lets a rate that was made begin at `now` with what another one knew.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_adaptive_begin_with(struct holdoff_adaptive *adaptive,
+                                const struct holdoff_adaptive_start *start,
+                                uint64_t now);
+
+/**
+ * Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may be NULL),
+ * HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
+ *
+ * Returns whether they were there; false for memory that holds no rate, at HOLDOFF_NEVER.
+ */
+bool holdoff_adaptive_take(struct holdoff_adaptive *adaptive,
+                           double cost,
+                           uint64_t now,
+                           uint64_t *retry_at);
+
+/**
+ * Gives back tokens that were taken and not used.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_adaptive_give_back(struct holdoff_adaptive *adaptive, double cost, uint64_t now);
+
+/**
+ * An answer came at `now`, throttled or not: moves the rate.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_adaptive_update(struct holdoff_adaptive *adaptive, uint64_t now, bool throttled);
+
+/**
+ * The rate in calls a second; 0 for memory that holds none. One of the kind "cubic" has one before it limits, too.
+ */
+double holdoff_adaptive_rate(const struct holdoff_adaptive *adaptive);
+
+/**
+ * The measured rate of answers in calls a second; 0 for memory that holds no rate.
+ */
+double holdoff_adaptive_measured(const struct holdoff_adaptive *adaptive);
+
+/**
+ * The tokens there are at `now`; 0 for memory that holds no rate.
+ */
+double holdoff_adaptive_tokens(const struct holdoff_adaptive *adaptive, uint64_t now);
+
+/**
+ * Whether it limits: one of the kind "aimd" always, of the kind "cubic" from the first throttling on. False for memory that
+ * holds no rate.
+ */
+bool holdoff_adaptive_limits(const struct holdoff_adaptive *adaptive);
+
+/**
+ * Writes the rate's state at `now` as bytes that last, HOLDOFF_SAVED_ADAPTIVE of them, to `bytes`, which has room for `size`.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no rate.
+ */
+size_t holdoff_adaptive_save(const struct holdoff_adaptive *adaptive,
+                             uint64_t now,
+                             char *bytes,
+                             size_t size);
+
+/**
+ * Gives a rate that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
+ */
+int holdoff_adaptive_restore(struct holdoff_adaptive *adaptive,
+                             const char *bytes,
+                             size_t length,
+                             uint64_t now,
+                             struct holdoff_problem *problem);
+
+/**
+ * Makes the bulkhead that the options describe under "bulkhead", empty.
+ *
+ * Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_bulkhead_init(struct holdoff_bulkhead *bulkhead,
+                          const struct holdoff_options *options,
+                          struct holdoff_problem *problem);
+
+/**
+ * A newcomer asks. A place in the queue is written to `place` (which may be NULL).
+ *
+ * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory that holds no bulkhead.
+ */
+uint32_t holdoff_bulkhead_enter(struct holdoff_bulkhead *bulkhead,
+                                uint32_t *place);
+
+/**
+ * One that waits asks again.
+ *
+ * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for memory
+ * that holds no bulkhead.
+ */
+uint32_t holdoff_bulkhead_enter_from(struct holdoff_bulkhead *bulkhead,
+                                     uint32_t place);
+
+/**
+ * One that ran is done, however it ended.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_bulkhead_leave(struct holdoff_bulkhead *bulkhead);
+
+/**
+ * One that waited waits no longer.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_bulkhead_leave_queue(struct holdoff_bulkhead *bulkhead, uint32_t place);
+
+/**
+ * How many run; 0 for memory that holds no bulkhead.
+ */
+uint32_t holdoff_bulkhead_running(const struct holdoff_bulkhead *bulkhead);
+
+/**
+ * How many wait; 0 for memory that holds no bulkhead.
+ */
+uint32_t holdoff_bulkhead_waiting(const struct holdoff_bulkhead *bulkhead);
+
+/**
+ * How many may run at once; 0 for memory that holds no bulkhead.
+ */
+uint32_t holdoff_bulkhead_limit(const struct holdoff_bulkhead *bulkhead);
+
+/**
+ * How long one waits at most, in nanoseconds; 0 for memory that holds no bulkhead.
+ */
+uint64_t holdoff_bulkhead_max_wait(const struct holdoff_bulkhead *bulkhead);
+
+/**
+ * Makes the stretch that the options describe under "stretch".
+ *
+ * Returns 0 and writes `stretch`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_stretch_init(struct holdoff_stretch *stretch,
+                         const struct holdoff_options *options,
+                         uint64_t now,
+                         struct holdoff_problem *problem);
+
+/**
+ * An attempt ended at `now`, failed or not.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_stretch_record(struct holdoff_stretch *stretch, uint64_t now, bool failed);
+
+/**
+ * What a delay becomes at `now`, in nanoseconds; the delay for memory that holds no stretch.
+ */
+uint64_t holdoff_stretch_delay(const struct holdoff_stretch *stretch,
+                               uint64_t now,
+                               uint64_t delay_ns);
+
+/**
+ * Writes the stretch's state at `now` as bytes that last, HOLDOFF_SAVED_STRETCH of them, to `bytes`, which has room for `size`.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no stretch.
+ */
+size_t holdoff_stretch_save(const struct holdoff_stretch *stretch,
+                            uint64_t now,
+                            char *bytes,
+                            size_t size);
+
+/**
+ * Gives a stretch that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
+ */
+int holdoff_stretch_restore(struct holdoff_stretch *stretch,
+                            const char *bytes,
+                            size_t length,
+                            uint64_t now,
+                            struct holdoff_problem *problem);
+
+/**
+ * Makes the hedge that the options describe under "hedge".
+ *
+ * Returns 0 and writes `hedge`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_hedge_init(struct holdoff_hedge *hedge,
+                       const struct holdoff_options *options,
+                       struct holdoff_problem *problem);
+
+/**
+ * An attempt that succeeded took that long.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_hedge_record(struct holdoff_hedge *hedge, uint64_t took_ns);
+
+/**
+ * Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in nanoseconds.
+ *
+ * Returns whether there is one: not before the first record, and not for memory that holds no hedge.
+ */
+bool holdoff_hedge_quantile(const struct holdoff_hedge *hedge,
+                            uint64_t *ns);
+
+/**
+ * How long after an attempt the next one starts beside it, in nanoseconds; HOLDOFF_LONGEST_NS for memory that holds no hedge.
+ */
+uint64_t holdoff_hedge_delay(const struct holdoff_hedge *hedge);
+
+/**
+ * Writes what is known of how long attempts take as bytes that last, HOLDOFF_SAVED_HEDGE of them, to `bytes`, which has room for
+ * `size`.
+ *
+ * Returns how many there are; 0 when they do not fit, and for memory that holds no hedge.
+ */
+size_t holdoff_hedge_save(const struct holdoff_hedge *hedge,
+                          char *bytes,
+                          size_t size);
+
+/**
+ * Gives a hedge that was made the state that bytes say; see holdoff_budget_restore.
+ */
+int holdoff_hedge_restore(struct holdoff_hedge *hedge,
+                          const char *bytes,
+                          size_t length,
+                          struct holdoff_problem *problem);
+
+/**
+ * Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
+ *
+ * Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
+ * that has ended.
+ */
+struct holdoff_step holdoff_guarded_begin(struct holdoff_guarded *call,
+                                          const struct holdoff_policy *policy,
+                                          const struct holdoff_guards *guards,
+                                          uint64_t seed,
+                                          uint64_t now);
+
+/**
+ * The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
+ *
+ * Returns the step that holds now.
+ */
+struct holdoff_step holdoff_guarded_succeed(struct holdoff_guarded *call,
+                                            const struct holdoff_guards *guards,
+                                            uint64_t ticket,
+                                            uint64_t now);
+
+/**
+ * The attempt with this ticket failed at `now`.
+ *
+ * Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
+ * or HOLDOFF_STOP.
+ */
+struct holdoff_step holdoff_guarded_fail(struct holdoff_guarded *call,
+                                         const struct holdoff_policy *policy,
+                                         const struct holdoff_guards *guards,
+                                         uint64_t ticket,
+                                         uint64_t now,
+                                         struct holdoff_failure failure);
+
+/**
+ * The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
+ * program. The call is over, as after a permanent failure.
+ *
+ * Returns the step that holds now.
+ */
+struct holdoff_step holdoff_guarded_abandon(struct holdoff_guarded *call,
+                                            const struct holdoff_guards *guards,
+                                            uint64_t ticket,
+                                            uint64_t now);
+
+/**
+ * Nothing but time has passed, or a place in the bulkhead has come free.
+ *
+ * Returns the step that holds at `now`.
+ */
+struct holdoff_step holdoff_guarded_tick(struct holdoff_guarded *call,
+                                         const struct holdoff_policy *policy,
+                                         const struct holdoff_guards *guards,
+                                         uint64_t now);
+
+/**
+ * The caller wants no more of it, whatever is going on: the guards get back what the call holds.
+ *
+ * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
+ */
+struct holdoff_step holdoff_guarded_cancel(struct holdoff_guarded *call,
+                                           const struct holdoff_guards *guards,
+                                           uint64_t now);
+
+/**
+ * How many attempts have been started; 0 for memory that holds no call.
+ */
+uint32_t holdoff_guarded_attempt(const struct holdoff_guarded *call);
+
+/**
+ * How many attempts are in flight; 0 for memory that holds no call.
+ */
+uint32_t holdoff_guarded_flying(const struct holdoff_guarded *call);
+
+/**
+ * How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
+ */
+uint64_t holdoff_guarded_remaining(const struct holdoff_guarded *call,
+                                   uint64_t now);
+
+/**
+ * Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
+ *
+ * Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
+ * says what is wrong, with code 0 for nothing.
+ */
+int holdoff_nesting_init(struct holdoff_nesting *nesting,
+                         const struct holdoff_options *options,
+                         struct holdoff_problem *problem);
+
+/**
+ * How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells of,
+ * the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry around;
+ * a NULL nesting changes nothing.
+ */
+uint32_t holdoff_nesting_attempts(const struct holdoff_nesting *nesting,
+                                  const struct holdoff_token *token,
+                                  uint32_t own);
+
+/**
+ * What a failure is that a retry inside has already given up on: permanent for HOLDOFF_NESTED_INNERMOST, else what it was.
+ */
+struct holdoff_failure holdoff_nesting_after_inner(const struct holdoff_nesting *nesting,
+                                                   struct holdoff_failure failure);
+
+/**
+ * What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the retry
+ * that `parent` tells of; NULL for none.
+ */
+struct holdoff_token holdoff_token_child(const struct holdoff_token *parent,
+                                         uint32_t attempt,
+                                         uint32_t attempts);
+
+/**
+ * Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the number of the
+ * attempt, 1 for the first.
+ *
+ * Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
+ */
+int holdoff_token_header(const struct holdoff_token *token,
+                         char *text,
+                         size_t size);
+
+/**
+ * Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at its end: the
+ * attempts before this one.
+ *
+ * Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such metadata,
+ * and for a null pointer.
+ */
+int holdoff_token_grpc(const struct holdoff_token *token,
+                       char *text,
+                       size_t size);
+
+/**
+ * Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
+ *
+ * Returns whether it is one; false for NULL.
+ */
+bool holdoff_token_from_header(const char *value,
+                               struct holdoff_token *token);
+
+/**
+ * Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0 to
+ * 4294967294.
+ *
+ * Returns whether it is one; false for NULL.
+ */
+bool holdoff_token_from_grpc(const char *value,
+                             struct holdoff_token *token);
+
+/**
  * Reads a length of time with its unit: "250ms", "1.5s", "2m". Units are ns, us, ms, s, m and h.
  *
  * Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
@@ -2265,7 +3440,7 @@ const char *holdoff_reason_name(uint32_t reason);
 const char *holdoff_reason_text(uint32_t reason);
 
 /**
- * The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip"; "unknown" for any other.
+ * The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
  */
 const char *holdoff_cause_name(uint32_t cause);
 

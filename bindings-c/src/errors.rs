@@ -89,12 +89,26 @@ pub const HOLDOFF_ERROR_FORM_VALUE: u32 = 144;
 pub const HOLDOFF_ERROR_FORM_MISSING: u32 = 145;
 /// The other system's form has no way to say this part of the policy.
 pub const HOLDOFF_ERROR_NOT_IN_FORM: u32 = 146;
-/// A part of the other system's form that this version does not have: budgets, hedging.
+/// A part of the other system's form that this version does not have, or that nothing was lent for.
 pub const HOLDOFF_ERROR_NOT_SUPPORTED: u32 = 147;
 /// The document has several policies, and none of them was chosen.
 pub const HOLDOFF_ERROR_SEVERAL_POLICIES: u32 = 148;
 /// A field that is in the document twice.
 pub const HOLDOFF_ERROR_TWICE: u32 = 149;
+/// A count outside its range.
+pub const HOLDOFF_ERROR_COUNT_RANGE: u32 = 150;
+/// A share that is none.
+pub const HOLDOFF_ERROR_SHARE_RANGE: u32 = 151;
+/// A rate or an amount that is negative or not finite.
+pub const HOLDOFF_ERROR_RATE_RANGE: u32 = 152;
+/// A field that the chosen kind needs, or a guard that the options do not describe.
+pub const HOLDOFF_ERROR_FIELD_MISSING: u32 = 153;
+/// Memory or bytes that hold no guard of that kind.
+pub const HOLDOFF_ERROR_NOT_A_GUARD: u32 = 154;
+/// A guard that was saved under another configuration.
+pub const HOLDOFF_ERROR_GUARD_CONFIG: u32 = 155;
+/// A saved guard that is too short or too long.
+pub const HOLDOFF_ERROR_GUARD_LENGTH: u32 = 156;
 /// A null pointer where an object is needed.
 pub const HOLDOFF_ERROR_NULL_POINTER: u32 = 200;
 /// Memory that holds no policy (or options, or rules): zeroed, stale or foreign.
@@ -163,6 +177,13 @@ same! {
     HOLDOFF_ERROR_NOT_SUPPORTED = NotSupported,
     HOLDOFF_ERROR_SEVERAL_POLICIES = SeveralPolicies,
     HOLDOFF_ERROR_TWICE = Twice,
+    HOLDOFF_ERROR_COUNT_RANGE = CountRange,
+    HOLDOFF_ERROR_SHARE_RANGE = ShareRange,
+    HOLDOFF_ERROR_RATE_RANGE = RateRange,
+    HOLDOFF_ERROR_FIELD_MISSING = FieldMissing,
+    HOLDOFF_ERROR_NOT_A_GUARD = NotAGuard,
+    HOLDOFF_ERROR_GUARD_CONFIG = GuardConfig,
+    HOLDOFF_ERROR_GUARD_LENGTH = GuardLength,
     HOLDOFF_ERROR_NULL_POINTER = NullPointer,
     HOLDOFF_ERROR_NOT_A_POLICY = NotAPolicy,
     HOLDOFF_ERROR_NOT_A_CALL = NotACall,

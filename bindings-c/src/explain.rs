@@ -1,11 +1,12 @@
 //! What a policy does, for people, and what is questionable about it.
 
 use crate::boundary::{answer, look};
+use crate::options::{guards_of, holdoff_options, sound};
 use crate::policy::holdoff_policy;
 use crate::text::print;
 use core::ffi::{c_char, c_int};
 use core::fmt::Display;
-use holdoff_core::{FailureKind, InTime, Lint, LintKind, Policy, Row};
+use holdoff_core::{FailureKind, GuardsBuilder, InTime, Lint, LintKind, Policy, Row};
 
 /// In time: the retry comes before the deadline whatever the draws.
 pub const HOLDOFF_IN_TIME_ALWAYS: u32 = 1;
@@ -32,6 +33,18 @@ pub const HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE: u32 = 307;
 pub const HOLDOFF_LINT_HINT_ABOVE_DEADLINE: u32 = 308;
 /// Lint: the sleeps take minutes.
 pub const HOLDOFF_LINT_LONG_WAIT: u32 = 309;
+/// Lint: hedging without a budget.
+pub const HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET: u32 = 310;
+/// Lint: a round may have more attempts than the policy allows in all.
+pub const HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS: u32 = 311;
+/// Lint: the second attempt would start when the first one's time is over.
+pub const HOLDOFF_LINT_LATE_HEDGE: u32 = 312;
+/// Lint: more attempts than the policy may make with the retries around it.
+pub const HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED: u32 = 313;
+/// Lint: a call waits for a breaker that stays open for longer than the call may take.
+pub const HOLDOFF_LINT_OPEN_ABOVE_DEADLINE: u32 = 314;
+/// Lint: the budget never allows a retry.
+pub const HOLDOFF_LINT_EMPTY_BUDGET: u32 = 315;
 
 macro_rules! same {
     ($($header:ident = $core:expr),* $(,)?) => { $(const _: () = assert!($header == $core as u32);)* };
@@ -50,6 +63,12 @@ same! {
     HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE = LintKind::AttemptTimeoutAboveDeadline,
     HOLDOFF_LINT_HINT_ABOVE_DEADLINE = LintKind::HintAboveDeadline,
     HOLDOFF_LINT_LONG_WAIT = LintKind::LongWait,
+    HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET = LintKind::HedgeWithoutBudget,
+    HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS = LintKind::HedgeAboveAttempts,
+    HOLDOFF_LINT_LATE_HEDGE = LintKind::LateHedge,
+    HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED = LintKind::AttemptsAboveNested,
+    HOLDOFF_LINT_OPEN_ABOVE_DEADLINE = LintKind::OpenAboveDeadline,
+    HOLDOFF_LINT_EMPTY_BUDGET = LintKind::EmptyBudget,
 }
 
 /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
@@ -180,4 +199,61 @@ pub unsafe extern "C" fn holdoff_policy_lint_text(
         policy.and_then(|policy| policy.lints().find(|found| u32::from(found.kind.code()) == lint));
     // SAFETY: the header's promise.
     unsafe { print(text, size, found.as_ref().map(|found| found as &dyn Display)) }
+}
+
+/// The same as holdoff_policy_explain for what options describe, with a line for each guard.
+///
+/// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_explain(
+    options: *const holdoff_options,
+    rows: u32,
+    text: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let described = unsafe { described(options) };
+    let explained = described.as_ref().map(|(policy, guards)| match rows {
+        0 => policy.explain().guarded(guards),
+        rows => policy.explain().rows(rows).guarded(guards),
+    });
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, explained.as_ref().map(|explained| explained as &dyn Display)) }
+}
+
+/// The next thing that is questionable about what options describe, their guards included: see holdoff_policy_lint. 0 for options
+/// that have a problem.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_lint(options: *const holdoff_options, after: u32) -> u32 {
+    // SAFETY: the header's promise.
+    unsafe { described(options) }.map_or(0, |(policy, guards)| {
+        let mut numbers = guards.lints(&policy).map(|lint| u32::from(lint.kind.code()));
+        numbers.find(|number| *number > after).unwrap_or(0)
+    })
+}
+
+/// The same as holdoff_policy_lint_text for what options describe, their guards included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_lint_text(
+    options: *const holdoff_options,
+    lint: u32,
+    text: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let described = unsafe { described(options) };
+    let found =
+        described.and_then(|(policy, guards)| guards.lints(&policy).find(|found| u32::from(found.kind.code()) == lint));
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, found.as_ref().map(|found| found as &dyn Display)) }
+}
+
+/// The policy and the guards of options that have no problem.
+///
+/// # Safety
+/// `options` is null or points to options.
+unsafe fn described(options: *const holdoff_options) -> Option<(Policy, GuardsBuilder)> {
+    // SAFETY: passed on.
+    let (policy, guards) = unsafe { (sound(options).ok()?.build().ok()?, guards_of(options).ok()?) };
+    guards.check().ok().map(|()| (policy, guards))
 }

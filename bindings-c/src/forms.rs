@@ -1,6 +1,7 @@
 //! Policies in the forms of other systems.
 
-use crate::boundary::look;
+use crate::boundary::{look, span};
+use crate::options::{guards_of, holdoff_options, kept_patterns, sound};
 use crate::patterns;
 use crate::policy::holdoff_policy;
 use crate::problem::{holdoff_problem, report};
@@ -64,6 +65,36 @@ pub unsafe extern "C" fn holdoff_policy_form_json(
         };
         let formed = form_of(form)?.of(policy, &rules).map_err(|error| holdoff_problem::of_form(&error))?;
         Ok(Written { formed, kept })
+    });
+    // SAFETY: the header's promise.
+    unsafe { report(problem, *written.as_ref().err().unwrap_or(&holdoff_problem::NONE)) };
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, written.as_ref().ok().map(|written| written as &dyn Display)) }
+}
+
+/// The same for what options describe, their rules and guards included: gRPC's form has a throttle and a hedge that takes all
+/// attempts, the others have no guards.
+///
+/// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
+/// use. `problem` (which may be NULL) then says what is in the way.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_form_json(
+    options: *const holdoff_options,
+    form: u32,
+    text: *mut c_char,
+    size: usize,
+    problem: *mut holdoff_problem,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let written = unsafe { sound(options) }.and_then(|builder| {
+        // SAFETY: the header's promise; the options are there.
+        let (guards, (patterns, used)) = unsafe { (guards_of(options)?, kept_patterns(options)) };
+        // SAFETY: the room is lent with the options.
+        let kept = unsafe { span(patterns, used) }.unwrap_or_default();
+        let policy = builder.build().map_err(|error| holdoff_problem::of_building(&error))?;
+        guards.check().map_err(|error| holdoff_problem::of_building(&error))?;
+        let formed = form_of(form)?.of_guarded(&policy, &builder.rules(), &guards);
+        Ok(Written { formed: formed.map_err(|error| holdoff_problem::of_form(&error))?, kept })
     });
     // SAFETY: the header's promise.
     unsafe { report(problem, *written.as_ref().err().unwrap_or(&holdoff_problem::NONE)) };

@@ -6,7 +6,7 @@
 use crate::boundary::{drive, place, room, span};
 use crate::errors::status;
 use crate::forms::form_of;
-use crate::options::{blame, holdoff_options, take};
+use crate::options::{blame, holdoff_options, put_guards, take};
 use crate::policy::{holdoff_policy, put};
 use crate::problem::{holdoff_problem, report};
 use crate::rules::{holdoff_rules, put_rules};
@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write as _};
-use holdoff_core::{ErrorCode, FormKept, Kept, Operations, Saved, Value};
+use holdoff_core::{ErrorCode, FormKept, Kept, Operations, Policy, Saved, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -80,11 +80,13 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
 
 /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
 /// for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
-/// holdoff_options_keep_patterns (and may be NULL for a form without any). The names of types of errors that Temporal's form has
+/// holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its hedgingPolicy a
+/// hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
+/// (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has
 /// are left out: C has no such types. Takes memory as holdoff_options_read_json does.
 ///
-/// Returns 0 and writes `policy` and `rules`; or a HOLDOFF_ERROR_ number and leaves them as they were. Either way `problem`
-/// (which may be NULL) says what is wrong, with code 0 for nothing.
+/// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they were. Either way
+/// `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_form_read_json(
     form: u32,
@@ -94,6 +96,7 @@ pub unsafe extern "C" fn holdoff_form_read_json(
     rules: *mut holdoff_rules,
     patterns: *mut c_char,
     size: usize,
+    guards: *mut holdoff_options,
     problem: *mut holdoff_problem,
 ) -> c_int {
     // SAFETY: the header's promise.
@@ -115,6 +118,19 @@ pub unsafe extern "C" fn holdoff_form_read_json(
             Ok(())
         })?;
         let built = reader.build().map_err(|error| holdoff_problem::of_form(&error))?;
+        let described = reader.guards().map_err(|error| holdoff_problem::of_form(&error))?;
+        if guards.is_null() && !described.is_new() {
+            // Losing them in silence would be worse than an error.
+            let name = if matches!(described.budget(), Ok(None)) { "hedge" } else { "budget" };
+            return Err(holdoff_problem::of_use(ErrorCode::NotSupported).at(name));
+        }
+        if !guards.is_null() {
+            // SAFETY: the header's promise; after placing them the options are there.
+            unsafe {
+                place(guards, Policy::builder()).map_err(holdoff_problem::of_use)?;
+                put_guards(guards, described);
+            }
+        }
         // SAFETY: the header's promise.
         unsafe { put(policy, built) }.map_err(holdoff_problem::of_use)?;
         match rules.is_null() {

@@ -30,6 +30,7 @@ mod explain;
 mod failure;
 mod forms;
 mod gate;
+mod guards;
 mod headers;
 #[cfg(all(feature = "json", panic = "abort"))]
 mod heap;
@@ -60,6 +61,16 @@ pub use explain::*;
 pub use failure::*;
 pub use forms::*;
 pub use gate::*;
+pub use guards::adaptive::*;
+pub use guards::breaker::*;
+pub use guards::budget::*;
+pub use guards::bulkhead::*;
+pub use guards::guarded::*;
+pub use guards::hedge::*;
+pub use guards::limiter::*;
+pub use guards::nested::*;
+pub use guards::stretch::*;
+pub use guards::{holdoff_guards, holdoff_guards_init};
 pub use headers::*;
 #[cfg(feature = "json")]
 pub use json::*;

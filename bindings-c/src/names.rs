@@ -62,7 +62,7 @@ pub extern "C" fn holdoff_reason_text(reason: u32) -> *const c_char {
     TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
 }
 
-/// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip"; "unknown" for any other.
+/// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_cause_name(cause: u32) -> *const c_char {
     static TEXTS: Table<16, { Cause::ALL.len() }> = table!(Cause; 16, |known| known.name());

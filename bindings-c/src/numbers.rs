@@ -26,6 +26,14 @@ pub const HOLDOFF_REASON_PERMANENT: u8 = 1;
 pub const HOLDOFF_REASON_ATTEMPTS: u8 = 2;
 /// Stop reason: the next attempt would not fit before the deadline.
 pub const HOLDOFF_REASON_DEADLINE: u8 = 3;
+/// Stop reason: the budget for retries is spent.
+pub const HOLDOFF_REASON_BUDGET: u8 = 4;
+/// Stop reason: the circuit breaker is open.
+pub const HOLDOFF_REASON_BREAKER: u8 = 5;
+/// Stop reason: the rate limit is reached.
+pub const HOLDOFF_REASON_LIMITER: u8 = 6;
+/// Stop reason: as many calls run and wait as there may be.
+pub const HOLDOFF_REASON_BULKHEAD: u8 = 7;
 /// Stop reason: the server asked for a longer wait than the policy allows.
 pub const HOLDOFF_REASON_HINT: u8 = 8;
 /// Stop reason: the caller cancelled.
@@ -37,6 +45,13 @@ pub const HOLDOFF_CAUSE_BACKOFF: u8 = 1;
 pub const HOLDOFF_CAUSE_HINT: u8 = 2;
 /// Cause of a sleep: the deadline cut it short.
 pub const HOLDOFF_CAUSE_CLIP: u8 = 3;
+/// Cause of a sleep: the circuit breaker lets nobody through before.
+pub const HOLDOFF_CAUSE_BREAKER: u8 = 5;
+/// Cause of a sleep: the rate limit has room then.
+pub const HOLDOFF_CAUSE_LIMITER: u8 = 6;
+/// Cause of a sleep: until then at most, for a place in the bulkhead. Tick also whenever another call that shares the bulkhead
+/// has ended an attempt.
+pub const HOLDOFF_CAUSE_BULKHEAD: u8 = 7;
 
 /// Failure kind: may go away by itself, such as a lost connection or an overloaded server.
 pub const HOLDOFF_TRANSIENT: u32 = 1;

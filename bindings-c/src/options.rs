@@ -5,23 +5,26 @@ use crate::errors::status;
 use crate::patterns;
 use crate::problem::holdoff_problem;
 use core::ffi::{c_char, c_int};
-use holdoff_core::{ErrorCode, Policy, PolicyBuilder, Value};
+use holdoff_core::{ErrorCode, GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
 
-/// A policy and its rules of classification in the making. Begin with holdoff_options_init, set what differs from the
-/// default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. The first problem is
-/// kept, so checking the build is enough. The content is the library's.
+/// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs from
+/// the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy itself has
+/// no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so checking the build is
+/// enough. The content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_options {
     magic: u64,
     state: [u64; 136],
+    guards: [u64; 61],
     patterns: *mut c_char,
     patterns_size: usize,
     patterns_used: usize,
     problem: holdoff_problem,
 }
 
-memory!(holdoff_options: PolicyBuilder, u64::from_be_bytes(*b"hoOptio2"), ErrorCode::NotAPolicy);
+memory!(holdoff_options: PolicyBuilder, u64::from_be_bytes(*b"hoOptio3"), ErrorCode::NotAPolicy);
+const _: () = assert!(size_of::<GuardsBuilder>() == 61 * 8 && align_of::<GuardsBuilder>() == 8);
 const _: () = assert!(size_of::<PolicyBuilder>() <= 136 * 8);
 
 /// Makes the options of the default policy, with no rules of classification.
@@ -66,6 +69,10 @@ pub unsafe extern "C" fn holdoff_options_keep_patterns(
 /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
 /// "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
 /// stages of a chain, "backoff[1].initial".
+///
+/// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
+/// count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
+/// "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
 ///
 /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
 #[unsafe(no_mangle)]
@@ -161,7 +168,13 @@ unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<V
 pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), holdoff_problem> {
     // SAFETY: passed on.
     let builder = unsafe { drive(options) }.map_err(holdoff_problem::of_use)?;
-    let kept = builder.set(path, value).map_err(|error| holdoff_problem::of_setting(path, value, &error))?;
+    let wrong = |error| holdoff_problem::of_setting(path, value, &error);
+    let kept = builder.set(path, value).map_err(wrong)?;
+    if kept == Kept::Guard {
+        // SAFETY: passed on; any numbers are a builder, and no other reference to them lives.
+        let guards = unsafe { &mut *(&raw mut (*options).guards).cast::<GuardsBuilder>() };
+        return guards.set(path, value).map_err(wrong);
+    }
     // SAFETY: passed on; the room is the caller's to lend.
     let (room, used) = unsafe { (room((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
     patterns::keep(room, used, kept).map_err(|error| holdoff_problem::of_use(error).at(path).show(value))
@@ -200,4 +213,26 @@ pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Po
 pub(crate) unsafe fn kept_patterns(options: *const holdoff_options) -> (*const c_char, usize) {
     // SAFETY: passed on.
     unsafe { ((*options).patterns.cast_const(), (*options).patterns_used.min((*options).patterns_size)) }
+}
+
+/// The guards that sound options describe, those of their preset included, or the first thing that is wrong with the
+/// options.
+///
+/// # Safety
+/// `options` is null or points to options that nothing writes to meanwhile.
+pub(crate) unsafe fn guards_of(options: *const holdoff_options) -> Result<GuardsBuilder, holdoff_problem> {
+    // SAFETY: passed on.
+    let preset = unsafe { sound(options) }?.chosen_preset();
+    // SAFETY: the options are there; any numbers are a builder.
+    Ok(unsafe { (&raw const (*options).guards).cast::<GuardsBuilder>().read() }.upon(preset))
+}
+
+/// Makes guards in their place in options that were just made.
+///
+/// # Safety
+/// `options` points to options that nothing else touches meanwhile.
+#[cfg(feature = "json")]
+pub(crate) unsafe fn put_guards(options: *mut holdoff_options, guards: GuardsBuilder) {
+    // SAFETY: passed on; as large and as aligned as a builder.
+    unsafe { (&raw mut (*options).guards).cast::<GuardsBuilder>().write(guards) }
 }

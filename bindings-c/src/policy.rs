@@ -2,7 +2,7 @@
 
 use crate::boundary::{look, memory, place, text};
 use crate::errors::status;
-use crate::options::{holdoff_options, sound};
+use crate::options::{guards_of, holdoff_options, sound};
 use crate::problem::{holdoff_problem, report};
 use core::ffi::{c_char, c_int};
 use holdoff_core::{ErrorCode, Policy, Preset, Span};
@@ -62,7 +62,8 @@ pub unsafe extern "C" fn holdoff_policy_preset(policy: *mut holdoff_policy, name
     }))
 }
 
-/// Makes the policy that the options describe.
+/// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
+/// holdoff_guards_init.
 ///
 /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
 /// be NULL) says what is wrong, with code 0 for nothing.
@@ -73,14 +74,38 @@ pub unsafe extern "C" fn holdoff_policy_build(
     problem: *mut holdoff_problem,
 ) -> c_int {
     // SAFETY: the header's promise.
-    let built = unsafe { sound(options) }
-        .and_then(|builder| builder.build().map_err(|error| holdoff_problem::of_building(&error)));
+    let built = unsafe { sound(options) }.and_then(|builder| {
+        let built = builder.build().map_err(|error| holdoff_problem::of_building(&error))?;
+        // SAFETY: the header's promise.
+        unsafe { guards_of(options) }?.check().map_err(|error| holdoff_problem::of_building(&error))?;
+        Ok(built)
+    });
     let result = built.and_then(|built| {
         // SAFETY: the header's promise.
         unsafe { put(policy, built) }.map_err(holdoff_problem::of_use)
     });
     // SAFETY: the header's promise.
     unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+}
+
+/// How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
+/// no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 {
+    // SAFETY: the header's promise.
+    unsafe { look(policy) }.map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
+}
+
+/// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
+/// For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
+///
+/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int {
+    // SAFETY: the header's promise.
+    let changed = unsafe { look(policy) }.map(|policy| policy.with_attempts(attempts));
+    // SAFETY: the header's promise.
+    status(changed.and_then(|changed| unsafe { put(policy, changed) }))
 }
 
 /// How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER

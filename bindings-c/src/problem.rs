@@ -4,7 +4,7 @@ use crate::boundary::answer;
 use crate::text::{fill, print};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Display};
-use holdoff_core::{ConfigError, ErrorCode, Field, FormError, Given, SaveError, Span, Value};
+use holdoff_core::{ConfigError, ErrorCode, Field, FormError, Given, GuardsBuilder, SaveError, Span, Value};
 
 /// What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
 /// character; nothing has to be freed and nothing points anywhere.
@@ -30,6 +30,12 @@ const _: () = {
         while name < Field::names().len() {
             assert!(ErrorCode::ALL[at].rule(Some(Field::names()[name].1)).len() < 256);
             assert!(Field::names()[name].0.len() < 36);
+            name += 1;
+        }
+        let mut name = 0;
+        while name < GuardsBuilder::names().len() {
+            assert!(ErrorCode::ALL[at].rule(Some(GuardsBuilder::names()[name].1)).len() < 256);
+            assert!(GuardsBuilder::names()[name].0.len() < 36);
             name += 1;
         }
         at += 1;

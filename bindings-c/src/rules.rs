@@ -2,14 +2,14 @@
 
 use crate::boundary::{bytes, look, memory, place, span};
 use crate::failure::holdoff_failure;
-use crate::options::{holdoff_options, kept_patterns, sound};
+use crate::options::{guards_of, holdoff_options, kept_patterns, sound};
 use crate::patterns;
 use crate::policy::holdoff_policy;
 use crate::problem::{holdoff_problem, report};
 use crate::text::print;
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Display};
-use holdoff_core::{ErrorCode, Facts, Failure, Operations, Policy, Rules, write_document};
+use holdoff_core::{ErrorCode, Facts, Failure, GuardsBuilder, Operations, Policy, Rules, write_guarded};
 
 /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never written
 /// to by them. May be copied and moved; the texts of its patterns stay in the room that holdoff_options_keep_patterns was
@@ -159,16 +159,46 @@ pub unsafe extern "C" fn holdoff_policy_json(
             // SAFETY: the header's promise.
             false => unsafe { (*look(rules)?, kept(rules)) },
         };
-        Ok(Written { policy, rules, kept })
+        Ok(Written { policy, rules, guards: GuardsBuilder::NEW, kept })
     });
     // SAFETY: the header's promise.
     unsafe { print(text, size, written.as_ref().ok().map(|written| written as &dyn Display)) }
 }
 
-/// A policy and its rules as a document, by `Display`.
+/// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end: the
+/// policy, its rules and its guards, those of a preset included. It reads back to the same.
+///
+/// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_options_json(
+    options: *const holdoff_options,
+    text: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let described = unsafe { sound(options) }.ok().and_then(|builder| {
+        // SAFETY: the header's promise; the options are there.
+        let (guards, (patterns, used)) = unsafe { (guards_of(options).ok()?, kept_patterns(options)) };
+        // SAFETY: the room is lent with the options.
+        let kept = unsafe { span(patterns, used) }.unwrap_or_default();
+        guards.check().ok()?;
+        Some((builder.build().ok()?, builder.rules(), guards, kept))
+    });
+    let written = described.as_ref().map(|(policy, rules, guards, kept)| Written {
+        policy,
+        rules: *rules,
+        guards: *guards,
+        kept,
+    });
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, written.as_ref().map(|written| written as &dyn Display)) }
+}
+
+/// A policy, its rules and its guards as a document, by `Display`.
 struct Written<'a> {
     policy: &'a Policy,
     rules: Rules,
+    guards: GuardsBuilder,
     kept: &'a [u8],
 }
 
@@ -176,6 +206,7 @@ impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // They came in as text, and text they are unless the room was written to.
         let texts = |list| patterns::each(self.kept, list).map(|text| str::from_utf8(text).unwrap_or("\u{fffd}"));
-        write_document(self.policy, &self.rules, texts(Operations::All), texts(Operations::NonIdempotent), f)
+        let (all, some) = (texts(Operations::All), texts(Operations::NonIdempotent));
+        write_guarded(self.policy, &self.rules, &self.guards, all, some, f)
     }
 }

@@ -22,7 +22,7 @@ pub struct holdoff_step {
     /// Attempt: when to abort it. Sleep, wait: until when. Gave up: when another try might succeed. In nanoseconds since
     /// the epoch of the `now` that went in.
     pub at: u64,
-    /// Attempt: when to tick although it still runs. Always HOLDOFF_NEVER in this version.
+    /// Attempt: when to tick although it still runs, for another one beside it; HOLDOFF_NEVER unless a call hedges.
     pub wake_at: u64,
 }
 

@@ -194,7 +194,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
   char patterns[64], json[600];
   int length;
   memset(&facts, 0, sizeof facts);
-  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, config, strlen(config), &policy, &rules, NULL, 0, &problem),
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, config, strlen(config), &policy, &rules, NULL, 0, NULL, &problem),
                HOLDOFF_OK);
   CHECK_TEXT(problem.rule, "");
   facts.has_grpc = 1;
@@ -203,7 +203,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
   length = holdoff_policy_form_json(&policy, &rules, HOLDOFF_FORM_GRPC, json, sizeof json, &problem);
   CHECK(length > 0);
   CHECK_NUMBER(problem.code, 0);
-  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, json, (size_t)length, &again, &reread, NULL, 0, NULL),
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, json, (size_t)length, &again, &reread, NULL, 0, NULL, NULL),
                HOLDOFF_OK);
   CHECK(memcmp(&policy, &again, sizeof policy) == 0);
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns,
@@ -218,11 +218,11 @@ static void forms_of_other_systems_are_read_and_written(void) {
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns, 8,
                                       &problem),
                HOLDOFF_ERROR_NO_ROOM);
-  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_KUBERNETES, "{\"Stepz\": 1}", 12, &again, NULL, NULL, 0, &problem),
+  CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_KUBERNETES, "{\"Stepz\": 1}", 12, &again, NULL, NULL, 0, NULL, &problem),
                HOLDOFF_ERROR_UNKNOWN_FORM_FIELD);
   CHECK_TEXT(problem.path, "Stepz");
   CHECK_TEXT(problem.nearest, "Steps");
-  CHECK_NUMBER(holdoff_form_read_json(99, "{}", 2, &again, NULL, NULL, 0, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_form_read_json(99, "{}", 2, &again, NULL, NULL, 0, NULL, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK(memcmp(&before, &again, sizeof again) == 0);
   holdoff_policy_preset(&policy, "chromium");
   CHECK_NUMBER(holdoff_policy_form_json(&policy, NULL, HOLDOFF_FORM_TEMPORAL, json, sizeof json, &problem), 0);

@@ -14,10 +14,11 @@ use std::process::Command;
 pub(crate) const HEADER: &str = "bindings-c/include/holdoff.h";
 
 /// The files the header is generated from, in the order a reader wants them.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 34] = [
     "numbers", "errors", "policy", "problem", "options", "json", "failure", "headers", "rules", "forms", "step",
     "call", "retry", "schedule", "saved", "explain", "layered", "stepped", "pace", "periodic", "gate", "bucket",
-    "time", "names",
+    "guards", "guards/budget", "guards/breaker", "guards/limiter", "guards/adaptive", "guards/bulkhead",
+    "guards/stretch", "guards/hedge", "guards/guarded", "guards/nested", "time", "names",
 ];
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

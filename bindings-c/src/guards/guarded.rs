@@ -1,0 +1,192 @@
+//! The whole loop for a call under guards, as a machine.
+
+use super::{holdoff_guards, lend};
+use crate::boundary::{answer, drive, is_zeroed, look, memory, place};
+use crate::failure::holdoff_failure;
+use crate::policy::holdoff_policy;
+use crate::step::holdoff_step;
+use holdoff_core::{ErrorCode, Failure, Guarded, Guards, Outcome, Step, Ticket, Timestamp};
+
+/// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory that
+/// is all zero reads as a call that was cancelled. The content is the library's.
+///
+/// It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
+///
+/// - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
+/// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
+///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
+/// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
+///   shares the bulkhead has ended an attempt;
+/// - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
+///
+/// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
+/// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct holdoff_guarded {
+    magic: u64,
+    state: [u64; 22],
+}
+
+memory!(holdoff_guarded: Guarded, u64::from_be_bytes(*b"hoGuard1"), ErrorCode::NotACall);
+const _: () = assert!(size_of::<Guarded>() == 22 * 8);
+
+/// An input to a call that is there, with its guards.
+///
+/// # Safety
+/// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
+unsafe fn put(
+    call: *mut holdoff_guarded,
+    guards: *const holdoff_guards,
+    input: impl FnOnce(&mut Guarded, &mut Guards<'_>) -> Result<Step, ErrorCode>,
+) -> holdoff_step {
+    // SAFETY: passed on.
+    match unsafe { drive(call) } {
+        Ok(call) => {
+            // SAFETY: passed on.
+            let step = unsafe { lend(guards) }.and_then(|mut guards| input(call, &mut guards));
+            step.into()
+        }
+        // SAFETY: passed on.
+        Err(_) if unsafe { is_zeroed(call) } => Step::Stop(Outcome::Cancelled).into(),
+        Err(error) => error.into(),
+    }
+}
+
+/// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
+///
+/// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
+/// that has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_begin(
+    call: *mut holdoff_guarded,
+    policy: *const holdoff_policy,
+    guards: *const holdoff_guards,
+    seed: u64,
+    now: u64,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    let result = unsafe { look(policy).and_then(|policy| Ok((policy, lend(guards)?))) };
+    // A call that cannot be kept would keep what it takes of the guards.
+    if call.is_null() {
+        return ErrorCode::NullPointer.into();
+    }
+    if !call.is_aligned() {
+        return ErrorCode::NotACall.into();
+    }
+    match result {
+        Ok((policy, mut guards)) => {
+            let (begun, step) = Guarded::begin(policy, &mut guards, seed, Timestamp::from_nanos(now));
+            // SAFETY: the header's promise.
+            unsafe { place(call, begun) }.map(|()| step).into()
+        }
+        Err(error) => {
+            // SAFETY: the header's promise.
+            unsafe { answer(call, holdoff_guarded { magic: 0, state: [0; 22] }) };
+            error.into()
+        }
+    }
+}
+
+/// The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
+///
+/// Returns the step that holds now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_succeed(
+    call: *mut holdoff_guarded,
+    guards: *const holdoff_guards,
+    ticket: u64,
+    now: u64,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    unsafe {
+        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now))))
+    }
+}
+
+/// The attempt with this ticket failed at `now`.
+///
+/// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
+/// or HOLDOFF_STOP.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_fail(
+    call: *mut holdoff_guarded,
+    policy: *const holdoff_policy,
+    guards: *const holdoff_guards,
+    ticket: u64,
+    now: u64,
+    failure: holdoff_failure,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    unsafe {
+        put(call, guards, |call, guards| {
+            let (policy, failure) = (look(policy)?, Failure::try_from(failure)?);
+            Ok(call.fail(policy, guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now), failure))
+        })
+    }
+}
+
+/// The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
+/// program. The call is over, as after a permanent failure.
+///
+/// Returns the step that holds now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_abandon(
+    call: *mut holdoff_guarded,
+    guards: *const holdoff_guards,
+    ticket: u64,
+    now: u64,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    unsafe {
+        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now))))
+    }
+}
+
+/// Nothing but time has passed, or a place in the bulkhead has come free.
+///
+/// Returns the step that holds at `now`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_tick(
+    call: *mut holdoff_guarded,
+    policy: *const holdoff_policy,
+    guards: *const holdoff_guards,
+    now: u64,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    unsafe { put(call, guards, |call, guards| Ok(call.tick(look(policy)?, guards, Timestamp::from_nanos(now)))) }
+}
+
+/// The caller wants no more of it, whatever is going on: the guards get back what the call holds.
+///
+/// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_cancel(
+    call: *mut holdoff_guarded,
+    guards: *const holdoff_guards,
+    now: u64,
+) -> holdoff_step {
+    // SAFETY: the header's promise.
+    unsafe { put(call, guards, |call, guards| Ok(call.cancel(guards, Timestamp::from_nanos(now)))) }
+}
+
+/// How many attempts have been started; 0 for memory that holds no call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 {
+    // SAFETY: the header's promise.
+    unsafe { look(call) }.map_or(0, Guarded::attempt)
+}
+
+/// How many attempts are in flight; 0 for memory that holds no call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 {
+    // SAFETY: the header's promise.
+    unsafe { look(call) }.map_or(0, Guarded::flying)
+}
+
+/// How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: u64) -> u64 {
+    // SAFETY: the header's promise.
+    unsafe { look(call) }.map_or(0, |call| call.remaining(Timestamp::from_nanos(now)).as_nanos())
+}
