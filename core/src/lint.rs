@@ -6,11 +6,11 @@ use crate::backoff::Backoff;
 use crate::error::Given;
 use crate::explain::{COUNTED, Path};
 use crate::failure::Failure;
-use crate::hint::{HintMode, HintOver};
 use crate::guards::Refusal;
 use crate::guards::budget::BudgetKind;
 use crate::guards::builder::GuardsBuilder;
 use crate::guards::nested::Nesting;
+use crate::hint::{HintMode, HintOver};
 use crate::jitter::Jitter;
 use crate::policy::Policy;
 use crate::time::Span;
@@ -279,7 +279,8 @@ impl GuardsBuilder {
                 _ => None,
             },
             LintKind::OpenAboveDeadline => {
-                let breaker = self.breaker_options().ok().flatten().filter(|breaker| breaker.refusal == Refusal::Wait)?;
+                let breaker =
+                    self.breaker_options().ok().flatten().filter(|breaker| breaker.refusal == Refusal::Wait)?;
                 above(Some(first_of(breaker.open_for)), policy.deadline())
             }
             LintKind::EmptyBudget => {

@@ -4,8 +4,10 @@
 //! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
-use holdoff_core::{ErrorCode, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
+use holdoff_core::{ErrorCode, Field, GrpcCode, GuardsBuilder, Policy, Preset, Rules, Value as Setting};
 use serde_json::{Map, Value, json};
+
+mod guards;
 
 const SPAN: &str = r"^[0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h)$";
 /// How many stages there may be, and how many delays.
@@ -25,6 +27,9 @@ pub fn schema() -> Value {
     properties.insert("jitter".to_owned(), reference("jitter"));
     properties.insert("hint".to_owned(), words_or(&Field::HintMode, "hint"));
     properties.insert("retry_on".to_owned(), reference("retryOn"));
+    for section in guards::sections() {
+        properties.insert(section.to_owned(), section_of(section));
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A holdoff policy document, version 1",
@@ -38,6 +43,8 @@ pub fn schema() -> Value {
                 "then": { "properties": {
                     "backoff": { "anyOf": [{ "not": { "type": "object" } }, reference("freshStage")] },
                     "jitter": { "anyOf": [{ "not": { "type": "object" } }, reference("freshJitter")] },
+                    "budget": reference(&guards::fresh("budget")),
+                    "adaptive": reference(&guards::fresh("adaptive")),
                 } },
             },
             {
@@ -63,7 +70,7 @@ fn definitions() -> Value {
     let plain = |field: Field, group: &str| -> Vec<Value> { field.words().map(|kind| for_kind(group, kind)).collect() };
     let list =
         json!({ "if": given("delays"), "then": body("backoff", "list"), "else": body("backoff", "exponential") });
-    json!({
+    let mut all = json!({
         "span": { "description": "A time with its unit, at most 292 years.", "type": "string", "pattern": SPAN },
         "spanAboveZero": { "description": "A time above 0 with its unit.", "$ref": "#/$defs/span", "pattern": "[1-9]" },
         "stage": {
@@ -101,7 +108,24 @@ fn definitions() -> Value {
         "hint": { "type": "object", "properties": fields_of("hint."), "additionalProperties": false },
         "retryOn": lists("retry_on."),
         "retryOnNonIdempotent": lists("retry_on.non_idempotent."),
-    })
+    });
+    if let Some(all) = all.as_object_mut() {
+        all.extend(guards::definitions());
+    }
+    all
+}
+
+/// A guard's section, its kind as it is unless given where no preset has one.
+fn section_of(section: &str) -> Value {
+    let kinds = GuardsBuilder::names().iter().any(|known| {
+        let rest = known.0.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'));
+        matches!(rest, Some("kind" | "mode"))
+    });
+    if kinds && !guards::OF_PRESETS.contains(&section) {
+        reference(&guards::fresh(section))
+    } else {
+        reference(section)
+    }
 }
 
 fn reference(name: &str) -> Value {

@@ -41,11 +41,15 @@ const BEYOND: [ErrorCode; 6] = [
 ];
 
 /// Wrong documents of the vectors that a schema takes all the same, beside those.
-const TAKEN: [&str; 4] = [
+const TAKEN: [&str; 8] = [
     "longer than any time",
     "a span that is too long",
     "a factor for a preset without jitter",
     "a factor for a preset with a constant delay",
+    "a field of another kind than the preset's",
+    "a breaker that could never open",
+    "a first rate above the highest",
+    "a log that is too long",
 ];
 
 /// Every document of the vectors: its case's name, and whether it is good.

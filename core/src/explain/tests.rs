@@ -276,9 +276,13 @@ fn each_guard_has_a_line() {
     ] {
         guards.set(name, crate::Value::Text(value)).unwrap();
     }
-    for (name, value) in
-        [("limiter.limit", 600.0), ("bulkhead", 10.0), ("bulkhead.queue", 5.0), ("stretch", 4.0), ("hedge.percentile", 0.95)]
-    {
+    for (name, value) in [
+        ("limiter.limit", 600.0),
+        ("bulkhead", 10.0),
+        ("bulkhead.queue", 5.0),
+        ("stretch", 4.0),
+        ("hedge.percentile", 0.95),
+    ] {
         guards.set(name, crate::Value::Number { value, unit: 1e9 }).unwrap();
     }
     guards.check().unwrap();
@@ -297,7 +301,16 @@ fn each_guard_has_a_line() {
     let policy = Policy::builder().forever().build().unwrap();
     let text = policy.explain().rows(1).guarded(&guards).to_string();
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines.get(2..5), Some(&["hints: floor up to 1m, stop above", "budget: 0.1 retries a call of the last 10s, and 0.1 a second", lines[4]][..]));
+    assert_eq!(
+        lines.get(2..5),
+        Some(
+            &[
+                "hints: floor up to 1m, stop above",
+                "budget: 0.1 retries a call of the last 10s, and 0.1 a second",
+                lines[4]
+            ][..]
+        )
+    );
     assert!(text.contains("nested: the outermost retries\n\nretry"), "{text}");
     assert!(text.ends_with("and so on, for ever"), "a budget quiets the linter: {text}");
     let bare = GuardsBuilder::NEW;

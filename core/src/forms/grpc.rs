@@ -105,7 +105,8 @@ impl FormReader {
             self.find_in(entry)?;
             let fields = &["maxAttempts", "hedgingDelay", "nonFatalStatusCodes"];
             let (name, item) = inner(HEDGING_POLICY, first, rest, fields);
-            let counts = |known: (&'static str, Item)| if known.1 == Item::Attempts { (known.0, Item::Hedges) } else { known };
+            let counts =
+                |known: (&'static str, Item)| if known.1 == Item::Attempts { (known.0, Item::Hedges) } else { known };
             return Ok(Some((name, item.map(counts))));
         }
         if IGNORED.into_iter().any(|known| same(known, base)) {

@@ -317,3 +317,62 @@ fn what_cannot_be_said_is_named() {
     assert!(Form::Grpc.of(&Preset::Grpc.policy(), &rules).is_ok());
     assert_eq!(Form::Temporal.of(&Preset::Temporal.policy(), &rules).unwrap_err().field, "retry_on");
 }
+
+#[test]
+fn a_service_config_has_a_throttle_and_a_hedge() {
+    let text = Value::Text;
+    let fields = [
+        ("retryThrottling.maxTokens", number(10.0)),
+        ("retryThrottling.tokenRatio", number(0.1)),
+        ("methodConfig[0].timeout", text("9s")),
+        ("methodConfig[0].hedgingPolicy.maxAttempts", number(7.0)),
+        ("methodConfig[0].hedgingPolicy.hedgingDelay", text("0.5s")),
+        ("methodConfig[0].hedgingPolicy.nonFatalStatusCodes[0]", text("UNAVAILABLE")),
+    ];
+    let mut reader = Form::Grpc.reader();
+    for (name, value) in fields {
+        assert_eq!(reader.set(name, value), Ok(FormKept::All), "{name}");
+    }
+    let (policy, guards) = (reader.build().unwrap(), reader.guards().unwrap());
+    assert_eq!((policy.attempts(), policy.deadline()), (Some(5), Some(Span::from_secs(9))));
+    let hedge = guards.hedge().unwrap().unwrap();
+    assert_eq!((hedge.attempts(), hedge.fixed_delay()), (5, Span::from_millis(500)));
+    assert!(guards.budget().unwrap().is_some());
+    let mut out = String::new();
+    let formed = Form::Grpc.of_guarded(&policy, &reader.rules(), &guards).unwrap();
+    formed.write([], [], &mut out).unwrap();
+    assert_eq!(
+        out,
+        r#"{"retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1}, "methodConfig": [{"name": [{}], "timeout": "9s", "hedgingPolicy": {"maxAttempts": 5, "hedgingDelay": "0.500s", "nonFatalStatusCodes": ["UNAVAILABLE"]}}]}"#
+    );
+
+    let mut bare = Form::Grpc.reader();
+    bare.set("hedgingPolicy.maxAttempts", number(2.0)).unwrap();
+    assert_eq!(bare.rules().codes_alone(), Some(0), "any failure ends it");
+    bare.set("retryPolicy.maxAttempts", number(2.0)).unwrap();
+    assert_eq!(std::format!("{}", bare.build().unwrap_err()), "hedgingPolicy: must not be there beside a retryPolicy");
+    let mut half = Form::Grpc.reader();
+    half.set("retryThrottling.maxTokens", number(10.0)).unwrap();
+    assert_eq!(std::format!("{}", half.guards().unwrap_err()), "retryThrottling.tokenRatio: is needed");
+}
+
+#[test]
+fn guards_that_cannot_be_said_are_named() {
+    let policy = Preset::Grpc.policy();
+    for (form, fields, error) in [
+        (Form::Grpc, &[("breaker", "count")][..], "breaker: cannot be said in a gRPC retryPolicy"),
+        (Form::Grpc, &[("budget", "ratio")], "budget: cannot be said in a gRPC retryPolicy"),
+        (Form::Grpc, &[("hedge", "1s")], "hedge.attempts: cannot be said in a gRPC retryPolicy"),
+        (Form::Temporal, &[("budget", "throttle")], "budget: cannot be said in a Temporal RetryPolicy"),
+    ] {
+        let mut guards = GuardsBuilder::NEW;
+        for (name, word) in fields {
+            guards.set(name, Value::Text(word)).unwrap();
+        }
+        let got = form.of_guarded(&policy, &Rules::NONE, &guards).unwrap_err();
+        assert_eq!(std::format!("{got}"), error);
+    }
+    let mut none = GuardsBuilder::NEW;
+    none.set("budget", Value::Text("none")).unwrap();
+    assert!(Form::Temporal.of_guarded(&Preset::Temporal.policy(), &Rules::NONE, &none).is_ok());
+}

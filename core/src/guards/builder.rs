@@ -19,13 +19,13 @@ use crate::time::Span;
 
 mod checked;
 pub(crate) mod table;
-mod words;
-mod write;
 #[cfg(all(test, feature = "serde"))]
 mod tests;
+mod words;
+mod write;
 pub use table::Takes;
-pub use words::GuardWords;
 pub(crate) use table::{SECTIONS, is_guard};
+pub use words::GuardWords;
 
 /// How many fields guards have.
 const FIELDS: usize = 60;
@@ -96,7 +96,11 @@ impl GuardsBuilder {
             let none = first != Field::NestedMode && table::takes(first) == Takes::Word && self.given(first) == Some(0);
             self.any(first, last) && !none
         };
-        table::RANGES.into_iter().zip(table::SECTIONS).filter(move |((first, last), _)| there(*first, *last)).map(|of| of.1)
+        table::RANGES
+            .into_iter()
+            .zip(table::SECTIONS)
+            .filter(move |((first, last), _)| there(*first, *last))
+            .map(|of| of.1)
     }
 
     /// What was not given is the preset's: all of a section of which nothing was given, and of one whose kind (or first field,
@@ -109,7 +113,9 @@ impl GuardsBuilder {
             if own & bit(first) != 0 {
                 continue;
             }
-            for &(_, field) in table::NAMES.iter().filter(|known| (first.code()..=last.code()).contains(&known.1.code())) {
+            for &(_, field) in
+                table::NAMES.iter().filter(|known| (first.code()..=last.code()).contains(&known.1.code()))
+            {
                 if base.has(field) && !self.has(field) {
                     self.put(field, base.at(field));
                 }

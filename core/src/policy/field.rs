@@ -73,7 +73,7 @@ pub enum Field {
     BudgetCapacity = 26,
     /// `budget.cost`: what a retry costs.
     BudgetCost = 27,
-    /// `budget.timeout_cost`: what a retry after a timeout or a transient failure costs.
+    /// `budget.timeout_cost`: what a retry after a timeout costs.
     BudgetTimeoutCost = 28,
     /// `budget.throttled_cost`: what a retry after throttling costs.
     BudgetThrottledCost = 29,
@@ -477,7 +477,7 @@ impl Field {
             Self::BreakerMinCalls => "must be a whole number from 1 to 4294967295, at most the size of a count",
             Self::LimiterLimit => {
                 "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on"
-            },
+            }
             Self::StretchFactor => "must be a finite number from 1 on",
             Self::BreakerFailures
             | Self::BreakerProbes

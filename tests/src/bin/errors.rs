@@ -1,7 +1,8 @@
 //! Prints docs/errors.md: every number and word that crosses a language border, from the core's own tables.
 
 use holdoff_core::{
-    Answer, Cause, Ended, ErrorCode, FailureKind, Field, FlatPeriodicStep, FlatStep, LintKind, Preset, StopReason,
+    Answer, Cause, Ended, ErrorCode, FailureKind, Field, FlatPeriodicStep, FlatStep, GuardsBuilder, LintKind, Preset,
+    StopReason,
 };
 
 fn main() {
@@ -99,15 +100,22 @@ fn main() {
         println!("| {} | `{}` |", preset.code(), preset.name());
     }
     println!();
-    println!("## Policy fields\n\n| number | path | also written |\n|---|---|---|");
+    fields("Policy fields", Field::names());
+    println!();
+    fields("Guard fields", GuardsBuilder::names());
+}
+
+/// The fields with their names, those of a field one after the other and its path first.
+fn fields(title: &str, names: &[(&str, Field)]) {
+    println!("## {title}\n\n| number | path | also written |\n|---|---|---|");
     let mut last = None;
-    for &(_, field) in Field::names() {
+    for &(_, field) in names {
         if last == Some(field) {
             continue;
         }
         last = Some(field);
-        let names = Field::names().iter().filter(|known| known.1 == field && known.0 != field.path());
-        let others: Vec<_> = names.map(|known| format!("`{}`", known.0)).collect();
+        let others = names.iter().filter(|known| known.1 == field && known.0 != field.path());
+        let others: Vec<_> = others.map(|known| format!("`{}`", known.0)).collect();
         println!("| {} | `{}` | {} |", field.code(), field.path(), others.join(", "));
     }
 }

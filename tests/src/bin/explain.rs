@@ -28,11 +28,11 @@ fn explain() -> Result<()> {
         }
     };
     let preset = Preset::named(&what).filter(|_| form.is_none() && !Path::new(&what).exists());
-    let policy = match preset {
-        Some(preset) => preset.policy(),
-        None => read(&what, form)?.policy,
+    let (policy, guards) = match preset {
+        Some(preset) => (preset.policy(), preset.guards()),
+        None => read(&what, form).map(|document| (document.policy, document.guards))?,
     };
-    println!("{}", policy.explain());
+    println!("{}", policy.explain().guarded(&guards));
     Ok(())
 }
 

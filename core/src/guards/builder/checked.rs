@@ -244,7 +244,13 @@ impl GuardsBuilder {
                 let least = self.real(Field::AdaptiveMinRate, min_rate);
                 let most = self.real(Field::AdaptiveMaxRate, max_rate);
                 // What is not given gives way to what is.
-                let least = if self.has(Field::AdaptiveMinRate) { least } else { least.min(most) };
+                let least = if self.has(Field::AdaptiveMinRate) {
+                    least
+                } else if most > 0.0 {
+                    least.min(most)
+                } else {
+                    least
+                };
                 let most = if self.has(Field::AdaptiveMaxRate) { most } else { most.max(least) };
                 AdaptiveKind::Aimd {
                     beta: self.real(Field::AdaptiveBeta, beta),

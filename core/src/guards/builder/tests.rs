@@ -10,8 +10,8 @@ use crate::guards::nested::Nesting;
 use crate::guards::stretch::StretchConfig;
 use crate::{Backoff, Document, Refusal};
 use proptest::prelude::*;
-use std::string::{String, ToString as _};
 use std::format;
+use std::string::{String, ToString as _};
 
 fn number(value: f64) -> Value<'static> {
     Value::Number { value, unit: 1e9 }
@@ -42,7 +42,11 @@ fn every_field_of_a_guard_has_a_name_and_the_first_one_is_its_path() {
             last = field.code();
         }
         assert!(is_guard(name), "{name}");
-        assert_eq!(GuardsBuilder::words_of(field).next().is_some(), GuardsBuilder::takes(field) == Takes::Word, "{name}");
+        assert_eq!(
+            GuardsBuilder::words_of(field).next().is_some(),
+            GuardsBuilder::takes(field) == Takes::Word,
+            "{name}"
+        );
     }
     assert_eq!(last, Field::NestedCap.code());
     assert_eq!(usize::from(last - FIRST) + 1, FIELDS);
@@ -68,7 +72,11 @@ fn a_name_belongs_to_guards_by_its_section() {
 fn a_wrong_value_is_explained() {
     for (name, value, text) in [
         ("budget.capasity", number(1.0), "this name: is no field of a policy; did you mean \"budget.capacity\"?"),
-        ("breaker.open_for.maks", number(1.0), "this name: is no field of a policy; did you mean \"breaker.open_for.max\"?"),
+        (
+            "breaker.open_for.maks",
+            number(1.0),
+            "this name: is no field of a policy; did you mean \"breaker.open_for.max\"?",
+        ),
         (
             "budget",
             Value::Text("tokens"),
@@ -77,7 +85,11 @@ fn a_wrong_value_is_explained() {
         ("breaker.size", number(129.0), "breaker.size = 129: must be a whole number from 1 to 128"),
         ("breaker.size", number(1.5), "breaker.size = 1.5: must be a whole number from 1 to 128"),
         ("breaker.size", Value::Text("5"), "breaker.size: must be a whole number from 1 to 128"),
-        ("budget[0]", number(1.0), "budget.kind = 1: must be one of none, token, throttle, ratio, share, requests, window"),
+        (
+            "budget[0]",
+            number(1.0),
+            "budget.kind = 1: must be one of none, token, throttle, ratio, share, requests, window",
+        ),
         (
             "hedge",
             Value::Text("soon"),
@@ -93,9 +105,12 @@ fn a_wrong_value_is_explained() {
 
 #[test]
 fn nothing_is_as_good_as_not_given_under_a_name_that_is_one() {
-    for (name, value) in
-        [("budget", Value::Nothing), ("budget", Value::Empty), ("breaker.open_for", Value::Empty), ("hedge", Value::Empty)]
-    {
+    for (name, value) in [
+        ("budget", Value::Nothing),
+        ("budget", Value::Empty),
+        ("breaker.open_for", Value::Empty),
+        ("hedge", Value::Empty),
+    ] {
         assert!(set(name, value).is_new(), "{name}");
     }
     for (name, value, code) in [
@@ -136,10 +151,7 @@ fn a_word_alone_takes_the_defaults() {
     for (word, trip) in [
         ("consecutive", Trip::Consecutive { failures: 5 }),
         ("count", Trip::Count { size: 100, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
-        (
-            "time",
-            Trip::Time { window: second(30), slots: 10, min_calls: 10, failure_rate: 0.5, slow_rate: None },
-        ),
+        ("time", Trip::Time { window: second(30), slots: 10, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
     ] {
         let options = BreakerOptions { trip, ..BreakerOptions::default() };
         assert_eq!(set("breaker", Value::Text(word)).breaker(), options.build().map(Some), "{word}");
@@ -162,10 +174,7 @@ fn a_word_alone_takes_the_defaults() {
         );
     }
     assert_eq!(guards(r#"{"stretch": 4}"#).stretch(), StretchConfig::new(4.0, second(30), 10).map(Some));
-    assert_eq!(
-        guards(r#"{"hedge": "100ms"}"#).hedge(),
-        HedgeConfig::new(Span::from_millis(100), None, 2).map(Some)
-    );
+    assert_eq!(guards(r#"{"hedge": "100ms"}"#).hedge(), HedgeConfig::new(Span::from_millis(100), None, 2).map(Some));
     assert_eq!(guards(r#"{"nested": "innermost"}"#).nested(), Ok(Some(Nesting::Innermost)));
     assert_eq!(guards(r#"{"nested": {"mode": "cap", "cap": 6}}"#).nested(), Ok(Some(Nesting::Cap(6))));
 }
@@ -219,10 +228,7 @@ fn what_does_not_fit_together_is_named() {
             "150 breaker.min_calls = 6: must be a whole number from 1 to 4294967295, at most the size of a count",
         ),
         (r#"{"breaker": {"slow_after": "1s"}}"#, "111 breaker.slow_after = 1s: has no meaning for the chosen kind"),
-        (
-            r#"{"breaker": {"kind": "count", "slow_rate": 0.5}}"#,
-            "153 breaker.slow_after: is needed by the chosen kind",
-        ),
+        (r#"{"breaker": {"kind": "count", "slow_rate": 0.5}}"#, "153 breaker.slow_after: is needed by the chosen kind"),
         (
             r#"{"breaker": {"open_for": {"factor": 2}}}"#,
             "111 breaker.open_for.factor = 2: has no meaning for the chosen kind",
@@ -277,8 +283,15 @@ fn what_does_not_fit_together_is_named() {
 #[test]
 fn a_presets_guards_are_where_a_document_starts() {
     let quota = |capacity, cost, timeout_cost| {
-        BudgetConfig::new(BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost: 5, reward: 1.0, refill: 0.0 })
-            .map(Some)
+        BudgetConfig::new(BudgetKind::Token {
+            capacity,
+            cost,
+            timeout_cost,
+            throttled_cost: 5,
+            reward: 1.0,
+            refill: 0.0,
+        })
+        .map(Some)
     };
     assert_eq!(guards(r#"{"preset": "aws-standard-2.0"}"#).budget(), quota(500, 5, 10));
     assert_eq!(guards(r#"{"preset": "aws-standard-2.1"}"#).budget(), quota(500, 14, 14));
@@ -297,14 +310,19 @@ fn an_error_of_two_fields_shows_the_value() {
     let mut builder = set("budget", Value::Text("ratio"));
     builder.set("budget.cost", number(3.0)).unwrap();
     let error = builder.budget().unwrap_err();
-    assert_eq!((error.code, error.field, error.given), (ErrorCode::NotForKind, Some(Field::BudgetCost), Given::Number(3.0)));
+    assert_eq!(
+        (error.code, error.field, error.given),
+        (ErrorCode::NotForKind, Some(Field::BudgetCost), Given::Number(3.0))
+    );
 }
 
 /// A value for a field that is often right.
 fn value(of: usize, number: f64, nanos: u64, pick: usize) -> Value<'static> {
     let field = GuardsBuilder::names()[of].1;
     match GuardsBuilder::takes(field) {
-        Takes::Word => Value::Text(GuardsBuilder::words_of(field).nth(pick).or(GuardsBuilder::words_of(field).next()).unwrap()),
+        Takes::Word => {
+            Value::Text(GuardsBuilder::words_of(field).nth(pick).or(GuardsBuilder::words_of(field).next()).unwrap())
+        }
         Takes::Span => Value::Nanos(nanos),
         Takes::SpanOrNone if pick == 0 => Value::Text("none"),
         Takes::SpanOrNone => Value::Nanos(nanos),

@@ -69,7 +69,10 @@ impl fmt::Display for GuardWords<'_> {
         }
         if let Ok(Some(stretch)) = guards.stretch() {
             let (factor, window, calls) = (stretch.factor(), stretch.window(), stretch.min_calls());
-            writeln!(f, "stretch: delays up to {factor} times as long, by the failures of {window}, from {calls} attempts on")?;
+            writeln!(
+                f,
+                "stretch: delays up to {factor} times as long, by the failures of {window}, from {calls} attempts on"
+            )?;
         }
         if let Ok(Some(hedge)) = guards.hedge() {
             write!(f, "hedge: {} attempts, each {} after the one before", hedge.attempts(), hedge.fixed_delay())?;

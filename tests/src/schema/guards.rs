@@ -1,0 +1,244 @@
+//! The sections of guards, by asking the core: each field is set beside each kind, and what the core says of it is the schema.
+
+use super::{given, reference};
+use holdoff_core::{ConfigError, ErrorCode, Field, GuardsBuilder, Takes, Value as Setting};
+use serde_json::{Map, Value, json};
+
+/// The sections that have kinds, or modes, with what stands for one that is not given.
+const KINDS: [(&str, &str, Option<&str>); 5] = [
+    ("budget", "kind", Some("ratio")),
+    ("breaker", "kind", Some("consecutive")),
+    ("limiter", "kind", Some("gcra")),
+    ("adaptive", "kind", Some("cubic")),
+    ("nested", "mode", Some("allow")),
+];
+/// The others, with the field that stands for them.
+const OTHERS: [(&str, &str); 3] = [("bulkhead", "limit"), ("stretch", "factor"), ("hedge", "delay")];
+/// The sections that presets have: what is not given of them may be the preset's.
+pub const OF_PRESETS: [&str; 2] = ["budget", "adaptive"];
+
+/// The names of all sections.
+pub fn sections() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|of| of.0).chain(OTHERS.iter().map(|of| of.0))
+}
+
+/// The name of a definition, with what it is of.
+pub fn fresh(section: &str) -> String {
+    format!("{section}Fresh")
+}
+
+/// What the sections refer to.
+pub fn definitions() -> Map<String, Value> {
+    let mut all = Map::new();
+    for (section, name, unless) in KINDS {
+        let kinds = field(&format!("{section}.{name}"));
+        let alone = GuardsBuilder::words_of(kinds).filter(|kind| ask(&[(section.to_owned(), kind)]).is_ok());
+        let words: Vec<Value> = std::iter::once(Value::Null).chain(alone.map(Value::from)).collect();
+        let mut object = object_of(section);
+        let conditions = GuardsBuilder::words_of(kinds).map(|kind| {
+            json!({ "if": { "properties": { name: { "const": kind } }, "required": [name] }, "then": body(section, name, kind) })
+        });
+        object["allOf"] = conditions.collect();
+        all.insert(section.to_owned(), json!({ "anyOf": [{ "enum": words }, object] }));
+        if let Some(kind) = unless {
+            // An object without any field is not given at all.
+            let bare = json!({ "not": given_any(section) });
+            let own = json!({ "anyOf": [bare, given(name), body(section, name, kind)] });
+            all.insert(
+                fresh(section),
+                json!({
+                    "description": format!("Its {name} is {kind} where it is not given."),
+                    "allOf": [reference(section), { "anyOf": [{ "not": { "type": "object" } }, own] }],
+                }),
+            );
+        }
+    }
+    for (section, name) in OTHERS {
+        let mut object = object_of(section);
+        object["anyOf"] = json!([{ "not": given_any(section) }, given(name)]);
+        all.insert(section.to_owned(), json!({ "anyOf": [takes(field(&format!("{section}.{name}")), ""), object] }));
+    }
+    let mut times = object_of("breaker.open_for");
+    let name = "kind";
+    let conditions = GuardsBuilder::words_of(Field::BreakerOpenKind).map(|kind| {
+        let body = body("breaker.open_for", name, kind);
+        json!({ "if": { "properties": { name: { "const": kind } }, "required": [name] }, "then": body })
+    });
+    times["allOf"] = conditions.collect();
+    times["anyOf"] = json!([given(name), body("breaker.open_for", name, "constant")]);
+    all.insert("openFor".to_owned(), json!({ "anyOf": [{ "type": "null" }, reference("span"), times] }));
+    all
+}
+
+fn field(path: &str) -> Field {
+    GuardsBuilder::names().iter().find(|known| known.0 == path).map_or(Field::BudgetKind, |known| known.1)
+}
+
+/// The names under a section, groups in it by their own name, each with its field.
+fn names(section: &str) -> impl Iterator<Item = (&'static str, Field)> {
+    let prefix = format!("{section}.");
+    let own =
+        GuardsBuilder::names().iter().filter_map(move |(name, field)| Some((name.strip_prefix(&prefix)?, *field)));
+    own.filter(|(name, _)| !name.contains('.'))
+}
+
+/// An object with a section's fields.
+fn object_of(section: &str) -> Value {
+    let mut properties = Map::new();
+    for (name, field) in names(section) {
+        let mut value = if name == "open_for" { reference("openFor") } else { takes(field, section) };
+        if let Some(value) = value.as_object_mut() {
+            value.insert("description".to_owned(), ErrorCode::WrongType.rule(Some(field)).into());
+        }
+        properties.insert(name.to_owned(), value);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// That some field of a section is there and not null.
+fn given_any(section: &str) -> Value {
+    json!({ "anyOf": names(section).map(|(name, _)| given(name)).collect::<Vec<_>>() })
+}
+
+fn takes(field: Field, section: &str) -> Value {
+    let or_nothing = |of: Value| json!({ "anyOf": [{ "type": "null" }, of] });
+    match GuardsBuilder::takes(field) {
+        Takes::Word => {
+            let words: Vec<Value> =
+                std::iter::once(Value::Null).chain(GuardsBuilder::words_of(field).map(Value::from)).collect();
+            json!({ "enum": words })
+        }
+        Takes::Span if OTHERS.iter().any(|of| of.0 == section) && ask_zero(&beside(section), field) => {
+            or_nothing(reference("spanAboveZero"))
+        }
+        Takes::Span => or_nothing(reference("span")),
+        Takes::SpanOrNone => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
+        Takes::Whole { from, to } => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
+        // What the kind makes of it is said with the kind.
+        Takes::Number if !OTHERS.iter().any(|of| field.path().starts_with(of.0)) => {
+            json!({ "type": ["number", "null"] })
+        }
+        Takes::Number => or_nothing(range(&|number| ask_number(&beside(section), field, number))),
+    }
+}
+
+/// What a section without kinds needs.
+fn beside(section: &str) -> Vec<(String, &'static str)> {
+    if section == "hedge" { vec![("hedge.delay".to_owned(), "1s")] } else { Vec::new() }
+}
+
+/// What the core says of a document's fields.
+fn ask(fields: &[(String, &str)]) -> Result<(), ConfigError> {
+    let mut builder = GuardsBuilder::NEW;
+    fields.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)))?;
+    builder.check()
+}
+
+/// Whether the core lets a number be, given that field beside words; errors about other fields do not count.
+fn ask_number(words: &[(String, &str)], field: Field, value: f64) -> bool {
+    let mut builder = GuardsBuilder::NEW;
+    for (name, word) in words {
+        builder.set(name, Setting::Text(word)).unwrap_or(());
+    }
+    // What the other fields need to be there.
+    for (name, value) in NEEDED {
+        if words.iter().any(|known| *name == known.0 || name.starts_with(&format!("{}.", known.0)))
+            && *name != field.path()
+        {
+            builder.set(name, *value).unwrap_or(());
+        }
+    }
+    let set = builder.set(field.path(), Setting::Number { value, unit: 1.0 });
+    !set.and_then(|()| builder.check()).is_err_and(|error| error.field == Some(field))
+}
+
+const NEEDED: &[(&str, Setting<'_>)] = &[("breaker.slow_after", Setting::Text("1s"))];
+
+/// The range of numbers of which the core takes a few.
+fn range(accepts: &dyn Fn(f64) -> bool) -> Value {
+    let [below, zero, half, one, above] = [-1.0, 0.0, 0.5, 1.0, 1.5].map(accepts);
+    let mut range = json!({ "type": if half || above { "number" } else { "integer" } });
+    match () {
+        () if below => {}
+        () if zero => range["minimum"] = 0.into(),
+        () if half => range["exclusiveMinimum"] = 0.into(),
+        () => range["minimum"] = 1.into(),
+    }
+    if !above && half && one {
+        range["maximum"] = 1.into();
+    }
+    range
+}
+
+/// What holds for a kind: the fields that it has no use for are not given, those that it needs are, and what numbers it takes.
+fn body(section: &str, name: &str, kind: &str) -> Value {
+    let word = (format!("{section}.{name}"), kind);
+    let words = [word.clone()];
+    let mut properties = Map::new();
+    let mut all = Vec::new();
+    let needed = |error: &ConfigError| (error.code == ErrorCode::FieldMissing).then_some(error.field).flatten();
+    let own = |field: Field| field.path().strip_prefix(&format!("{section}.")).map(str::to_owned);
+    let alone = ask(&words).err().as_ref().and_then(needed);
+    all.extend(alone.and_then(own).map(|name| given(&name)));
+    for (name, field) in names(section).filter(|of| of.0 != name && of.0 != "open_for") {
+        let error = ask_with(&words, field);
+        if error.as_ref().is_some_and(|error| error.code == ErrorCode::NotForKind && error.field == Some(field)) {
+            properties.insert(name.to_owned(), json!({ "type": "null" }));
+            continue;
+        }
+        if let Some(other) = error.as_ref().and_then(needed).filter(|other| Some(*other) != alone && *other != field) {
+            all.extend(own(other).map(|other| json!({ "if": given(name), "then": given(&other) })));
+        }
+        match GuardsBuilder::takes(field) {
+            Takes::Number => {
+                let range = range(&|number| ask_number(&words, field, number));
+                properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, range] }));
+            }
+            Takes::Whole { from: 0, .. } if !ask_number(&words, field, 0.0) => {
+                properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "minimum": 1 }] }));
+            }
+            Takes::Span if ask_zero(&words, field) => {
+                let above = json!({ "anyOf": [{ "type": "null" }, reference("spanAboveZero")] });
+                properties.insert(name.to_owned(), above);
+            }
+            _ => {}
+        }
+    }
+    let useless = ask_with(&words, Field::BreakerOpenFor).is_some_and(|error| error.code == ErrorCode::NotForKind);
+    if section == "breaker" && useless {
+        properties.insert("open_for".to_owned(), json!({ "type": "null" }));
+    }
+    let mut body = json!({ "properties": properties });
+    if !all.is_empty() {
+        body["allOf"] = all.into();
+    }
+    body
+}
+
+/// What the core says of a field with a value that suits it, beside words.
+fn ask_with(words: &[(String, &str)], field: Field) -> Option<ConfigError> {
+    let mut builder = GuardsBuilder::NEW;
+    for (name, word) in words {
+        builder.set(name, Setting::Text(word)).unwrap_or(());
+    }
+    let value = match GuardsBuilder::takes(field) {
+        Takes::Word => Setting::Text(GuardsBuilder::words_of(field).last().unwrap_or("")),
+        Takes::Span | Takes::SpanOrNone => Setting::Text("1m"),
+        Takes::Number | Takes::Whole { .. } => Setting::Number { value: 1.0, unit: 1.0 },
+    };
+    builder.set(field.path(), value).and_then(|()| builder.check()).err()
+}
+
+/// Whether the core refuses no time at all.
+fn ask_zero(words: &[(String, &str)], field: Field) -> bool {
+    let with: Vec<_> = words.iter().cloned().chain([(field.path().to_owned(), "0s")]).collect();
+    let mut builder = GuardsBuilder::NEW;
+    let limit = Setting::Number { value: 1.0, unit: 1.0 };
+    for name in ["budget.limit", "limiter.limit", "stretch.factor"] {
+        if name.split('.').next() == field.path().split('.').next() && ask_with(words, field).is_some() {
+            builder.set(name, limit).unwrap_or(());
+        }
+    }
+    let set = with.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)));
+    set.and_then(|()| builder.check()).is_err_and(|error| error.code == ErrorCode::ZeroLimit)
+}
