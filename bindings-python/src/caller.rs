@@ -403,6 +403,13 @@ impl Retrying {
         self.hedges()
     }
 
+    /// Whether something may end an attempt before its time, or is handed down to it.
+    #[getter]
+    fn watches(&self) -> bool {
+        let policy = self.policy.get();
+        self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
+    }
+
     /// Whether there is something to return instead of the last error.
     #[getter]
     fn falls_back(&self) -> bool {

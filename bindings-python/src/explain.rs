@@ -2,28 +2,28 @@
 
 use crate::convert;
 use crate::policy::Policy;
-use holdoff_core::{Given, Preset};
+use holdoff_core::{Given, GuardsBuilder, Preset};
 use pyo3::prelude::*;
 
 /// What a policy does: its rows by iteration, and everything as text by str().
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
-pub(crate) struct Explanation(holdoff_core::Explanation);
+pub(crate) struct Explanation(holdoff_core::Explanation, GuardsBuilder);
 
 impl Explanation {
     pub(crate) fn of(
-        policy: &holdoff_core::Policy,
+        policy: &Policy,
         rows: Option<u32>,
         after: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut explanation = policy.explain();
+        let mut explanation = policy.core().explain();
         if let Some(rows) = rows {
             explanation = explanation.rows(rows);
         }
         if let Some(after) = after {
             explanation = explanation.after(convert::kind(after)?);
         }
-        Ok(Self(explanation))
+        Ok(Self(explanation, policy.document().guards))
     }
 }
 
@@ -34,7 +34,7 @@ impl Explanation {
     }
 
     fn __str__(&self) -> String {
-        self.0.to_string()
+        self.0.guarded(&self.1).to_string()
     }
 
     fn __repr__(&self) -> String {
@@ -126,7 +126,7 @@ pub(crate) struct Lint(holdoff_core::Lint);
 
 impl Lint {
     pub(crate) fn all(policy: &Policy) -> Vec<Self> {
-        policy.core().lints().map(Self).collect()
+        policy.document().guards.lints(policy.core()).map(Self).collect()
     }
 }
 

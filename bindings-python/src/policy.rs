@@ -4,6 +4,7 @@ use crate::caller::{Options, Retrying};
 use crate::config::{self, Numbers};
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
+use crate::guards::nested::Token;
 use crate::guards::set::Guards;
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Nesting};
@@ -160,7 +161,7 @@ impl Policy {
     /// kind of failure they are for.
     #[pyo3(signature = (*, rows = None, after = None))]
     fn explain(&self, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Explanation> {
-        Explanation::of(self.core(), rows, after)
+        Explanation::of(self, rows, after)
     }
 
     /// What the policy's `retry_on` makes of a failure: one of an error with that HTTP status, gRPC code (a number, its name
@@ -190,6 +191,19 @@ impl Policy {
     /// What is questionable about the policy.
     fn lints(&self) -> Vec<Lint> {
         Lint::all(self)
+    }
+
+    /// How many attempts there may be inside the retry that the token tells of, the first included; None for ever.
+    #[pyo3(signature = (token = None))]
+    fn attempts_inside(&self, token: Option<&Bound<'_, Token>>) -> Option<u32> {
+        let own = self.core().attempts().unwrap_or(u32::MAX);
+        let attempts = self.nesting.unwrap_or_default().attempts(token.map(|token| token.get().0), own);
+        Some(attempts).filter(|attempts| *attempts != u32::MAX)
+    }
+
+    /// What a failure is on which a retry inside has given up.
+    fn after_inner(&self, failure: &Bound<'_, Failure>) -> Failure {
+        Failure(self.nesting.unwrap_or_default().after_inner(failure.get().0))
     }
 
     /// The guards of its own, which all calls under this object share; None when its fields have none.

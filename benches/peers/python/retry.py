@@ -98,6 +98,17 @@ def works(operation: Operation) -> tuple[dict[str, Callable[[], int]], dict[str,
     async def ours_async() -> int:
         return await operation.run_async()
 
+    # One for all calls, which no failure opens.
+    guarded = holdoff.retry(on=OSError, attempts=ATTEMPTS, backoff=NO_WAIT, guards={"breaker": {"failures": 1_000_000}})
+
+    @guarded
+    def ours_guarded() -> int:
+        return operation.run()
+
+    @guarded
+    async def ours_guarded_async() -> int:
+        return await operation.run_async()
+
     @by_tenacity().wraps
     def theirs() -> int:
         return operation.run()
@@ -106,8 +117,13 @@ def works(operation: Operation) -> tuple[dict[str, Callable[[], int]], dict[str,
     async def theirs_async() -> int:
         return await operation.run_async()
 
-    sync = {"bare": bare(operation), "holdoff": ours, "tenacity": theirs}
-    return sync, {"bare": bare_async(operation), "holdoff": ours_async, "tenacity": theirs_async}
+    sync = {"bare": bare(operation), "holdoff": ours, "holdoff, breaker": ours_guarded, "tenacity": theirs}
+    return sync, {
+        "bare": bare_async(operation),
+        "holdoff": ours_async,
+        "holdoff, breaker": ours_guarded_async,
+        "tenacity": theirs_async,
+    }
 
 
 async def main(rounds: int, calls: int) -> None:

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
+    _F = TypeVar("_F", bound=Future[Any])
 
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
     if retrying.guarded or retrying.falls_back:
-        judges = retrying.judges
+        judges, watches = retrying.judges, retrying.watches
         drive = _driver(retrying)
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return await drive(Operation(retrying), function, args, kwargs, None, judges)
+            value: _R = await drive(Operation(retrying), function, args, kwargs, None, judges, watches)
+            return value
 
         return guarded
 
@@ -65,7 +67,10 @@ async def adopt(
 ) -> _R:
     """Go on with a first attempt that somebody else has called and nobody has awaited."""
     try:
-        return await _driver(retrying)(Operation(retrying), function, args, kwargs, attempt, retrying.judges)
+        begun = Operation(retrying)
+        driver = _driver(retrying)
+        value: _R = await driver(begun, function, args, kwargs, attempt, retrying.judges, retrying.watches)
+        return value
     finally:
         attempt.close()
 
@@ -82,6 +87,7 @@ async def drive(
     kwargs: dict[str, Any],
     attempt: Awaitable[_R] | None,
     judges: bool,
+    watches: bool,
 ) -> _R:
     """The loop where there may be a limit, a token or the value to look at."""
     try:
@@ -89,12 +95,18 @@ async def drive(
         if (seconds := operation.resume()) is not None:
             await rest(operation, seconds)
         while True:
-            guard = Guard(operation)
+            guard: Guard | None = None
             try:
-                with guard:
+                if watches:
+                    guard = Guard(operation)
+                    with guard:
+                        value = await (function(*args, **kwargs) if attempt is None else attempt)
+                else:
                     value = await (function(*args, **kwargs) if attempt is None else attempt)
             except Exception as error:
-                if guard.cancelled or not operation.fail(error, guard.timed_out):
+                if guard is not None and guard.cancelled:
+                    raise
+                if not operation.fail(error, guard is not None and guard.timed_out):
                     raise
             else:
                 if not judges:
@@ -110,12 +122,15 @@ async def drive(
                 last: _R = operation.result
                 return last
     except Exception as error:
+        operation.cancel()
         fallback = operation.fallback
         if fallback is None:
             raise
-        return await _instead(fallback, error)
-    finally:
+        instead: _R = await _instead(fallback, error)
+        return instead
+    except BaseException:
         operation.cancel()
+        raise
 
 
 async def _instead(fallback: Callable[[Exception], Any], error: Exception) -> Any:
@@ -131,6 +146,7 @@ async def race(
     kwargs: dict[str, Any],
     attempt: Awaitable[Any] | None,
     judges: bool,
+    _watches: bool,
 ) -> Any:
     """The loop of a call that may have several attempts in flight, each a task; the first success ends them all."""
     running: dict[Task[Any], tuple[int, Guard]] = {}
@@ -230,9 +246,9 @@ async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[An
     return next((task for task in running if task in done), None)
 
 
-async def _soon(awaited: Iterable[Future[Any]]) -> set[Future[Any]]:
+async def _soon(awaited: Iterable[_F]) -> set[_F]:
     """Those that are done when everything that can go on has gone on: where time passes only by sleeping."""
-    done: set[Future[Any]] = set()
+    done: set[_F] = set()
     for _ in range(_TURNS):
         done = {future for future in awaited if future.done()}
         if done:

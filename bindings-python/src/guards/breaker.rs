@@ -20,8 +20,9 @@ impl Guard for Breaker {
     fn fresh(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError> {
         let Some(config) = builder.breaker()? else { return Ok(None) };
         let mut without = *builder;
+        // A kind that has no use for the field refuses it.
         let untimed = without.set("breaker.slow_after", Value::Text("none")).is_ok()
-            && without.breaker().is_ok_and(|other| other == Some(config));
+            && without.breaker().ok().flatten().is_none_or(|other| other == config);
         Ok(Some(Self { shared: Shared::new(config, holdoff_core::Breaker::new(&config, seed, now)), untimed }))
     }
 

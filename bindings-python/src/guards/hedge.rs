@@ -37,9 +37,7 @@ impl Hedge {
     fn record(&self, took: &Bound<'_, PyAny>) -> PyResult<()> {
         let took = super::span("took", took)?;
         let (config, mut latency) = self.0.lock();
-        if let Some(percentile) = config.percentile() {
-            latency.record(took, percentile);
-        }
+        latency.record(took, config.percentile().unwrap_or_default());
         Ok(())
     }
 

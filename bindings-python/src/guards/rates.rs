@@ -58,12 +58,12 @@ impl Limiter {
         Ok(limiter.take(config, room, count, now).is_ok())
     }
 
-    /// When that many would be there, as things stand: `now` if at once, NEVER for more than there can be.
+    /// When that many would be there, as things stand; None for at once, NEVER for more than there can be.
     #[pyo3(signature = (count = 1, now = None))]
-    fn retry_at(&self, py: Python<'_>, count: u32, now: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    fn refuses(&self, py: Python<'_>, count: u32, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
         let now = clock::given(py, now)?;
         let (config, state) = self.0.lock();
-        Ok(state.0.refuses(config, &state.1, count, now).unwrap_or(now).as_nanos())
+        Ok(state.0.refuses(config, &state.1, count, now).map(Timestamp::as_nanos))
     }
 
     /// What was taken was not used.
@@ -167,12 +167,13 @@ impl Adaptive {
         Ok(adaptive.take(config, cost, now).is_ok())
     }
 
-    /// When that many would be there, as things stand: `now` if at once, NEVER for more than there can be.
+    /// When that many would be there, as things stand; None for at once, NEVER for more than there can be.
     #[pyo3(signature = (cost = 1.0, now = None))]
-    fn retry_at(&self, py: Python<'_>, cost: f64, now: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    fn refuses(&self, py: Python<'_>, cost: f64, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
         let now = clock::given(py, now)?;
         let (config, adaptive) = self.0.lock();
-        Ok(adaptive.look(config, cost, now).as_nanos())
+        let mut asked = *adaptive;
+        Ok(asked.take(config, cost, now).err().map(Timestamp::as_nanos))
     }
 
     /// An answer came: moves the rate.

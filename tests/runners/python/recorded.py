@@ -17,6 +17,8 @@ from holdoff.types import Word
 Case = dict[str, Any]
 LATER: Final = "later"
 """It is of a machine that does not exist yet."""
+ELSEWHERE: Final = "elsewhere"
+"""It needs a host of its own, which the Rust runner has."""
 OUT_OF_DOMAIN: Final = "out of domain"
 """The configuration is outside the declared domain (docs/compat.md), and what is promised there holds."""
 Verdict = int | str

@@ -6,15 +6,14 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
 
+import extras
 import recorded
+import sharing
 from holdoff import (
     NEVER,
     Call,
     ConfigError,
-    Decision,
-    Failure,
     Gate,
     GateConfig,
     Policy,
@@ -28,77 +27,9 @@ from holdoff import (
     seed_at,
 )
 from recorded import Case, Different
+from words import decision, failure, number, plain, same, span, step, word, written
 
 SHOWN = 5
-
-
-def number(value: Any) -> int:
-    """A non-negative integer: a JSON number, a decimal string, or "never"."""
-    return NEVER if value == "never" else int(value)
-
-
-def span(value: Any) -> str:
-    """A number of nanoseconds as a configuration takes it."""
-    return f"{number(value)}ns"
-
-
-def written(value: int) -> int | str:
-    """The same, as vectors write it."""
-    if value == NEVER:
-        return "never"
-    return value if value <= 2**53 else str(value)
-
-
-def same(expected: Any, got: Any, at: int | None = None) -> None:
-    if expected != got:
-        where = "" if at is None else f" (at step {at})"
-        raise Different(f"expected {json.dumps(expected)}, got {json.dumps(got)}{where}")
-
-
-def plain(value: Any) -> Any:
-    """An expected value with its numbers in one form: those above 2^53 may be written either way."""
-    if isinstance(value, dict):
-        return {key: plain(one) for key, one in cast(Case, value).items()}
-    if isinstance(value, str) and value.isdecimal():
-        return written(int(value))
-    return value if not isinstance(value, int) or isinstance(value, bool) else written(value)
-
-
-FAILURES: dict[tuple[str, Any], Failure] = {}
-
-
-def failure(data: Case) -> Failure:
-    kind, hint = data["kind"], data.get("hint", "none")
-    known = FAILURES.get((kind, hint))
-    if known is None:
-        if hint == "none":
-            known = Failure(kind)
-        elif hint == "never":
-            known = Failure(kind, hint="never")
-        else:
-            known = Failure(kind, hint_ns=int(hint))
-        FAILURES[kind, hint] = known
-    return known
-
-
-def step(of: Step) -> Case:
-    kind = of.kind
-    if kind == "sleep":
-        return {"kind": kind, "until": written(of.until or 0), "cause": of.cause}
-    if kind == "attempt":
-        abort_at, wake_at = written(of.abort_at or 0), written(of.wake_at or 0)
-        return {"kind": kind, "attempt": of.attempt, "abort_at": abort_at, "wake_at": wake_at}
-    if kind == "wait":
-        return {"kind": kind, "until": written(of.until or 0)}
-    if of.outcome == "gave_up":
-        return {"kind": kind, "outcome": of.outcome, "reason": of.reason, "retry_at": written(of.retry_at or 0)}
-    return {"kind": kind, "outcome": of.outcome}
-
-
-def decision(of: Decision) -> Case:
-    if of.kind == "sleep":
-        return {"kind": of.kind, "until": written(of.until or 0), "cause": of.cause}
-    return {"kind": of.kind, "reason": of.reason, "retry_at": written(of.retry_at or 0)}
 
 
 def begun(policy: Policy, seed: int, event: Case) -> tuple[Call, Step | None]:
@@ -135,14 +66,6 @@ def run_call(case: Case) -> None:
         same(plain(expected), step(follow(call, policy, event)), at)
 
 
-def run_retry(case: Case) -> None:
-    policy = Policy.from_dict(case["policy"])
-    retry = Retry(number(case["seed"]), number(case["started"]))
-    for at, (failed, expected) in enumerate(zip(case["failures"], case["decisions"], strict=True)):
-        got = retry.on_failure(policy, number(failed["now"]), failure(failed["failure"]))
-        same(plain(expected), decision(got), at)
-
-
 def run_schedule(case: Case) -> None:
     schedule = Schedule(Policy.from_dict(case["policy"]), number(case["seed"]))
     for at, expected in enumerate(case["delays"]):
@@ -158,15 +81,6 @@ def run_policy(case: Case) -> None:
     except ConfigError as e:
         error = {"code": e.code, "name": e.name, "path": e.path, "nearest": e.nearest}
     same(case["error"], error)
-
-
-def hinted(of: Failure) -> int | str:
-    hint = of.hint_ns
-    return "never" if of.hint == "never" else "none" if hint is None else written(hint)
-
-
-def word(of: Failure) -> Case:
-    return {"kind": of.kind, "hint": hinted(of)}
 
 
 def run_document(case: Case) -> None:
@@ -310,7 +224,6 @@ def run_seed(case: Case) -> None:
 
 KINDS: dict[str, Callable[[Case], None]] = {
     "call": run_call,
-    "retry": run_retry,
     "schedule": run_schedule,
     "backoff": run_backoff,
     "policy": run_policy,
@@ -323,6 +236,13 @@ KINDS: dict[str, Callable[[Case], None]] = {
     "resume": run_resume,
     "duration": run_duration,
     "seed": run_seed,
+    **sharing.KINDS,
+}
+
+
+RECORDED: dict[str, Callable[[Case], recorded.Verdict]] = {
+    **recorded.KINDS,
+    "langgraphgo_extras": extras.extras,
 }
 
 
@@ -330,7 +250,7 @@ class Tally:
     """What became of a file's cases."""
 
     def __init__(self) -> None:
-        self.passed = self.failed = self.deviations = self.later = 0
+        self.passed = self.failed = self.deviations = self.later = self.elsewhere = 0
 
     def run(self, run: Callable[[Case], object], case: Case) -> None:
         try:
@@ -343,6 +263,8 @@ class Tally:
             return
         if verdict is recorded.LATER:
             self.later += 1
+        elif verdict is recorded.ELSEWHERE:
+            self.elsewhere += 1
         elif verdict is recorded.OUT_OF_DOMAIN:
             self.deviations += 1
         else:
@@ -351,6 +273,7 @@ class Tally:
 
     def __str__(self) -> str:
         later = f", {self.later} for later" if self.later else ""
+        later += f" ({self.elsewhere} for the Rust runner)" if self.elsewhere else ""
         return f"{self.passed} passed, {self.failed} failed, {self.deviations} deviations{later}"
 
 
@@ -364,7 +287,7 @@ def run_file(path: Path, name: str) -> bool:
         if kind in recorded.OF_RUST:
             print(f"{name}: 0 passed, 0 failed, 0 deviations ({len(cases)} for the Rust runner)")
             return True
-        run: Callable[[Case], object] = KINDS.get(kind) or recorded.KINDS[kind]
+        run: Callable[[Case], object] = KINDS.get(kind) or RECORDED[kind]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as e:
         print(f"  cannot be run: {type(e).__name__}: {e}\n{name}: 0 passed, 1 failed, 0 deviations")
         return False
