@@ -78,6 +78,20 @@ impl Guards<'_> {
         breaker.refuses(config, at).map(|retry_at| (config.refusal(), retry_at))
     }
 
+    /// The breaker's permit for an attempt that begins now.
+    fn permit(&mut self, now: Timestamp) -> Result<Permit, (Refusal, Timestamp)> {
+        match &mut self.breaker {
+            None => Ok(Permit::from_raw(0)),
+            Some((config, breaker)) => breaker.acquire(config, now).map_err(|retry_at| (config.refusal(), retry_at)),
+        }
+    }
+
+    fn refund(&mut self, now: Timestamp, held: Option<Held>) {
+        if let (Some((config, budget)), Some(held)) = (&mut self.budget, held) {
+            budget.refund(config, now, held);
+        }
+    }
+
     fn leave(&mut self) {
         if let Some((_, bulkhead)) = &mut self.bulkhead {
             bulkhead.leave();
@@ -253,8 +267,10 @@ impl Guarded {
                 Some(asked) if obeyed => now.after(asked),
                 _ => now,
             };
-            if self.at <= now && self.hedged(policy, guards, now) {
-                return self.launch(policy, guards, now);
+            if self.at <= now
+                && let Some(permit) = self.hedged(policy, guards, now)
+            {
+                return self.launch(policy, guards, now, permit);
             }
         } else {
             self.at = Timestamp::NEVER;
@@ -279,8 +295,10 @@ impl Guarded {
         let now = self.retry.observe(now);
         match self.phase {
             RUNNING if now >= self.at => {
-                if self.may_hedge(policy, guards) && self.hedged(policy, guards, now) {
-                    return self.launch(policy, guards, now);
+                if self.may_hedge(policy, guards)
+                    && let Some(permit) = self.hedged(policy, guards, now)
+                {
+                    return self.launch(policy, guards, now, permit);
                 }
                 self.held()
             }
@@ -339,7 +357,14 @@ impl Guarded {
             self.flags |= PAID;
         }
         match self.enter(guards) {
-            Entry::Entered => self.launch(policy, guards, now),
+            Entry::Entered => match guards.permit(now) {
+                Ok(permit) => self.launch(policy, guards, now, permit),
+                // Half-open, with as many probes out as there may be.
+                Err(refused) => {
+                    guards.leave();
+                    self.refuse(policy, guards, now, refused, StopReason::Breaker)
+                }
+            },
             Entry::Queued(place) => self.queue(policy, guards, now, place),
             Entry::Refused => self.give_up(guards, now, StopReason::Bulkhead, Timestamp::NEVER),
         }
@@ -390,23 +415,12 @@ impl Guarded {
     }
 
     /// Starts an attempt that all guards have let through, at `now`.
-    fn launch(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        let permit = match &mut guards.breaker {
-            None => 0,
-            Some((config, breaker)) => match breaker.acquire(config, now) {
-                Ok(permit) => permit.as_raw(),
-                // It was asked a moment ago. Only a state that is none can differ.
-                Err(retry_at) => {
-                    guards.leave();
-                    return self.give_up(guards, now, StopReason::Breaker, retry_at);
-                }
-            },
-        };
+    fn launch(&mut self, policy: &Policy, guards: &Guards<'_>, now: Timestamp, permit: Permit) -> Step {
         self.attempt = self.attempt.saturating_add(1).min(u32::MAX - 1);
         self.round = self.round.saturating_add(1);
         let slot = self.attempt as usize % FLYING;
         if let (Some(start), Some(given)) = (self.starts.get_mut(slot), self.permits.get_mut(slot)) {
-            (*start, *given) = (now, permit);
+            (*start, *given) = (now, permit.as_raw());
         }
         self.flying |= bit(slot);
         self.flags &= HELD;
@@ -427,36 +441,57 @@ impl Guarded {
         u32::from(self.round) < config.attempts() && self.attempt < policy.attempts && !self.flies(next)
     }
 
-    /// Whether every guard lets an attempt through beside the others, without a wait; it is paid for then (spec 29.9).
-    fn hedged(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> bool {
+    /// The breaker's permit when every guard lets an attempt through beside the others, without a wait; it is paid for then
+    /// (spec 29.9).
+    fn hedged(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
         self.at = Timestamp::NEVER;
         if !self.retry.has_time(policy, now) || guards.refused(now).is_some() || guards.pay(now).is_err() {
-            return false;
+            return None;
         }
+        let permit = self.beside(guards, now);
+        if permit.is_none() {
+            guards.pay_back(now);
+        }
+        permit
+    }
+
+    /// The same, once the limits of the rate are paid.
+    fn beside(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
         if let Some((config, bulkhead)) = &mut guards.bulkhead {
-            let entry = bulkhead.enter(config);
-            if let Entry::Queued(place) = entry {
-                bulkhead.leave_queue(place);
-            }
-            if entry != Entry::Entered {
-                guards.pay_back(now);
-                return false;
-            }
-        }
-        if let Some((config, budget)) = &mut guards.budget {
-            let paid = budget.withdraw(config, now, FailureKind::Transient);
-            let admitted = paid.filter(|_| budget.admit(config, now));
-            let Some(held) = admitted else {
-                if let Some(held) = paid {
-                    budget.refund(config, now, held);
+            match bulkhead.enter(config) {
+                Entry::Entered => {}
+                Entry::Queued(place) => {
+                    bulkhead.leave_queue(place);
+                    return None;
                 }
-                guards.leave();
-                guards.pay_back(now);
-                return false;
-            };
-            self.hold(held);
+                Entry::Refused => return None,
+            }
         }
-        true
+        let held = match &mut guards.budget {
+            None => None,
+            Some((config, budget)) => {
+                let held = budget.withdraw(config, now, FailureKind::Transient);
+                if held.is_none() || !budget.admit(config, now) {
+                    guards.refund(now, held);
+                    guards.leave();
+                    return None;
+                }
+                held
+            }
+        };
+        match guards.permit(now) {
+            Ok(permit) => {
+                if let Some(held) = held {
+                    self.hold(held);
+                }
+                Some(permit)
+            }
+            Err(_) => {
+                guards.refund(now, held);
+                guards.leave();
+                None
+            }
+        }
     }
 
     const fn hold(&mut self, held: Held) {
@@ -571,10 +606,10 @@ impl Guarded {
             }
         }
         self.unwait(guards, now);
+        if self.is(UNRUN) {
+            guards.refund(now, Some(Held::from_raw(self.held)));
+        }
         if let Some((config, budget)) = &mut guards.budget {
-            if self.is(UNRUN) {
-                budget.refund(config, now, Held::from_raw(self.held));
-            }
             budget.end(config, None);
         }
         (self.phase, self.at, self.flags) = (phase, at, 0);

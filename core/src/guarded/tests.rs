@@ -92,6 +92,38 @@ fn a_call_that_may_wait_for_a_breaker_does_so_when_the_wait_fits() {
 }
 
 #[test]
+fn who_finds_all_probes_out_waits_or_stops_and_holds_nothing() {
+    let policy = policy();
+    for refusal in [Refusal::Stop, Refusal::Wait] {
+        let config = breaker(1, refusal);
+        let bulkhead_config = BulkheadConfig::new(9, 0, span(0)).unwrap();
+        let (mut state, mut bulkhead) = (Breaker::new(&config, 0, at(0)), Bulkhead::new());
+        let guards = &mut Guards {
+            breaker: Some((&config, &mut state)),
+            bulkhead: Some((&bulkhead_config, &mut bulkhead)),
+            ..Guards::none()
+        };
+        let (mut first, _) = Guarded::begin(&policy, guards, 0, at(0));
+        first.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
+        first.cancel(guards, at(0));
+        let (mut probe, _) = Guarded::begin(&policy, guards, 0, at(5000));
+        // The probe is lost for good five seconds later, and would not wait for longer than its deadline.
+        let (mut second, step) = Guarded::begin(&policy, guards, 0, at(5000));
+        match refusal {
+            Refusal::Stop => assert_eq!(step, gave_up(StopReason::Breaker, Some(10_000))),
+            Refusal::Wait => {
+                assert_eq!(step, sleep(10_000, Cause::Breaker));
+                probe.succeed(guards, ticket(1), at(6000));
+                assert_eq!(second.tick(&policy, guards, at(10_000)), attempt(1, 15_000, None));
+                second.cancel(guards, at(10_000));
+            }
+        }
+        probe.cancel(guards, at(11_000));
+        assert_eq!(bulkhead.running(), 0);
+    }
+}
+
+#[test]
 fn a_permanent_failure_is_an_answer_and_a_fault_of_ones_own_is_none() {
     let (policy, config) = (policy(), breaker(1, Refusal::Stop));
     let mut state = Breaker::new(&config, 0, at(0));

@@ -610,8 +610,8 @@ impl Budget {
 }
 
 /// Where a slot of that number is.
-const fn index(number: u64) -> usize {
-    (number % SLOTS as u64) as usize
+fn index(number: u64) -> usize {
+    number.checked_rem(SLOTS as u64).unwrap_or(0) as usize
 }
 
 /// An amount as the signed number that sums are.

@@ -9,6 +9,10 @@ use crate::save::SaveError;
 use crate::save::bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
 use crate::time::Timestamp;
 
+/// The distance of what never is, and the furthest of anything else.
+const NEVER: u64 = i64::MAX as u64;
+const FURTHEST: u64 = NEVER - 1;
+
 /// What goes over the numbers of a state, in their order, to write or to read them.
 pub(crate) struct Pass<'a> {
     bytes: Bytes<'a>,
@@ -47,13 +51,13 @@ impl Pass<'_> {
     /// A time, as its distance from now; never stays never, and a time before the epoch of the new clock is the epoch.
     pub(crate) fn time(&mut self, nanos: &mut u64) {
         let mut distance = match *nanos {
-            u64::MAX => i64::MAX as u64,
-            at if at >= self.now => at.wrapping_sub(self.now).min(i64::MAX as u64 - 1),
-            at => self.now.wrapping_sub(at).min(i64::MAX as u64).wrapping_neg(),
+            u64::MAX => NEVER,
+            at if at >= self.now => at.wrapping_sub(self.now).min(FURTHEST),
+            at => self.now.wrapping_sub(at).min(FURTHEST).wrapping_neg(),
         };
         self.word(&mut distance);
         *nanos = match distance as i64 {
-            i64::MAX => u64::MAX,
+            _ if distance == NEVER => u64::MAX,
             ahead @ 0.. => self.now.saturating_add(ahead.unsigned_abs()).min(Timestamp::LAST.as_nanos()),
             ago => self.now.saturating_sub(ago.unsigned_abs()),
         };
@@ -256,7 +260,7 @@ mod tests {
             let per = Span::from_millis(500);
             for kind in [
                 LimiterKind::Gcra { limit: 7, per, burst: 3 },
-                LimiterKind::Bucket { rate: 3.0, per, burst: 4 },
+                LimiterKind::Bucket { limit: 3.0, per, burst: 4 },
                 LimiterKind::Window { limit: 4, per },
                 LimiterKind::Log { limit: 5, per },
             ] {
