@@ -1,6 +1,6 @@
 //! Calling an operation off from elsewhere.
 
-use std::collections::BTreeMap;
+use crate::wakers::Wakers;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +18,8 @@ pub struct CancelToken(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Wakers>,
     changed: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    next: u64,
-    wakers: BTreeMap<u64, Waker>,
 }
 
 impl CancelToken {
@@ -40,10 +34,10 @@ impl CancelToken {
         let wakers = {
             let mut waiting = self.waiting();
             self.0.cancelled.store(true, Ordering::Release);
-            std::mem::take(&mut waiting.wakers)
+            waiting.take()
         };
         self.0.changed.notify_all();
-        wakers.into_values().for_each(Waker::wake);
+        wakers.for_each(Waker::wake);
     }
 
     /// Whether it has been cancelled.
@@ -54,7 +48,7 @@ impl CancelToken {
 
     /// Blocks until it is cancelled, at most for `duration`; whether it was.
     pub fn wait_timeout(&self, duration: Duration) -> bool {
-        let waits = |_: &mut Waiting| !self.is_cancelled();
+        let waits = |_: &mut Wakers| !self.is_cancelled();
         drop(self.0.changed.wait_timeout_while(self.waiting(), duration, waits));
         self.is_cancelled()
     }
@@ -65,7 +59,7 @@ impl CancelToken {
         Cancelled { token: self.clone(), key: None }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Wakers> {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,18 +81,13 @@ impl Future for Cancelled {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker().clone();
         let this = &mut *self;
         let mut waiting = this.token.waiting();
         // Looked at under the lock, so that a cancel in between finds the waker or is seen.
         if this.token.is_cancelled() {
             return Poll::Ready(());
         }
-        let key = *this.key.get_or_insert_with(|| {
-            waiting.next = waiting.next.wrapping_add(1);
-            waiting.next
-        });
-        let before = waiting.wakers.insert(key, waker);
+        let before = waiting.put(&mut this.key, context.waker());
         // Dropping a waker can drop a task, whose own futures come back for this lock.
         drop(waiting);
         drop(before);
@@ -109,7 +98,7 @@ impl Future for Cancelled {
 impl Drop for Cancelled {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = self.token.waiting().wakers.remove(&key);
+            let waker = self.token.waiting().remove(key);
             drop(waker);
         }
     }

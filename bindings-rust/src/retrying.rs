@@ -267,11 +267,24 @@ where
         if self.is_cancelled() {
             return call.cancel(now);
         }
+        self.judged(ticket, now, error, known, |policy, failure| call.fail(policy, ticket, now, failure))
+    }
+
+    /// Finds out what an attempt failed as, has a machine `decide` about it, and tells the hook.
+    #[inline(always)]
+    pub(crate) fn judged(
+        &mut self,
+        ticket: Ticket,
+        now: Timestamp,
+        error: Option<&E>,
+        known: Option<Failure>,
+        decide: impl FnOnce(&Policy, Failure) -> Step,
+    ) -> Step {
         let (error, failure) = match (error, known) {
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
-        let step = call.fail(self.policy.borrow(), ticket, now, failure);
+        let step = decide(self.policy.borrow(), failure);
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();
             self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
@@ -307,11 +320,16 @@ pub(crate) const fn first_abort(now: Timestamp, limit: Span) -> Timestamp {
 impl<E> Stopped<E> {
     /// The end of a call for any step but an attempt.
     pub(crate) fn at(call: &Call, step: Step, error: Option<E>, timed_out: bool, stopped_at: Timestamp) -> Self {
+        Self::after(call.attempt(), step, error, timed_out, stopped_at)
+    }
+
+    /// The end after that many attempts, for any step but an attempt.
+    pub(crate) fn after(attempts: u32, step: Step, error: Option<E>, timed_out: bool, stopped_at: Timestamp) -> Self {
         let (reason, retry_at) = match step {
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
             _ => (StopReason::Cancelled, Timestamp::NEVER),
         };
-        Self { error, reason, timed_out, attempts: call.attempt(), stopped_at, retry_at }
+        Self { error, reason, timed_out, attempts, stopped_at, retry_at }
     }
 
     /// The end of an operation of which no attempt has failed.

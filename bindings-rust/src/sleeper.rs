@@ -32,6 +32,12 @@ pub trait Sleeper {
 
     /// Waits for `duration`, and no longer once `cancel` is cancelled. Returning says that the time is over.
     fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>);
+
+    /// Waits until the thread is unparked, at most for `duration`, and may end at any time. Asked for a place in a bulkhead, which comes
+    /// free in another thread; unless a sleeper knows better it looks every few milliseconds of its own time.
+    fn park(&self, duration: Duration) {
+        self.sleep(duration.min(Duration::from_millis(5)), None);
+    }
 }
 
 /// Waits for async operations. Any `Fn(Duration)` that returns a future is one, on the system's clock:
@@ -81,6 +87,10 @@ impl Sleeper for System {
             }
             None => std::thread::sleep(duration),
         }
+    }
+
+    fn park(&self, duration: Duration) {
+        std::thread::park_timeout(duration);
     }
 }
 

@@ -1,0 +1,405 @@
+//! Guards that calls share, from any number of threads and tasks.
+
+use crate::sleeper::{Sleeper, System};
+use crate::wakers::Wakers;
+use holdoff_core::{
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, BreakerState, Budget, BudgetConfig, Bulkhead, BulkheadConfig,
+    ConfigError, Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, SaveError, Stretch,
+    StretchConfig, Timestamp,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// One guard that calls share: its configuration and its state behind a lock. Clones are one guard.
+#[derive(Debug)]
+pub struct Shared<C, S>(Arc<(C, Mutex<S>)>);
+
+impl<C, S> Clone for Shared<C, S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<C, S> Shared<C, S> {
+    /// A guard in that state.
+    pub fn new(config: C, state: S) -> Self {
+        Self(Arc::new((config, Mutex::new(state))))
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub fn config(&self) -> &C {
+        &self.0.0
+    }
+
+    /// Looks at it or changes it, alone with it. Time is that of the calls: [`System`]'s clock unless they have another.
+    pub fn with<R>(&self, f: impl FnOnce(&C, &mut S) -> R) -> R {
+        f(&self.0.0, &mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, S> {
+        self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limiter and the room that its kind needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Limited {
+    /// What was let through.
+    pub limiter: Limiter,
+    /// The times of a log's calls; empty for other kinds.
+    pub room: Vec<u64>,
+}
+
+impl Shared<BreakerConfig, Breaker> {
+    /// What the breaker is now, on the system's clock.
+    #[must_use]
+    pub fn state(&self) -> BreakerState {
+        self.with(|config, breaker| breaker.state(config, now()))
+    }
+
+    /// Opens it until [`Shared::reset`].
+    pub fn isolate(&self) {
+        self.with(|_, breaker| breaker.isolate(now()));
+    }
+
+    /// Closes it.
+    pub fn force_close(&self) {
+        self.with(|_, breaker| breaker.force_close(now()));
+    }
+
+    /// Closes it and forgets what it knew.
+    pub fn reset(&self) {
+        self.with(|_, breaker| breaker.reset(now()));
+    }
+}
+
+impl Shared<BudgetConfig, Budget> {
+    /// What there is now, on the system's clock: see [`Budget::balance`].
+    #[must_use]
+    pub fn balance(&self) -> f64 {
+        self.with(|config, budget| budget.balance(config, now()))
+    }
+}
+
+fn now() -> Timestamp {
+    Sleeper::now(&System)
+}
+
+/// The guards of calls to one place: any of them, shared by every call that is given a clone of the set.
+///
+/// ```
+/// use holdoff::{BreakerOptions, BudgetConfig, BudgetKind, GuardSet, Policy, Trip};
+///
+/// let guards = GuardSet::new()
+///     .budget(BudgetConfig::new(BudgetKind::default())?)
+///     .breaker(BreakerOptions { trip: Trip::Consecutive { failures: 3 }, ..Default::default() }.build()?);
+/// let policy = Policy::default();
+/// for _ in 0..2 {
+///     let answer = holdoff::retry(&policy, || Err::<(), _>("down"))
+///         .sleeper(holdoff::VirtualTime::new())
+///         .guards(&guards)
+///         .call();
+///     println!("{}", answer.unwrap_err()); // the second one is refused before it begins
+/// }
+/// # Ok::<(), holdoff::ConfigError>(())
+/// ```
+///
+/// A document's guards are made by [`GuardSet::of`], and one guard is shared between sets by
+/// giving its [`Shared`] to each.
+#[derive(Clone, Default, Debug)]
+pub struct GuardSet {
+    budget: Option<Shared<BudgetConfig, Budget>>,
+    breaker: Option<Shared<BreakerConfig, Breaker>>,
+    limiter: Option<Shared<LimiterConfig, Limited>>,
+    adaptive: Option<Shared<AdaptiveConfig, Adaptive>>,
+    bulkhead: Option<Shared<BulkheadConfig, Places>>,
+    stretch: Option<Shared<StretchConfig, Stretch>>,
+    hedge: Option<Shared<HedgeConfig, Latency>>,
+}
+
+/// The places of a bulkhead, and those who wait for one.
+#[derive(Default, Debug)]
+pub struct Places {
+    /// Who runs and who waits.
+    pub bulkhead: Bulkhead,
+    wakers: Wakers,
+}
+
+impl GuardSet {
+    /// No guards.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The guards of a document, made with `seed` for those that draw; see [`seed`](crate::seed()).
+    ///
+    /// # Errors
+    /// The [`ConfigError`] of the first guard that cannot be.
+    pub fn of(guards: &GuardsBuilder, seed: u64) -> Result<Self, ConfigError> {
+        let mut set = Self::new();
+        if let Some(config) = guards.budget()? {
+            set.budget = Some(Shared::new(config, Budget::new(&config, seed, Timestamp::ZERO)));
+        }
+        if let Some(config) = guards.breaker()? {
+            set.breaker = Some(Shared::new(config, Breaker::new(&config, seed, Timestamp::ZERO)));
+        }
+        if let Some(config) = guards.limiter()? {
+            set = set.limiter(config);
+        }
+        if let Some(config) = guards.adaptive()? {
+            set = set.adaptive(config);
+        }
+        if let Some(config) = guards.bulkhead()? {
+            set = set.bulkhead(config);
+        }
+        if let Some(config) = guards.stretch()? {
+            set = set.stretch(config);
+        }
+        if let Some(config) = guards.hedge()? {
+            set = set.hedge(config);
+        }
+        Ok(set)
+    }
+
+    /// With a budget of its own.
+    #[must_use]
+    pub fn budget(self, config: BudgetConfig) -> Self {
+        self.shared_budget(&Shared::new(config, Budget::new(&config, crate::seed::next(), Timestamp::ZERO)))
+    }
+
+    /// With a budget that other sets have too.
+    #[must_use]
+    pub fn shared_budget(mut self, budget: &Shared<BudgetConfig, Budget>) -> Self {
+        self.budget = Some(budget.clone());
+        self
+    }
+
+    /// With a breaker of its own.
+    #[must_use]
+    pub fn breaker(self, config: BreakerConfig) -> Self {
+        self.shared_breaker(&Shared::new(config, Breaker::new(&config, crate::seed::next(), Timestamp::ZERO)))
+    }
+
+    /// With a breaker that other sets have too.
+    #[must_use]
+    pub fn shared_breaker(mut self, breaker: &Shared<BreakerConfig, Breaker>) -> Self {
+        self.breaker = Some(breaker.clone());
+        self
+    }
+
+    /// With a limiter of its own.
+    #[must_use]
+    pub fn limiter(self, config: LimiterConfig) -> Self {
+        let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), room: vec![0; config.room()] };
+        self.shared_limiter(&Shared::new(config, limited))
+    }
+
+    /// With a limiter that other sets have too.
+    #[must_use]
+    pub fn shared_limiter(mut self, limiter: &Shared<LimiterConfig, Limited>) -> Self {
+        self.limiter = Some(limiter.clone());
+        self
+    }
+
+    /// With an adaptive rate of its own.
+    #[must_use]
+    pub fn adaptive(self, config: AdaptiveConfig) -> Self {
+        self.shared_adaptive(&Shared::new(config, Adaptive::new(&config, Timestamp::ZERO)))
+    }
+
+    /// With an adaptive rate that other sets have too.
+    #[must_use]
+    pub fn shared_adaptive(mut self, adaptive: &Shared<AdaptiveConfig, Adaptive>) -> Self {
+        self.adaptive = Some(adaptive.clone());
+        self
+    }
+
+    /// With a bulkhead of its own.
+    #[must_use]
+    pub fn bulkhead(self, config: BulkheadConfig) -> Self {
+        self.shared_bulkhead(&Shared::new(config, Places::default()))
+    }
+
+    /// With a bulkhead that other sets have too.
+    #[must_use]
+    pub fn shared_bulkhead(mut self, bulkhead: &Shared<BulkheadConfig, Places>) -> Self {
+        self.bulkhead = Some(bulkhead.clone());
+        self
+    }
+
+    /// With delays that are stretched while much fails.
+    #[must_use]
+    pub fn stretch(mut self, config: StretchConfig) -> Self {
+        self.stretch = Some(Shared::new(config, Stretch::new(&config, Timestamp::ZERO)));
+        self
+    }
+
+    /// With hedging, for calls that are awaited. The attempts of a blocking call run one after the other, hedge or not.
+    #[must_use]
+    pub fn hedge(mut self, config: HedgeConfig) -> Self {
+        self.hedge = Some(Shared::new(config, Latency::new()));
+        self
+    }
+
+    /// Its budget.
+    #[must_use]
+    pub const fn the_budget(&self) -> Option<&Shared<BudgetConfig, Budget>> {
+        self.budget.as_ref()
+    }
+
+    /// Its breaker.
+    #[must_use]
+    pub const fn the_breaker(&self) -> Option<&Shared<BreakerConfig, Breaker>> {
+        self.breaker.as_ref()
+    }
+
+    /// Its limiter.
+    #[must_use]
+    pub const fn the_limiter(&self) -> Option<&Shared<LimiterConfig, Limited>> {
+        self.limiter.as_ref()
+    }
+
+    /// Its adaptive rate.
+    #[must_use]
+    pub const fn the_adaptive(&self) -> Option<&Shared<AdaptiveConfig, Adaptive>> {
+        self.adaptive.as_ref()
+    }
+
+    /// Its bulkhead.
+    #[must_use]
+    pub const fn the_bulkhead(&self) -> Option<&Shared<BulkheadConfig, Places>> {
+        self.bulkhead.as_ref()
+    }
+
+    /// Lends all of them to one transition of a call, and wakes those who wait for a place that it has freed. Locked in this
+    /// order always, so that two sets with a guard in common cannot wait for each other.
+    pub(crate) fn lend<R>(&self, hedging: bool, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+        let mut budget = self.budget.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut breaker = self.breaker.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut limiter = self.limiter.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut adaptive = self.adaptive.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut bulkhead = self.bulkhead.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
+        let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
+        let used = |places: &Places| (places.bulkhead.running(), places.bulkhead.waiting());
+        let before = bulkhead.as_ref().map(|(_, places)| used(places));
+        let answer = f(&mut Guards {
+            budget: budget.as_mut().map(|(config, state)| (*config, &mut **state)),
+            breaker: breaker.as_mut().map(|(config, state)| (*config, &mut **state)),
+            limiter: limiter.as_mut().map(|(config, state)| {
+                let Limited { limiter, room } = &mut **state;
+                (*config, limiter, room.as_mut_slice())
+            }),
+            adaptive: adaptive.as_mut().map(|(config, state)| (*config, &mut **state)),
+            bulkhead: bulkhead.as_mut().map(|(config, places)| (*config, &mut places.bulkhead)),
+            stretch: stretch.as_mut().map(|(config, state)| (*config, &mut **state)),
+            hedge: hedge.as_mut().map(|(config, state)| (*config, &mut **state)),
+        });
+        let woken = match (&mut bulkhead, before) {
+            (Some((_, places)), Some((running, waiting))) => {
+                let (runs, waits) = used(places);
+                (waits > 0 && (runs < running || waits < waiting)).then(|| places.wakers.take())
+            }
+            _ => None,
+        };
+        drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
+        woken.into_iter().flatten().for_each(Waker::wake);
+        answer
+    }
+
+    /// Has `waker` woken when a place may have come free.
+    pub(crate) fn wait(&self, key: &mut Option<u64>, waker: &Waker) {
+        let before = self.bulkhead.as_ref().and_then(|places| places.lock().wakers.put(key, waker));
+        drop(before);
+    }
+
+    pub(crate) fn stop_waiting(&self, key: &mut Option<u64>) {
+        if let (Some(places), Some(key)) = (&self.bulkhead, key.take()) {
+            let waker = places.lock().wakers.remove(key);
+            drop(waker);
+        }
+    }
+
+    /// What the guards know, as bytes by the names of their sections (spec 31), at `now` on their clock.
+    #[must_use]
+    pub fn save(&self, now: Timestamp) -> Vec<(&'static str, Vec<u8>)> {
+        let mut saved = Vec::new();
+        if let Some(guard) = &self.budget {
+            saved.push(("budget", guard.with(|config, state| state.save(config, now).to_vec())));
+        }
+        if let Some(guard) = &self.breaker {
+            saved.push(("breaker", guard.with(|config, state| state.save(config, now).to_vec())));
+        }
+        if let Some(guard) = &self.limiter {
+            saved.push((
+                "limiter",
+                guard.with(|config, Limited { limiter, room }| {
+                    let mut bytes = vec![0; Limiter::saved(config)];
+                    limiter.save(config, room, now, &mut bytes);
+                    bytes
+                }),
+            ));
+        }
+        if let Some(guard) = &self.adaptive {
+            saved.push(("adaptive", guard.with(|config, state| state.save(config, now).to_vec())));
+        }
+        if let Some(guard) = &self.stretch {
+            saved.push(("stretch", guard.with(|config, state| state.save(config, now).to_vec())));
+        }
+        if let Some(guard) = &self.hedge {
+            saved.push(("hedge", guard.with(|_, state| state.save().to_vec())));
+        }
+        saved
+    }
+
+    /// Takes up what [`GuardSet::save`] saved, in whatever language, on a clock that reads `now`. Names of guards that this set
+    /// does not have are passed over; none of it changes when one cannot be read.
+    ///
+    /// # Errors
+    /// The [`SaveError`] of the first guard that cannot be restored, with its name.
+    pub fn restore<'n, B: AsRef<[u8]>>(
+        &self,
+        saved: impl IntoIterator<Item = (&'n str, B)>,
+        now: Timestamp,
+    ) -> Result<(), (&'n str, SaveError)> {
+        let mut restored: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
+        for (name, bytes) in saved {
+            let bytes = bytes.as_ref();
+            let named = |error| (name, error);
+            match name {
+                "budget" => take_up(&mut restored, &self.budget, |config| Budget::restore(bytes, config, now)),
+                "breaker" => take_up(&mut restored, &self.breaker, |config| Breaker::restore(bytes, config, now)),
+                "limiter" => take_up(&mut restored, &self.limiter, |config| {
+                    let mut room = vec![0; config.room()];
+                    let limiter = Limiter::restore(bytes, config, &mut room, now)?;
+                    Ok(Limited { limiter, room })
+                }),
+                "adaptive" => take_up(&mut restored, &self.adaptive, |config| Adaptive::restore(bytes, config, now)),
+                "stretch" => take_up(&mut restored, &self.stretch, |config| Stretch::restore(bytes, config, now)),
+                "hedge" => take_up(&mut restored, &self.hedge, |_| Latency::restore(bytes)),
+                _ => Ok(()),
+            }
+            .map_err(named)?;
+        }
+        restored.into_iter().for_each(|take_up| take_up());
+        Ok(())
+    }
+}
+
+/// Reads the state of a guard, if there is one, and notes how to take it up.
+fn take_up<'g, C, S>(
+    restored: &mut Vec<Box<dyn FnOnce() + 'g>>,
+    guard: &'g Option<Shared<C, S>>,
+    read: impl FnOnce(&C) -> Result<S, SaveError>,
+) -> Result<(), SaveError>
+where
+    S: 'g,
+{
+    if let Some(guard) = guard {
+        let state = read(guard.config())?;
+        restored.push(Box::new(move || *guard.lock() = state));
+    }
+    Ok(())
+}

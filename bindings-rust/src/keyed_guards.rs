@@ -1,0 +1,57 @@
+//! Guards by host, partition or whatever else fails on its own.
+
+use crate::guards::GuardSet;
+use crate::sleeper::{Sleeper, System};
+use holdoff_core::{Keyed, Span};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A [`GuardSet`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the one that was used
+/// longest ago goes, and one that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
+///
+/// ```
+/// use holdoff::{BreakerOptions, GuardSet, KeyedGuards, Policy};
+/// use std::time::Duration;
+///
+/// let breaker = BreakerOptions::default().build()?;
+/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().breaker(breaker));
+/// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
+/// # assert!(answer.is_ok());
+/// # Ok::<(), holdoff::ConfigError>(())
+/// ```
+pub struct KeyedGuards<K> {
+    sets: Mutex<Keyed<K, GuardSet>>,
+    make: Box<dyn Fn() -> GuardSet + Send + Sync>,
+}
+
+impl<K: Ord + Clone> KeyedGuards<K> {
+    /// No keys yet; `make` makes the guards of one.
+    pub fn new(most: usize, idle: Duration, make: impl Fn() -> GuardSet + Send + Sync + 'static) -> Self {
+        Self { sets: Mutex::new(Keyed::new(most, Span::from_duration(idle))), make: Box::new(make) }
+    }
+
+    /// The guards of a key.
+    pub fn of(&self, key: K) -> GuardSet {
+        let now = Sleeper::now(&System);
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner).entry(key, now, &self.make).clone()
+    }
+
+    /// How many keys there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K> fmt::Debug for KeyedGuards<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedGuards").finish_non_exhaustive()
+    }
+}

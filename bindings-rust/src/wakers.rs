@@ -1,0 +1,33 @@
+//! Those who wait for something that others do: each under a key, woken together.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+/// Wakers by the keys of those who wait. Not locked: whoever has one locks it with what they wait for.
+#[derive(Default, Debug)]
+pub(crate) struct Wakers {
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
+}
+
+impl Wakers {
+    /// Puts a waker under its key, a new one if there is none yet; the waker that was there. Drop that one without the lock:
+    /// dropping a waker can drop a task, whose own futures come back for it.
+    pub(crate) fn put(&mut self, key: &mut Option<u64>, waker: &Waker) -> Option<Waker> {
+        let key = *key.get_or_insert_with(|| {
+            self.next = self.next.wrapping_add(1);
+            self.next
+        });
+        self.wakers.insert(key, waker.clone())
+    }
+
+    /// Takes away what is under a key; to be dropped without the lock.
+    pub(crate) fn remove(&mut self, key: u64) -> Option<Waker> {
+        self.wakers.remove(&key)
+    }
+
+    /// Takes all of them, to be woken without the lock.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        std::mem::take(&mut self.wakers).into_values()
+    }
+}

@@ -1,0 +1,277 @@
+//! Calls that share guards, on virtual time and from many threads.
+
+use holdoff::{
+    Backoff, BreakerOptions, BreakerState, BudgetConfig, BudgetKind, BulkheadConfig, CancelToken, GuardSet,
+    GuardsBuilder, HedgeConfig, Jitter, LimiterConfig, LimiterKind, Policy, Refusal, Span, StopReason, Timestamp, Trip,
+    Value, VirtualTime,
+};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn policy() -> Policy {
+    let backoff = Backoff::constant(SECOND);
+    Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(4).build().unwrap()
+}
+
+fn breaker(failures: u32) -> GuardSet {
+    let options = BreakerOptions { trip: Trip::Consecutive { failures }, ..Default::default() };
+    GuardSet::new().breaker(options.build().unwrap())
+}
+
+#[test]
+fn an_open_breaker_refuses_a_call_before_it_begins() {
+    let (guards, time) = (breaker(2), VirtualTime::new());
+    let run = |operation: &mut dyn FnMut() -> Result<u32, &'static str>| {
+        holdoff::retry(policy(), operation).sleeper(time.clone()).guards(&guards).call()
+    };
+    let stopped = run(&mut || Err("down")).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts(), stopped.error()), (StopReason::Breaker, 2, Some(&"down")));
+    let refused = run(&mut || unreachable!("refused")).unwrap_err();
+    assert_eq!((refused.reason(), refused.attempts(), refused.error()), (StopReason::Breaker, 0, None));
+    assert_eq!(refused.retry_in(), Some(Duration::from_secs(30)));
+    time.advance(Duration::from_secs(30));
+    assert_eq!(run(&mut || Ok(7)), Ok(7));
+}
+
+#[test]
+fn a_budget_that_two_sets_share_is_one_budget() {
+    let kind = BudgetKind::Token { capacity: 2, cost: 1, timeout_cost: 1, throttled_cost: 1, reward: 0.0, refill: 0.0 };
+    let first = GuardSet::new().budget(BudgetConfig::new(kind).unwrap());
+    let second = breaker(50).shared_budget(first.the_budget().unwrap());
+    let attempts = |guards: &GuardSet| {
+        let down = || Err::<(), _>("down");
+        holdoff::retry(policy(), down).sleeper(VirtualTime::new()).guards(guards).call().unwrap_err().attempts()
+    };
+    assert_eq!([attempts(&first), attempts(&second)], [3, 1]);
+    assert_eq!(first.the_budget().unwrap().balance(), 0.0);
+}
+
+#[test]
+fn what_a_call_holds_comes_back_when_its_operation_panics() {
+    let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = holdoff::retry(policy(), || -> Result<(), ()> { panic!("oh") }).guards(&guards).call();
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(guards.the_bulkhead().unwrap().with(|_, places| places.bulkhead.running()), 0);
+}
+
+#[test]
+fn the_guards_of_a_document_are_made_from_it() {
+    let mut builder = GuardsBuilder::NEW;
+    builder.set("breaker.failures", Value::Number { value: 1.0, unit: 1.0 }).unwrap();
+    builder.set("hedge", Value::Text("10ms")).unwrap();
+    let guards = GuardSet::of(&builder, 7).unwrap();
+    assert!(guards.the_budget().is_none());
+    let time = VirtualTime::new();
+    let run = || holdoff::retry(policy(), || Err::<(), _>(())).sleeper(time.clone()).guards(&guards).call();
+    assert_eq!([run(), run()].map(|stopped| stopped.unwrap_err().attempts()), [1, 0]);
+}
+
+#[test]
+fn guards_are_saved_and_taken_up_elsewhere() {
+    let (there, here, time) = (breaker(2), breaker(2), VirtualTime::new());
+    let down = || Err::<(), _>("down");
+    holdoff::retry(policy(), down).sleeper(time.clone()).guards(&there).call().unwrap_err();
+    let saved = there.save(Timestamp::from_nanos(time.elapsed().as_nanos() as u64));
+    let now = Timestamp::from_nanos(5_000_000_000);
+    here.restore(saved.iter().map(|(name, bytes)| (*name, bytes)), now).unwrap();
+    let state = here.the_breaker().unwrap().with(|config, breaker| (breaker.state(config, now), breaker.retry_at()));
+    assert_eq!(state, (BreakerState::Open, Timestamp::from_nanos(35_000_000_000)));
+    assert_eq!(here.restore([("breaker", b"none of it")], now).unwrap_err().0, "breaker");
+}
+
+#[test]
+fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
+    let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(2), burst: 1 };
+    let guards = GuardSet::new().limiter(LimiterConfig::new(kind, Refusal::Wait).unwrap());
+    let time = VirtualTime::new();
+    for _ in 0..5 {
+        holdoff::retry(policy(), || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
+    }
+    assert_eq!(time.elapsed(), Duration::from_secs(8));
+}
+
+#[test]
+fn eight_threads_leave_the_guards_as_they_found_them() {
+    const CALLS: u32 = 300;
+    let share = BudgetConfig::new(BudgetKind::Share { ratio: 0.5, min_concurrency: 2 }).unwrap();
+    let observed = BreakerOptions {
+        trip: Trip::Count { size: 100, min_calls: 1, failure_rate: 1.0, slow_rate: None },
+        mode: holdoff::BreakerMode::Observe,
+        ..Default::default()
+    };
+    let guards = GuardSet::new()
+        .bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
+        .budget(share)
+        .breaker(observed.build().unwrap());
+    let (running, most, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    let quick = Policy::builder().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (guards, running, most, ended) = (&guards, &running, &most, &ended);
+            scope.spawn(move || {
+                for call in 0..CALLS {
+                    let attempts = Cell::new(0);
+                    let answer = holdoff::retry(&quick, || {
+                        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        std::thread::yield_now();
+                        running.fetch_sub(1, Ordering::SeqCst);
+                        attempts.set(attempts.get() + 1);
+                        if (call + thread) % 3 == 0 && attempts.get() == 1 { Err(()) } else { Ok(()) }
+                    })
+                    .guards(guards)
+                    .call();
+                    ended.fetch_add(1, Ordering::SeqCst);
+                    if let Err(stopped) = answer {
+                        assert_eq!(stopped.reason(), StopReason::Budget);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(ended.load(Ordering::SeqCst), 8 * CALLS);
+    assert!(most.load(Ordering::SeqCst) <= 3);
+    let left = guards.the_bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+    assert_eq!(left, (0, 0));
+    assert_eq!(guards.the_budget().unwrap().balance(), 2.0);
+}
+
+#[test]
+fn a_million_keys_leave_no_more_than_there_may_be() {
+    let made = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&made);
+    let hosts = holdoff::KeyedGuards::new(1000, Duration::MAX, move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        GuardSet::new()
+    });
+    (0..1_000_000).for_each(|host| drop(hosts.of(host)));
+    hosts.of(999_999);
+    assert_eq!((hosts.len(), made.load(Ordering::SeqCst)), (1000, 1_000_000));
+}
+
+#[test]
+fn a_call_that_waits_for_a_place_is_called_off_at_once() {
+    let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+    let (token, entered) = (CancelToken::new(), Arc::new(Mutex::new(())));
+    let held = entered.lock().unwrap();
+    std::thread::scope(|scope| {
+        let inside = Arc::clone(&entered);
+        let set = &guards;
+        scope.spawn(move || {
+            let wait = || inside.lock().map(drop).map_err(|_| ());
+            holdoff::retry(policy(), wait).guards(set).call().unwrap();
+        });
+        let waiting =
+            scope.spawn(|| holdoff::retry(policy(), || Ok::<_, ()>(())).cancel(&token).guards(&guards).call());
+        let places = guards.the_bulkhead().unwrap();
+        while places.with(|_, places| places.bulkhead.waiting()) == 0 {
+            std::thread::yield_now();
+        }
+        token.cancel();
+        assert_eq!(waiting.join().unwrap().unwrap_err().reason(), StopReason::Cancelled);
+        assert_eq!(places.with(|_, places| places.bulkhead.waiting()), 0);
+        drop(held);
+    });
+}
+
+#[cfg(feature = "tokio")]
+mod awaited {
+    use super::*;
+    use tokio::time::{Instant, sleep};
+
+    fn hedged(delay_ms: u64, attempts: u32) -> GuardSet {
+        GuardSet::new().hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_attempt_beside_a_slow_one_wins_and_the_slow_one_is_dropped() {
+        struct Dropped<'a>(&'a Cell<u32>);
+        impl Drop for Dropped<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.0.get() + 1);
+            }
+        }
+        let (started, dropped) = (Instant::now(), Cell::new(0));
+        let answer = holdoff::retry_with(policy(), |attempt| {
+            let number = attempt.number();
+            let dropped = &dropped;
+            async move {
+                let _dropped = Dropped(dropped);
+                sleep(Duration::from_millis(if number == 1 { 5000 } else { 20 })).await;
+                Ok::<_, ()>(number)
+            }
+        })
+        .guards(&hedged(100, 3))
+        .await;
+        assert_eq!((answer, started.elapsed(), dropped.get()), (Ok(2), Duration::from_millis(120), 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_attempt_has_its_own_limit() {
+        let policy = Policy::builder().attempt_timeout(Duration::from_millis(150)).attempts(2).build().unwrap();
+        let started = Instant::now();
+        let never = || std::future::pending::<Result<(), ()>>();
+        let stopped = holdoff::retry(policy, never).guards(&hedged(100, 2)).await.unwrap_err();
+        assert_eq!((stopped.reason(), stopped.attempts(), stopped.timed_out()), (StopReason::Attempts, 2, true));
+        assert_eq!(started.elapsed(), Duration::from_millis(250));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_queue_for_a_place_in_order() {
+        let guards = GuardSet::new().bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let calls = (0..6).map(|number| {
+            let (guards, order) = (guards.clone(), Arc::clone(&order));
+            tokio::spawn(async move {
+                let run = || async {
+                    order.lock().unwrap().push(number);
+                    sleep(SECOND).await;
+                    Ok::<_, ()>(())
+                };
+                holdoff::retry(policy(), run).guards(&guards).await
+            })
+        });
+        let started = Instant::now();
+        for call in calls.collect::<Vec<_>>() {
+            call.await.unwrap().unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(started.elapsed(), SECOND * 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_future_that_is_dropped_gives_its_place_back() {
+        let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+        let long = || async {
+            sleep(SECOND * 100).await;
+            Ok::<_, ()>(())
+        };
+        let first = holdoff::retry(policy(), long).guards(&guards).into_future();
+        let queued = holdoff::retry(policy(), long).guards(&guards).into_future();
+        assert!(tokio::time::timeout(SECOND, first).await.is_err());
+        assert!(tokio::time::timeout(SECOND, queued).await.is_err());
+        let left =
+            guards.the_bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+        assert_eq!(left, (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_call_ends_all_its_attempts() {
+        let token = CancelToken::new();
+        let never = || std::future::pending::<Result<(), ()>>();
+        let guards = hedged(10, 3);
+        let call = holdoff::retry(policy(), never).cancel(&token).guards(&guards).into_future();
+        let cancel = async {
+            sleep(SECOND).await;
+            token.cancel();
+        };
+        let (stopped, ()) = tokio::join!(call, cancel);
+        let stopped = stopped.unwrap_err();
+        assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Cancelled, 3));
+    }
+}
