@@ -24,6 +24,8 @@ const NON_IDEMPOTENT: u32 = 1;
 const BEGINS: u32 = 2;
 /// The value is a pattern of it.
 const PATTERN: u32 = 4;
+/// The field is a guard's, or a preset's that has guards.
+const GUARD: u32 = 8;
 
 /// Sets a field of the builder: its name, then its value, which is `kind` 0 none of the others, 1 the text, 2 `number`,
 /// 3 not given, 4 an object without fields, 5 `number` in a document, which has no unit, 6 a list without items. 0, what is
@@ -43,7 +45,7 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
         let of = |list| KEPT | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
         match desk.builder.set(desk.name.get(name), value) {
             Ok(Kept::All) => 0,
-            Ok(Kept::Guard) => desk.explain(&ConfigError::of_use(ErrorCode::UnknownField)),
+            Ok(Kept::Guard) => KEPT | GUARD,
             Ok(Kept::NoPatterns(list)) => of(list) | BEGINS,
             Ok(Kept::Pattern { list, index, .. }) => of(list) | PATTERN | if index == 0 { BEGINS } else { 0 },
             Err(error) => desk.explain(&error),
@@ -51,7 +53,8 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
     })
 }
 
-/// Turns the builder into `policy` and `rules`, and its first limit into `span`. 0, or the length of what is wrong.
+/// Turns the builder into `policy` and `rules`, and its first limit into `span`. 0, that its preset has guards, or the length
+/// of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn policy_build() -> u32 {
     desk::with(|desk| match desk.builder.build() {
@@ -59,7 +62,8 @@ extern "C" fn policy_build() -> u32 {
             desk.policy = policy;
             desk.rules = desk.builder.rules();
             desk.span = policy.first_limit().map_or(u64::MAX, Span::as_nanos);
-            0
+            let guards = desk.builder.chosen_preset().is_some_and(|preset| !preset.guards().is_new());
+            if guards { KEPT | GUARD } else { 0 }
         }
         Err(error) => desk.explain(&error),
     })

@@ -21,8 +21,8 @@ mod save;
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, Layered, Layers,
-    Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
+    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, GuardsBuilder,
+    Layered, Layers, Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
 };
 
 /// How many rows of an explanation lie on the desk at once.
@@ -50,6 +50,7 @@ struct Desk {
     layers: Layers,
     layered: Layered,
     rows: [[u64; 8]; ROWS],
+    builder: GuardsBuilder,
     name: Name,
     text: Value,
     form: FormReader,
@@ -61,7 +62,7 @@ static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
 
 /// Where each field of the desk begins and how long it is, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 21] = {
+static PLACES: [[u32; 2]; 22] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Desk, $field) as u32, size_of::<$type>() as u32]),*] };
     }
@@ -69,7 +70,7 @@ static PLACES: [[u32; 2]; 21] = {
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
         call: Call, saved: Saved, stepped: Stepped, pace: Pace, periodic: Periodic, gate_config: GateConfig, gate: Gate,
         bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
-        rows: [[u64; 8]; ROWS], name: Name, text: Value
+        rows: [[u64; 8]; ROWS], builder: GuardsBuilder, name: Name, text: Value
     )
 };
 

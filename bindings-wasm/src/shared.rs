@@ -79,12 +79,12 @@ impl Problem {
             stage: place(error.stage),
             item: place(error.item),
         };
-        let path = error.field.map_or("", holdoff_core::Field::path);
-        text.lines([error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()])
+        let path = path_of(error);
+        text.lines([error.code.name(), path, rule_of(error), error.nearest.unwrap_or_default()])
     }
 
     /// Lays down what is wrong with something else in the same way.
-    #[cfg(any(feature = "machines", feature = "tools"))]
+    #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
     pub(crate) fn explain_other(
         &mut self,
         text: &mut Value,
@@ -94,6 +94,68 @@ impl Problem {
         let known = ConfigError { given, ..ConfigError::of_use(code) };
         self.explain(text, &known);
         text.lines([code.name(), field, rule, nearest])
+    }
+}
+
+/// The path of the field that an error is about.
+#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+fn path_of(error: &ConfigError) -> &'static str {
+    error.field.map_or("", holdoff_core::Field::path)
+}
+
+/// The rule that it breaks.
+#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+const fn rule_of(error: &ConfigError) -> &'static str {
+    error.rule()
+}
+
+#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
+use small::{path_of, rule_of};
+
+/// The same without what concerns guards alone, for the module that every page loads.
+#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
+mod small {
+    use holdoff_core::{ConfigError, ErrorCode, Field};
+
+    const NAMES: &[(&str, Field)] = Field::names();
+    const CODES: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
+
+    /// What each field of a policy takes.
+    static TAKES: [&str; NAMES.len()] = {
+        let (mut takes, mut at) = ([""; NAMES.len()], 0);
+        while at < takes.len() {
+            takes[at] = ErrorCode::WrongType.rule(Some(NAMES[at].1));
+            at += 1;
+        }
+        takes
+    };
+
+    /// The rules that are the same for every field of a policy.
+    static RULES: [&str; CODES.len()] = {
+        let (mut rules, mut at) = ([""; CODES.len()], 0);
+        while at < rules.len() {
+            rules[at] = CODES[at].rule(None);
+            at += 1;
+        }
+        rules
+    };
+
+    /// The place of its field: the first of a field's names is its path.
+    fn place(error: &ConfigError) -> Option<usize> {
+        NAMES.iter().position(|known| Some(known.1) == error.field)
+    }
+
+    pub(super) fn path_of(error: &ConfigError) -> &'static str {
+        place(error).and_then(|place| NAMES.get(place)).map_or("", |known| known.0)
+    }
+
+    pub(super) fn rule_of(error: &ConfigError) -> &'static str {
+        let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
+        let rule = match place(error) {
+            Some(place) if takes => TAKES.get(place),
+            _ => CODES.iter().position(|code| *code == error.code).and_then(|place| RULES.get(place)),
+        };
+        rule.copied().unwrap_or_default()
     }
 }
 
@@ -130,7 +192,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// The first bytes, to be written.
-    #[cfg(feature = "machines")]
+    #[cfg(any(feature = "machines", feature = "guards"))]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> u32 {
         self.0.get_mut(..bytes.len()).map_or(0, |room| {
             room.copy_from_slice(bytes);

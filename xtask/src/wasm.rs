@@ -31,7 +31,9 @@ fn node(script: impl AsRef<Path>) -> Command {
 pub(crate) fn build() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
-    for (file, features) in [("core.wasm", ""), ("machines.wasm", "machines"), ("tools.wasm", "tools")] {
+    let modules =
+        [("core.wasm", ""), ("machines.wasm", "machines"), ("tools.wasm", "tools"), ("guards.wasm", "guards")];
+    for (file, features) in modules {
         let mut cargo = shell::cargo();
         cargo.args([
             "build",

@@ -3,13 +3,13 @@
 
 use super::{Desk, with};
 use core::fmt;
-use holdoff_core::{Form, FormError, FormKept, Formed, Policy, Rules, write_document};
+use holdoff_core::{Form, FormError, FormKept, Formed, GuardsBuilder, Policy, Preset, Rules, Value, write_guarded};
 
-/// `policy` and `rules` as a JSON document, its lists of patterns empty. The length.
+/// `policy`, `rules` and the guards of `builder` as a JSON document, its lists of patterns empty. The length.
 #[unsafe(no_mangle)]
 extern "C" fn document() -> u32 {
     with(|desk| {
-        let document = Document { policy: desk.policy, rules: desk.rules };
+        let document = Document { policy: desk.policy, rules: desk.rules, guards: desk.builder };
         desk.text.say(&document)
     })
 }
@@ -17,12 +17,41 @@ extern "C" fn document() -> u32 {
 struct Document {
     policy: Policy,
     rules: Rules,
+    guards: GuardsBuilder,
 }
 
 impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_document(&self.policy, &self.rules, [], [], f)
+        write_guarded(&self.policy, &self.rules, &self.guards, [], [], f)
     }
+}
+
+/// `builder` := no guards.
+#[unsafe(no_mangle)]
+extern "C" fn guards_start() {
+    with(|desk| desk.builder = GuardsBuilder::NEW);
+}
+
+/// Sets a field of `builder`, as `guards_set` of the module for guards does. 0, or the length of what is wrong.
+#[unsafe(no_mangle)]
+extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
+    with(|desk| {
+        let mut builder = desk.builder;
+        let number = desk.real(0);
+        let value = match kind {
+            2 => Value::Number { value: number, unit: 1e6 },
+            5 => Value::Number { value: number, unit: f64::NAN },
+            _ => desk.setting(kind, value),
+        };
+        let set = builder.set(desk.name.get(name), value);
+        desk.made(set, |desk, ()| desk.builder = builder)
+    })
+}
+
+/// `builder` := the same, and the guards of the preset with that name where it has none of its own.
+#[unsafe(no_mangle)]
+extern "C" fn guards_upon(name: u32) {
+    with(|desk| desk.builder = desk.builder.upon(Preset::named(desk.name.get(name))));
 }
 
 /// The number of the form with that name, 0 when there is none.
@@ -60,12 +89,13 @@ extern "C" fn form_set(name: u32, kind: u32, value: u32) -> u32 {
     })
 }
 
-/// `policy` and `rules` := what the form means. 0, or the length of what is wrong.
+/// `policy`, `rules` and `builder` := what the form means. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn form_build() -> u32 {
-    with(|desk| match desk.form.build() {
-        Ok(policy) => {
+    with(|desk| match desk.form.build().and_then(|policy| Ok((policy, desk.form.guards()?))) {
+        Ok((policy, guards)) => {
             desk.policy = policy;
+            desk.builder = guards;
             desk.rules = desk.form.rules();
             desk.leave([policy.first_limit().map_or(u64::MAX, |limit| limit.as_nanos())]);
             0
@@ -74,12 +104,12 @@ extern "C" fn form_build() -> u32 {
     })
 }
 
-/// `policy` and `rules` in a form, its lists of texts empty. The length, from 2^31 on that of what is wrong.
+/// `policy`, `rules` and the guards of `builder` in a form, its lists of texts empty. The length, from 2^31 on that of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn form_write(form: u32) -> u32 {
     with(|desk| {
         let form = Form::from_code(form).unwrap_or(Form::Grpc);
-        match form.of(&desk.policy, &desk.rules) {
+        match form.of_guarded(&desk.policy, &desk.rules, &desk.builder) {
             Ok(formed) => desk.text.say(&Written(formed)),
             Err(error) => explained(desk, &error) | 1 << 31,
         }
