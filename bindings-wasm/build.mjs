@@ -21,7 +21,14 @@ const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
 // What several entries need is in files of its own, so that a program that loads them has one copy of it.
 await build({
   ...shared,
-  entryPoints: { index: "src-ts/index.ts", machines: "src-ts/machines/index.ts", tools: "src-ts/tools/index.ts" },
+  entryPoints: {
+    index: "src-ts/index.ts",
+    machines: "src-ts/machines/index.ts",
+    tools: "src-ts/tools/index.ts",
+    guards: "src-ts/guards/index.ts",
+    node: "src-ts/node.ts",
+  },
+  external: ["node:async_hooks"],
   bundle: true,
   splitting: true,
   plugins: [inlined],

@@ -17,8 +17,8 @@ interface Memory {
   desk(): number;
 }
 
-/** The fields of the desk in their order. */
-const FIELDS = [
+/** The fields of the desk of the machines and the tools, in their order. */
+export const FIELDS = [
   "args",
   "problem",
   "step",
@@ -38,53 +38,60 @@ const FIELDS = [
   "layers",
   "layered",
   "rows",
+  "builder",
   "name",
   "text",
 ] as const;
 
-type Field = (typeof FIELDS)[number];
-
 /** A module's desk, and what is laid on it and taken from it. */
-export class Desk<Name extends string> {
+export class Desk<Name extends string, Field extends string = (typeof FIELDS)[number]> {
   readonly core: Functions<Name>;
+  private readonly fields: readonly Field[];
+  private readonly from: Memory;
   /** Each field as words. */
-  readonly words: Record<Field, Uint32Array>;
+  words!: Record<Field, Uint32Array>;
   /** The numbers that go in and come out, and the same places as doubles. */
-  private readonly longs: BigUint64Array;
-  private readonly doubles: Float64Array;
-  /** The rows of an explanation. */
-  readonly rows: BigUint64Array;
-  private readonly problem: readonly [spans: BigUint64Array, numbers: Float64Array];
-  private readonly name: Uint8Array;
-  readonly text: Uint8Array;
+  longs!: BigUint64Array;
+  private doubles!: Float64Array;
+  private problem!: readonly [spans: BigUint64Array, numbers: Float64Array];
+  private name!: Uint8Array;
+  text!: Uint8Array;
 
-  /** Compiles the module. */
-  constructor(hex: string) {
+  /** Compiles the module, which knows these fields. */
+  constructor(hex: string, fields: readonly Field[]) {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(decoded(hex)));
-    const { memory, PLACES, desk } = exports as unknown as Memory;
+    this.core = exports as unknown as Functions<Name>;
+    this.from = exports as unknown as Memory;
+    this.fields = fields;
+    this.look();
+  }
+
+  /** Looks where things lie: at first, and again after memory has grown. */
+  look(): void {
+    const { memory, PLACES, desk } = this.from;
     const { buffer } = memory;
-    const places = new Uint32Array(buffer, PLACES.value, FIELDS.length * 2);
+    const { fields } = this;
+    const places = new Uint32Array(buffer, PLACES.value, fields.length * 2);
     const begin = desk();
-    const at = (field: Field): [offset: number, length: number] => {
-      const index = FIELDS.indexOf(field) * 2;
-      return [begin + (places[index] as number), places[index + 1] as number];
-    };
     const of = <A>(
-      field: Field,
+      field: string,
       array: new (buffer: ArrayBuffer, offset: number, length: number) => A,
       size: number,
     ) => {
-      const [offset, length] = at(field);
-      return new array(buffer, offset, length / size);
+      const index = (fields as readonly string[]).indexOf(field) * 2;
+      return new array(buffer, begin + (places[index] as number), (places[index + 1] as number) / size);
     };
-    this.core = exports as unknown as Functions<Name>;
-    this.words = Object.fromEntries(FIELDS.map((field) => [field, of(field, Uint32Array, 4)])) as typeof this.words;
+    this.words = Object.fromEntries(fields.map((field) => [field, of(field, Uint32Array, 4)])) as typeof this.words;
     this.longs = of("args", BigUint64Array, 8);
     this.doubles = of("args", Float64Array, 8);
-    this.rows = of("rows", BigUint64Array, 8);
     this.problem = [of("problem", BigUint64Array, 8), of("problem", Float64Array, 8)];
     this.name = of("name", Uint8Array, 1);
     this.text = of("text", Uint8Array, 1);
+  }
+
+  /** The memory from an address on. */
+  memory<A>(array: new (buffer: ArrayBuffer, offset: number, length: number) => A, at: number, length: number): A {
+    return new array(this.from.memory.buffer, at, length);
   }
 
   /** Lays a state down. */
@@ -116,8 +123,8 @@ export class Desk<Name extends string> {
     return this.longs[at] as bigint;
   }
 
-  gotDouble(): number {
-    return this.doubles[0] as number;
+  gotDouble(at = 0): number {
+    return this.doubles[at] as number;
   }
 
   writeName(name: string): number {
@@ -140,7 +147,7 @@ export class Desk<Name extends string> {
   check(length: number, name = "", value?: unknown, isPath = false): void {
     if (length === 0) return;
     const [word, field, rule, nearest] = this.readText(length).split("\n") as [string, string, string, string];
-    const [code, given] = this.words.problem as unknown as [number, number];
+    const [code, given] = (this.words as Record<string, Uint32Array>)["problem"] as unknown as [number, number];
     const [spans, numbers] = this.problem;
     const known = given === 2 ? numbers[2] : given === 1 ? `${Number(spans[1]) / 1e6}ms` : undefined;
     const text = value !== undefined ? shown(value) : known;

@@ -58,6 +58,7 @@ export function configError(length: number, name: string, lookUp: (path: string)
   return new ConfigError(problemCode(), word, path || name, value, rule, near || undefined);
 }
 
+export const UNKNOWN_FIELD = 100;
 export const WRONG_TYPE = 101;
 export const UNKNOWN_WORD = 102;
 export const NOT_A_DURATION = 103;
@@ -65,6 +66,7 @@ export const ATTEMPTS_RANGE = 104;
 export const SEED_RANGE = 113;
 export const NOT_JSON = 141;
 export const NOT_AN_OBJECT = 142;
+export const NOT_SUPPORTED = 147;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 

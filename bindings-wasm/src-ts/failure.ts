@@ -274,6 +274,12 @@ function look(error: unknown): Seen {
   return { kind: timeout ? TIMEOUT : own ? PERMANENT : TRANSIENT, statuses, lines, grpc, own };
 }
 
+/** Whether an error is a program's own mistake, which says nothing about the other side. */
+export function isOwn(error: unknown): boolean {
+  const { own, statuses, grpc } = look(error);
+  return own && statuses.length === 0 && grpc === undefined;
+}
+
 /** The kind of what was seen, and its hint written. */
 function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
   if (statuses.length > 0) {

@@ -1,4 +1,5 @@
 /** What a policy can be given as. The core knows the names, reads the values and says what is wrong; these are its types. */
+import type { GuardFields, NestedFields } from "./guards/fields.js";
 import type { FailureKind } from "./words.js";
 
 /** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
@@ -20,6 +21,7 @@ export type PresetName =
   | "resilience4j"
   | "polly"
   | "chromium"
+  | "aws-adaptive"
   | "tenacity-random-exponential";
 
 export type BackoffKind =
@@ -100,7 +102,7 @@ export interface RetryOnFields extends RetryOnLists {
 type Backoff = BackoffKind | BackoffFields;
 
 /** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
-export interface PolicyFields {
+export interface PolicyFields extends GuardFields {
   /** The named policy whose fields those are that are not given. */
   preset?: Maybe<PresetName>;
   /** One backoff, or up to six stages of which each takes over from the one before. */
@@ -124,6 +126,8 @@ export interface PolicyFields {
   hint?: Maybe<HintFields["mode"] | HintFields>;
   retryOn?: Maybe<RetryOnFields>;
   retry_on?: Maybe<RetryOnFields>;
+  /** What it does inside another retry, or around one; needs `holdoff/guards`, as the guards do. */
+  nested?: Maybe<NestedFields["mode"] | NestedFields>;
   /** Of the document's format: 1. */
   version?: Maybe<1>;
 }

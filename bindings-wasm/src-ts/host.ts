@@ -1,6 +1,8 @@
 /** What a host adds to a policy: how to run, hear about and cancel one operation. */
 import { problem, WRONG_TYPE } from "./errors.js";
 import type { Verdict } from "./failure.js";
+import type { Token } from "./guards/nested.js";
+import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import type { Cause, FailureKind } from "./words.js";
 
@@ -10,6 +12,13 @@ export interface AttemptContext {
   readonly attempt: number;
   /** Aborts when the attempt is over its limit or the operation is cancelled. Pass it on to `fetch` and the like. */
   readonly signal: AbortSignal;
+  /** What a retry inside it is to be told; only under a policy that says `nested`. */
+  readonly token?: Token;
+}
+
+/** What runs operations under guards: the `Guards` of `holdoff/guards`. */
+export interface Guarding {
+  run<T>(fn: Work<T>, policy: Policy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>>;
 }
 
 /** The operation: called once for each attempt. */
@@ -60,6 +69,15 @@ export interface HostOptions<V = unknown> {
   /** Whether the operation can run twice without harm; true unless given. A policy's `retryOn` may tell them apart. */
   idempotent?: Maybe<boolean>;
   clock?: Maybe<Clock>;
+  /** What the operation shares with others, made by `holdoff/guards`; in place of the policy's own. */
+  guards?: Maybe<Guarding>;
+  /**
+   * What stands for the result when the operation gave up with this error, and not when it was cancelled: a value, or a promise
+   * of one, of the result's type, which is for you to see to.
+   */
+  fallback?: Maybe<(error: unknown) => unknown>;
+  /** What is known of the retries around this one, for policies that say `nested`. */
+  token?: Maybe<Token>;
 }
 
 /** The names of {@link HostOptions}: what says how to run and not what to decide. */
@@ -72,6 +90,9 @@ export function isHostField(name: string): boolean {
     case "seed":
     case "idempotent":
     case "clock":
+    case "guards":
+    case "fallback":
+    case "token":
       return true;
     default:
       return false;
@@ -100,7 +121,7 @@ export function checkBeside(options: unknown, policy?: string): void {
 
 /** Throws when one of them is not what it has to be. */
 export function checkHost(options: HostOptions<never>): void {
-  const { signal, when, whenResult, onRetry, seed, idempotent, clock } = options;
+  const { signal, when, whenResult, onRetry, seed, idempotent, clock, guards, fallback, token } = options;
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
   if (whenResult !== undefined && whenResult !== null) {
@@ -112,6 +133,9 @@ export function checkHost(options: HostOptions<never>): void {
   if (signal !== undefined && signal !== null) {
     expect("signal", signal, typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function");
   }
+  if (guards !== undefined && guards !== null) expect("guards", guards, typeof guards.run === "function");
+  if (fallback !== undefined && fallback !== null) expect("fallback", fallback, typeof fallback === "function");
+  if (token !== undefined && token !== null) expect("token", token, typeof token === "object");
   if (clock !== undefined && clock !== null) {
     const { now, setTimeout, clearTimeout } = clock;
     expect(

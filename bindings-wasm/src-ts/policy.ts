@@ -1,8 +1,9 @@
 /** Policies: what to do after a failure, checked once. */
 import { readNumber, SPAN, takePolicy, takeRules, wasm, writeDouble, writeName, writeText } from "./core.js";
-import { configError, NOT_AN_OBJECT, NOT_JSON, problem, WRONG_TYPE } from "./errors.js";
+import { ConfigError, configError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import { classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
+import type { Guards } from "./guards/guards.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
 import { run } from "./run.js";
 import type { FailureKind } from "./words.js";
@@ -15,13 +16,17 @@ export class Policy {
   private readonly limit: number;
   /** What `retryOn` says, if anything. */
   private readonly rules: Rules | undefined;
+  /** What it says of guards, if anything, which only their own entry can read. */
+  private readonly kept: Kept | undefined;
+  private made: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields: PolicyFields | PresetName = {}) {
-    const { words, limit, rules } = build(typeof fields === "string" ? { preset: fields } : fields, inCode);
+    const { words, limit, rules, kept } = build(typeof fields === "string" ? { preset: fields } : fields, inCode);
     this.words = words;
     this.limit = limit;
     this.rules = rules;
+    if (kept) this.kept = kept;
   }
 
   /**
@@ -35,6 +40,15 @@ export class Policy {
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
   get firstLimit(): number {
     return this.limit / 1e6;
+  }
+
+  /**
+   * Its guards, which all operations under it share: made once, of the sections of guards among its fields or its preset's;
+   * undefined without such. Throws a {@link ConfigError} unless `holdoff/guards` was imported.
+   */
+  get guards(): Guards | undefined {
+    if (this.kept === undefined) return undefined;
+    return (this.made ??= guardsOf(this.kept));
   }
 
   /** Runs `fn` until it succeeds or the policy says stop. */
@@ -76,10 +90,32 @@ interface Built {
   readonly words: Uint32Array;
   readonly limit: number;
   readonly rules: Rules | undefined;
+  readonly kept?: Kept;
 }
 
 /** A policy from what it is made of. */
 export const policyOf = (built: Built): Policy => Object.assign(Object.create(Policy.prototype) as Policy, built);
+
+/** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
+export type Kept = readonly Given[] | Uint32Array;
+
+interface Maker {
+  check(kept: Kept): void;
+  make(kept: Kept): Guards;
+}
+
+let maker: Maker | undefined;
+
+/** What turns fields into guards, from the entry that knows them. */
+export function makeGuardsWith(by: Maker): void {
+  maker = by;
+}
+
+function guardsOf(kept: Kept): Guards {
+  if (maker) return maker.make(kept);
+  const path = kept instanceof Uint32Array ? "guards" : (kept[0] as Given).path;
+  throw new ConfigError(NOT_SUPPORTED, "not_supported", path, "", 'needs import "holdoff/guards"');
+}
 
 /** How names and numbers are read. */
 interface Reading {
@@ -99,7 +135,7 @@ const NO_ITEMS = 6;
 /** A list with items, which goes to the core one by one. */
 export const LIST = 7;
 
-const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const inCode: Reading = { name: snake, number: NUMBER };
 const inDocument: Reading = { name: (name) => name, number: UNITLESS };
 
@@ -156,32 +192,48 @@ function build(fields: unknown, reading: Reading): Built {
   const core = wasm();
   core.policy_start();
   const patterns: [string[], string[]] = [[], []];
+  const kept: Given[] = [];
   for (const field of given) {
-    if (field.kind !== LIST) set(field, given, reading, patterns);
+    if (field.kind !== LIST && set(field, given, reading, patterns)) {
+      kept.push({ ...field, path: reading.name(field.path) });
+    }
   }
-  const length = core.policy_build();
-  if (length !== 0) throw configError(length, "", (path) => valueAt(given, path));
+  const answer = core.policy_build() >>> 0;
+  if (answer !== 0 && answer !== GUARDED) throw configError(answer, "", (path) => valueAt(given, path));
+  if (answer !== 0 || kept.length > 0)
+    kept.push(...given.filter(({ path, kind }) => path === "preset" && kind === TEXT));
   const limit = readNumber(SPAN);
   const rules = takeRules();
-  return { words: takePolicy(), limit, rules: rules.some(Boolean) ? { words: rules, patterns } : undefined };
+  const built: Built = {
+    words: takePolicy(),
+    limit,
+    rules: rules.some(Boolean) ? { words: rules, patterns } : undefined,
+  };
+  if (kept.length === 0) return built;
+  maker?.check(kept);
+  return { ...built, kept };
 }
 
 // What the core says is to be kept of a value; anything else is the length of a problem.
 const KEPT = 0x80000000;
 const BEGINS = 2;
 const PATTERN = 4;
+const GUARDED = KEPT + 8;
 
-function set(field: Given, given: readonly Given[], reading: Reading, patterns: [string[], string[]]): void {
+/** Sets a field of the policy; true when it is none of the policy's, but of a guard's. */
+function set(field: Given, given: readonly Given[], reading: Reading, patterns: [string[], string[]]): boolean {
   const { path, value, kind } = field;
   let size = 0;
   if (kind === TEXT) size = writeText(value as string);
   else if (kind === reading.number) writeDouble(value as number);
   const answer = wasm().policy_set(writeName(reading.name(path)), kind, size) >>> 0;
-  if (answer === 0) return;
+  if (answer === 0) return false;
+  if (answer === GUARDED) return true;
   if (answer < KEPT) throw configError(answer, path, (known) => valueAt(given, known) ?? value);
   const list = patterns[answer & 1] as string[];
   if (answer & BEGINS) list.length = 0;
   if (answer & PATTERN) list.push(value as string);
+  return false;
 }
 
 /** What was given for the field with this path, under any of its names. */

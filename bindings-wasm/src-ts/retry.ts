@@ -1,6 +1,6 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
-import { problem, WRONG_TYPE } from "./errors.js";
+import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, isHostField, type Work } from "./host.js";
 import { Policy } from "./policy.js";
@@ -87,11 +87,22 @@ function made(options: RetryOptions<never>): Policy {
   return new Policy(fields);
 }
 
-/** The policy of options that may have everything in them, all of it checked. */
-function checked(options: RetryOptions<never>): Policy {
+/**
+ * The policy of options that may have everything in them, all of it checked. Guards outlive an operation: those of a policy
+ * that is nobody's are a function's own when there is one, and else a mistake.
+ */
+function checked(options: RetryOptions<never>, wraps: boolean): Policy {
   const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
   checkHost(options);
-  return policy;
+  if (policy["kept"] === undefined || options.policy === policy || options.guards) return policy;
+  if (wraps) return made(options);
+  throw new ConfigError(
+    NOT_SUPPORTED,
+    "not_supported",
+    "options",
+    "",
+    "must have their guards in a Policy or in `guards`",
+  );
 }
 
 /**
@@ -101,7 +112,7 @@ function checked(options: RetryOptions<never>): Policy {
 export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>>): Promise<Awaited<T>> {
   try {
     checkWork(fn);
-    return run(fn, options === undefined ? (byDefault ??= new Policy()) : checked(options), options);
+    return run(fn, options === undefined ? (byDefault ??= new Policy()) : checked(options, false), options);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -113,7 +124,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: RetryOptions<Awaited<T>> = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   checkWork(fn);
-  const policy = checked(options);
+  const policy = checked(options, true);
   return function (this: This, ...args: Args) {
     return run(() => fn.apply(this, args as never), policy, options);
   };

@@ -25,17 +25,17 @@ import { writeSeed } from "./seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
 
 /** The globals are looked up at each use, so that fake timers work. */
-const system: Clock = {
+export const system: Clock = {
   now: () => performance.now(),
   setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
 /** A longer `setTimeout` fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** An attempt's side of an abort: a controller is only made for those who ask for its signal. */
-class Attempt implements AttemptContext {
+export class Attempt implements AttemptContext {
   readonly attempt: number;
   private controller: AbortController | undefined;
   private over: { reason: unknown } | undefined;
@@ -64,6 +64,8 @@ class Attempt implements AttemptContext {
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
 export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
+  const guards = options?.guards ?? (policy["kept"] && policy.guards);
+  if (guards) return guards.run(fn, policy, options);
   if (policy["limit"] !== Infinity || options?.signal || options?.whenResult) {
     return new Run(fn, policy, options).begin();
   }
@@ -86,7 +88,7 @@ class Run<T> {
   /** The clock's time when it was read first; the core counts nanoseconds from here. */
   private epoch: number | undefined;
   private readonly promise: Promise<Awaited<T>>;
-  private resolve!: (value: Awaited<T>) => void;
+  private resolve!: (value: Awaited<T> | PromiseLike<Awaited<T>>) => void;
   private reject!: (error: unknown) => void;
 
   /** The core's state, from the first failure on. */
@@ -110,7 +112,7 @@ class Run<T> {
     this.options = options ?? {};
     this.clock = this.options.clock ?? system;
     this.promise = new Promise<Awaited<T>>((resolve, reject) => {
-      this.resolve = resolve as (value: Awaited<T>) => void;
+      this.resolve = resolve as typeof this.resolve;
       this.reject = reject;
     });
   }
@@ -327,7 +329,7 @@ class Run<T> {
 
   private fail(error: unknown, outcome: Outcome): void {
     this.end();
-    this.reject(attach(error, outcome));
+    settle(error, outcome, this.options, this.resolve, this.reject);
   }
 
   /** Leaves nothing behind: no timer, no listener. */
@@ -365,5 +367,25 @@ class Run<T> {
   }
 }
 
-const ATTEMPT = 1;
-const SLEEP = 2;
+/** What an operation that did not succeed comes to: its error, or what stands for it. */
+export function settle<V>(
+  error: unknown,
+  outcome: Outcome,
+  { fallback }: HostOptions<V>,
+  resolve: (value: V | PromiseLike<V>) => void,
+  reject: (error: unknown) => void,
+): void {
+  const last = attach(error, outcome);
+  if (!fallback || outcome.outcome !== "gave_up") {
+    reject(last);
+    return;
+  }
+  try {
+    resolve(fallback(last) as V | PromiseLike<V>);
+  } catch (raised) {
+    reject(raised);
+  }
+}
+
+export const ATTEMPT = 1;
+export const SLEEP = 2;

@@ -15,6 +15,9 @@ export function seed(n?: number | bigint | null): void {
   failures = 0;
 }
 
+/** Whether the program's operations are repeatable. */
+export const isSeeded = (): boolean => program !== undefined;
+
 /** The seed of failing operation `k`, from 0, of a program seeded with `n`. */
 export function seedAt(n: number | bigint, k: number | bigint): bigint {
   writeSeedAt(n, k);

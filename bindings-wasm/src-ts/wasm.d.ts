@@ -3,3 +3,11 @@ declare module "*.wasm" {
   const hex: string;
   export default hex;
 }
+
+declare module "node:async_hooks" {
+  /** As much of it as is needed here, so that the sources know no runtime. */
+  export class AsyncLocalStorage<T> {
+    getStore(): T | undefined;
+    run<R>(store: T, fn: () => R): R;
+  }
+}

@@ -60,7 +60,7 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     ],
     [{ atempts: null }, 'atempts = null: is no field of a policy; did you mean "attempts"?'],
     [{ atempts: undefined }, 'atempts: is no field of a policy; did you mean "attempts"?'],
-    [{ limits: {} }, "limits = [object]: is no field of a policy"],
+    [{ limits: {} }, 'limits = [object]: is no field of a policy; did you mean "limiter"?'],
     [{ seed: 7 }, "seed = 7: is no field of a policy"],
     [5, "policy = 5: has the wrong type"],
     [new Policy(), "policy = [object]: has the wrong type"],

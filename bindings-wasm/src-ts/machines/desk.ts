@@ -1,6 +1,6 @@
 /** The second wasm module: the machines that a plain retry does without. */
 import hex from "../../dist/machines.wasm";
-import { Desk } from "../border.js";
+import { Desk, FIELDS } from "../border.js";
 
 type Name =
   | "bucket"
@@ -55,4 +55,4 @@ type Name =
 let made: Desk<Name> | undefined;
 
 /** Its desk, compiled on first use. */
-export const desk = (): Desk<Name> => (made ??= new Desk(hex));
+export const desk = (): Desk<Name> => (made ??= new Desk(hex, FIELDS));

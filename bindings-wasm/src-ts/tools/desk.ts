@@ -1,6 +1,6 @@
 /** The third wasm module: what only people need. */
 import hex from "../../dist/tools.wasm";
-import { Desk } from "../border.js";
+import { Desk, FIELDS } from "../border.js";
 
 type Name =
   | "document"
@@ -11,10 +11,13 @@ type Name =
   | "form_set"
   | "form_start"
   | "form_write"
+  | "guards_set"
+  | "guards_start"
+  | "guards_upon"
   | "lints"
   | "presets";
 
 let made: Desk<Name> | undefined;
 
 /** Its desk, compiled on first use. */
-export const desk = (): Desk<Name> => (made ??= new Desk(hex));
+export const desk = (): Desk<Name> => (made ??= new Desk(hex, FIELDS));

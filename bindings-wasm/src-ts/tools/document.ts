@@ -3,6 +3,7 @@
 import { FOREVER } from "../border.js";
 import { NOT_JSON, problem, UNKNOWN_WORD, WRONG_TYPE } from "../errors.js";
 import type { Rules } from "../failure.js";
+import { layKept } from "../guards/kept.js";
 import { wordsOf } from "../machine.js";
 import { collect, type Given, LIST, NUMBER, type Policy, policyOf, TEXT } from "../policy.js";
 import { desk } from "./desk.js";
@@ -32,6 +33,7 @@ const NO_RULES = new Uint32Array(40);
 function layPolicy(policy: Policy): void {
   desk().lay("policy", wordsOf(policy));
   desk().lay("rules", policy["rules"]?.words ?? NO_RULES);
+  layKept(desk(), policy["kept"] ?? []);
 }
 
 function codeOf(form: FormName): number {
@@ -85,7 +87,9 @@ export function fromForm(
   const words = desk().taken("rules");
   const rules: Rules | undefined = words.some(Boolean) ? { words, patterns: [patterns, []] } : undefined;
   const limit = desk().got() === FOREVER ? Infinity : Number(desk().got());
-  return { policy: policyOf({ words: desk().taken("policy"), limit, rules }), errorTypes };
+  const builder = desk().taken("builder");
+  const kept = builder.some(Boolean) ? { kept: builder } : undefined;
+  return { policy: policyOf({ words: desk().taken("policy"), limit, rules, ...kept }), errorTypes };
 }
 
 /** The policy as another system writes it. Throws a ConfigError when it cannot be said there. */

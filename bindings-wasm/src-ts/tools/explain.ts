@@ -76,7 +76,8 @@ export function explain(policy: Given, options: { rows?: number; after?: Failure
 }
 
 function readRow(from: number): Row {
-  const numbers = Array.from(desk().rows.subarray(from, from + COLUMNS), Number);
+  const { buffer, byteOffset } = desk().words.rows;
+  const numbers = Array.from(new BigUint64Array(buffer, byteOffset + from * 8, COLUMNS), Number);
   const [min, typical, max, minTotal, typicalTotal, maxTotal] = numbers.map((nanos) => nanos / 1e6) as [
     number,
     number,

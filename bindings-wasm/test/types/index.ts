@@ -17,6 +17,7 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
+import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
 import { Gates, type Layered, Pace, type PeriodicStep, type resumeCall, Stepped, save } from "holdoff/machines";
 import { explain, fromForm, type Row } from "holdoff/tools";
 
@@ -167,3 +168,32 @@ check<Outcome["lastResult"], unknown>(true);
 retry(() => 1 as number, { whenResult: (text: string) => text === "" });
 // @ts-expect-error: nobody waits for a predicate
 retry(() => 1, { whenResult: async () => true });
+
+const guards = new Guards({
+  budget: { kind: "token", capacity: 500 },
+  breaker: new Breaker({ failures: 5, openFor: "30s" }),
+  limiter: { limit: 10, per: "1s", refusal: "wait" },
+  bulkhead: 10,
+  hedge: "50ms",
+  stretch: 2,
+  adaptive: "cubic",
+  seed: 7n,
+});
+check<typeof guards.breaker, Breaker | undefined>(true);
+const guarded = retry(async () => 1 as number, { guards, fallback: () => 0, attempts: 3 });
+check<typeof guarded, Promise<number>>(true);
+check<Policy["guards"], Guards | undefined>(true);
+new Policy({ breaker: { openFor: { kind: "exponential", initial: 5 } }, nested: { mode: "cap", cap: 9 } });
+const kept: SavedGuards = guards.save();
+Guards.restore({ budget: "ratio" }, kept);
+const { permit, retryAt } = new Breaker().acquire(0n);
+check<typeof permit, number | undefined>(true);
+check<typeof retryAt, bigint | undefined>(true);
+const keyed = new KeyedGuards<URL>({ breaker: {} }, { most: 100, idle: "1m" });
+retry(({ token }) => token?.header, { guards: keyed.of(new URL("http://a")) });
+const [under] = GuardedCall.begin(policy, guards, 7, 0n);
+check<ReturnType<typeof under.tick<bigint>>, Step<bigint>>(true);
+// @ts-expect-error: a typing error in a field
+new Breaker({ failurs: 1 });
+// @ts-expect-error: guards are made, not described
+retry(() => 1, { guards: { breaker: {} } });

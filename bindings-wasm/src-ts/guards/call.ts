@@ -1,0 +1,100 @@
+/** A call under guards as a machine, for programs with a loop of their own. */
+import { exact } from "../border.js";
+import { readBigint, SPAN } from "../core.js";
+import { problem, WRONG_TYPE } from "../errors.js";
+import { type Failure, writeFailure } from "../failure.js";
+import { type Same, type Step, stepOf, type Time, ticketOf, wordsOf } from "../machine.js";
+import type { Policy } from "../policy.js";
+import { checkSeed } from "../seed.js";
+import type { FailureKind } from "../words.js";
+import { desk, give, layPolicy, stepAt, stepAttempt, stepCodes, stepLong, stepWakeAt } from "./desk.js";
+import { Guards, layAll } from "./guards.js";
+
+/**
+ * The whole loop as a machine, under guards that are lent to each input. As `Call`, and in addition: the first step may be a
+ * sleep or a stop; an attempt may come with a `wakeAt`, at which to tick; a sleep for the bulkhead may end earlier, so tick
+ * whenever another call on the same one has ended an attempt. Whoever drops a call before its stop cancels it, or what it
+ * holds of the guards is lost.
+ */
+export class GuardedCall {
+  private readonly policy: Uint32Array;
+  private readonly guards: Guards;
+  private readonly state: Uint32Array;
+
+  private constructor(policy: Uint32Array, guards: Guards) {
+    this.policy = policy;
+    this.guards = guards;
+    this.state = desk().taken("call");
+  }
+
+  /** A call that begins at `now`, and its first step. */
+  static begin<T extends Time>(
+    policy: Policy,
+    guards: Guards,
+    seed: number | bigint,
+    now: T,
+  ): [call: GuardedCall, step: Step<Same<T>>] {
+    const words = wordsOf(policy);
+    if (!(guards instanceof Guards)) throw problem(WRONG_TYPE, "guards", guards);
+    checkSeed(seed, "seed");
+    const time = exact(now, "now");
+    layAll(guards);
+    layPolicy(words);
+    desk().give(time, BigInt(seed));
+    desk().core.call_begin(guards.mask);
+    const step = readStep(now);
+    return [new GuardedCall(words, guards), step];
+  }
+
+  /** The attempt with this ticket succeeded at `now`. */
+  succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
+    return this.move(now, () => desk().core.call_succeed(this.guards.mask), ticketOf(ticket));
+  }
+
+  /** The attempt with this ticket failed at `now`. */
+  fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
+    const number = ticketOf(ticket);
+    const kind = writeFailure(failure);
+    const hint = readBigint(SPAN);
+    const fail = () => {
+      desk().longs[3] = hint;
+      desk().core.call_fail(this.guards.mask, kind);
+    };
+    return this.move(now, fail, number);
+  }
+
+  /** The attempt with this ticket ended at `now` by a fault of the program's own, which says nothing of the other side. */
+  abandon<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
+    return this.move(now, () => desk().core.call_abandon(this.guards.mask), ticketOf(ticket));
+  }
+
+  /** Nothing but time has passed, or a place in the bulkhead has come free. */
+  tick<T extends Time>(now: T): Step<Same<T>> {
+    return this.move(now, () => desk().core.call_tick(this.guards.mask));
+  }
+
+  /** The caller wants no more of it. */
+  cancel<T extends Time>(now: T): Step<Same<T>> {
+    return this.move(now, () => desk().core.call_cancel(this.guards.mask));
+  }
+
+  private move<T extends Time>(now: T, transition: () => void, ticket = 0): Step<Same<T>> {
+    const time = exact(now, "now");
+    layAll(this.guards);
+    layPolicy(this.policy);
+    desk().lay("call", this.state);
+    desk().give(time);
+    give(2, ticket);
+    transition();
+    desk().take("call", this.state);
+    const step = readStep(now);
+    this.guards.bulkhead?.stir();
+    return step;
+  }
+}
+
+function readStep<T extends Time>(like: T): Step<Same<T>> {
+  const time = (first: boolean) =>
+    (typeof like === "bigint" ? stepLong(first) : first ? stepAt() : stepWakeAt()) as Same<T>;
+  return stepOf(stepCodes(), stepAttempt(), time);
+}

@@ -1,0 +1,257 @@
+/**
+ * The fourth wasm module: what many calls share.
+ *
+ * A guard's configuration and state are rows of words that its JavaScript object owns, so that nothing is left behind when it is
+ * collected. The ones that were used last stay on the desk until others are laid there: a program with one set of guards
+ * copies nothing.
+ */
+import hex from "../../dist/guards.wasm";
+import { Desk } from "../border.js";
+import { readBigint, SEED } from "../core.js";
+import { NOT_SUPPORTED, problem } from "../errors.js";
+import { system } from "../run.js";
+import { writeSeed } from "../seed.js";
+
+type Name =
+  | "adaptive_give_back"
+  | "adaptive_look"
+  | "adaptive_start"
+  | "adaptive_take"
+  | "adaptive_update"
+  | "breaker_abandon"
+  | "breaker_acquire"
+  | "breaker_closed"
+  | "breaker_hint"
+  | "breaker_look"
+  | "breaker_move"
+  | "breaker_record"
+  | "breaker_succeeded"
+  | "budget_admit"
+  | "budget_balance"
+  | "budget_begin"
+  | "budget_end"
+  | "budget_fail"
+  | "budget_refund"
+  | "budget_rejection"
+  | "budget_retried"
+  | "budget_succeed"
+  | "budget_withdraw"
+  | "bulkhead_enter"
+  | "bulkhead_leave"
+  | "bulkhead_look"
+  | "call_abandon"
+  | "call_begin"
+  | "call_cancel"
+  | "call_fail"
+  | "call_permit"
+  | "call_succeed"
+  | "call_succeeded"
+  | "call_tick"
+  | "call_underway"
+  | "guard_restore"
+  | "guard_save"
+  | "guards_build"
+  | "guards_new"
+  | "guards_set"
+  | "guards_start"
+  | "guards_upon"
+  | "hedge_look"
+  | "hedge_record"
+  | "limiter_give_back"
+  | "limiter_look"
+  | "limiter_saved"
+  | "limiter_take"
+  | "nested_attempts"
+  | "nested_failure"
+  | "nested_policy"
+  | "room"
+  | "stretch_delay"
+  | "stretch_look"
+  | "stretch_record"
+  | "token_child"
+  | "token_read"
+  | "token_write";
+
+const FIELDS = [
+  "args",
+  "problem",
+  "step",
+  "policy",
+  "call",
+  "builder",
+  "token",
+  "budgetConfig",
+  "budget",
+  "breakerConfig",
+  "breaker",
+  "limiterConfig",
+  "limiter",
+  "adaptiveConfig",
+  "adaptive",
+  "bulkheadConfig",
+  "bulkhead",
+  "stretchConfig",
+  "stretch",
+  "hedgeConfig",
+  "hedge",
+  "name",
+  "text",
+] as const;
+
+type GuardsDesk = Desk<Name, (typeof FIELDS)[number]>;
+
+let made: GuardsDesk | undefined;
+
+/** Its desk, compiled on first use. */
+export const desk = (): GuardsDesk => (made ??= new Desk<Name, (typeof FIELDS)[number]>(hex, FIELDS));
+
+/** The guards in the order of their bits. */
+export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
+export type GuardName = (typeof NAMES)[number];
+export const LIMITER = 2;
+export const BULKHEAD = 3;
+
+/** A guard as the desk knows it. */
+export interface Laid {
+  /** Its place in {@link NAMES}. */
+  readonly index: number;
+  readonly config: Uint32Array;
+  /** Its state. */
+  readonly words: Uint32Array;
+  /** The times that a limiter's log keeps, two words each. */
+  readonly log: Uint32Array | undefined;
+}
+
+const CONFIGS = NAMES.map((name) => `${name}Config` as const);
+
+/** What lies in each place. */
+const resident: (Laid | undefined)[] = NAMES.map(() => undefined);
+
+/** Makes room for so many times, and perhaps for bytes behind them; where it is. */
+export function roomFor(times: number): number {
+  const at = desk().core.room(times);
+  if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
+  // Memory that has grown is another buffer.
+  if (desk().words.args.length === 0) desk().look();
+  return at;
+}
+
+const NO_MEMORY = new Uint32Array(0);
+let log = NO_MEMORY;
+
+/** A limiter's log where it lies. */
+function logOf(length: number): Uint32Array {
+  const at = roomFor(length / 2);
+  if (log.byteOffset !== at || log.length < length || log.buffer !== desk().words.args.buffer) {
+    log = desk().memory(Uint32Array, at, length);
+  }
+  return log.subarray(0, length);
+}
+
+function away(guard: Laid): void {
+  desk().take(NAMES[guard.index] as GuardName, guard.words);
+  if (guard.log) guard.log.set(logOf(guard.log.length));
+}
+
+/** Lays a guard down, unless it lies there. */
+export function lay(guard: Laid): void {
+  const { index } = guard;
+  const was = resident[index];
+  if (was === guard) return;
+  if (was) away(was);
+  const { words } = desk();
+  words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
+  words[NAMES[index] as GuardName].set(guard.words);
+  if (guard.log) logOf(guard.log.length).set(guard.log);
+  resident[index] = guard;
+}
+
+/** Takes all of them back, so that others can be made where they lay. */
+export function clear(): void {
+  for (const [index, guard] of resident.entries()) {
+    if (guard) away(guard);
+    resident[index] = undefined;
+  }
+}
+
+/** The configuration that lies in a place. */
+export const configAt = (index: number): Uint32Array => desk().taken(CONFIGS[index] as (typeof CONFIGS)[number]);
+
+/** The state that lies in a place. */
+export const stateAt = (index: number): Uint32Array => desk().taken(NAMES[index] as GuardName);
+
+let policyLaid: Uint32Array | undefined;
+
+/** Lays a policy down, unless it lies there. */
+export function layPolicy(policy: Uint32Array): void {
+  if (policyLaid !== policy) {
+    desk().words.policy.set(policy);
+    policyLaid = policy;
+  }
+}
+
+/** The policy on the desk is another now; its words. */
+export function takePolicy(): Uint32Array {
+  return (policyLaid = desk().taken("policy"));
+}
+
+const LOW = 4294967296;
+
+/** Lays down a whole number, or Infinity for "never". */
+export function give(at: number, value: number): void {
+  const { args } = desk().words;
+  if (value === Infinity) {
+    args[at * 2] = args[at * 2 + 1] = 0xffffffff;
+  } else {
+    args[at * 2] = value;
+    args[at * 2 + 1] = value / LOW;
+  }
+}
+
+function read(words: Uint32Array, at: number): number {
+  const low = words[at * 2] as number;
+  const high = words[at * 2 + 1] as number;
+  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * LOW + low;
+}
+
+/** Reads such a number. */
+export const got = (at: number): number => read(desk().words.args, at);
+
+/** A step's numbers: kind, outcome, reason and cause, a byte each, the attempt, and its two times. */
+export const stepCodes = (): number => desk().words.step[0] as number;
+export const stepAttempt = (): number => desk().words.step[1] as number;
+export const stepAt = (): number => read(desk().words.step, 1);
+export const stepWakeAt = (): number => read(desk().words.step, 2);
+
+/** Its times as they are. */
+export function stepLong(first: boolean): bigint {
+  const { step } = desk().words;
+  const at = first ? 2 : 4;
+  return (BigInt(step[at + 1] as number) << 32n) | BigInt(step[at] as number);
+}
+
+/** A seed: the one given, or as any operation gets one. */
+export function seedOf(given: number | bigint | null | undefined): bigint {
+  writeSeed(given);
+  return readBigint(SEED);
+}
+
+const random = new BigUint64Array(1);
+
+/** A seed that no program counts. */
+export function randomSeed(): bigint {
+  crypto.getRandomValues(random);
+  return random[0] as bigint;
+}
+
+/** The longest time that is not never. */
+const LATEST = 2 ** 63;
+
+/** The time of a clock in nanoseconds; one that answers nonsense stands still. */
+export function nanosOf(milliseconds: number): number {
+  const nanos = Math.round(milliseconds * 1e6);
+  return nanos > 0 ? Math.min(nanos, LATEST) : 0;
+}
+
+/** The host's time. */
+export const hostNow = (): number => nanosOf(system.now());

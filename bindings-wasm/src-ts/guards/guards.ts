@@ -1,0 +1,165 @@
+/** The guards that many calls share, as a set. */
+
+import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
+import { type Guarding, type HostOptions, isFields, type Work } from "../host.js";
+import type { Time } from "../machine.js";
+import { type Kept, makeGuardsWith, type Policy } from "../policy.js";
+import {
+  type Adaptive,
+  type Breaker,
+  type Budget,
+  type Bulkhead,
+  type Configs,
+  configsOf,
+  fieldsOf,
+  Guard,
+  type GuardOptions,
+  type Hedge,
+  type Limiter,
+  madeOf,
+  originOf,
+  type Sections,
+  type Stretch,
+} from "./alone.js";
+import { BULKHEAD, type GuardName, lay, NAMES } from "./desk.js";
+import type { Nesting } from "./nested.js";
+import { runUnder } from "./run.js";
+
+/** The guards of a set: the fields of each, or one there is already, which sets may share. */
+export interface GuardsOptions extends Sections {
+  /** What the breaker and the budget draw from: a whole number from 0, as a bigint up to 2^64-1; random unless given. */
+  seed?: GuardOptions["seed"];
+  /** When they begin, in nanoseconds; at the host's time unless given. */
+  now?: Time | undefined;
+}
+
+/** States by the names of their guards. */
+export type SavedGuards = { readonly [Name in GuardName]?: Uint8Array };
+
+/** What a set is made of, to make any number of them. */
+export interface Blueprint {
+  readonly configs: Configs;
+  readonly shared: readonly (Guard | undefined)[];
+}
+
+/** Reads the options of a set. */
+export function blueprintOf(options: GuardsOptions): Blueprint {
+  if (!isFields(options)) throw problem(WRONG_TYPE, "guards", options);
+  const shared: (Guard | undefined)[] = NAMES.map(() => undefined);
+  const sections: Record<string, unknown> = {};
+  for (const name in options) {
+    const value: unknown = options[name as keyof GuardsOptions];
+    if (name === "seed" || name === "now" || value === undefined || value === null) continue;
+    const index = NAMES.indexOf(name as GuardName);
+    if (value instanceof Guard) {
+      if (value.index !== index) throw problem(WRONG_TYPE, name, value);
+      shared[index] = value;
+    } else {
+      if (name === "nested" || name === "preset") throw problem(UNKNOWN_FIELD, name, value);
+      sections[name] = value;
+    }
+  }
+  return { configs: configsOf(fieldsOf(sections)), shared };
+}
+
+/**
+ * What many operations share, so that a fleet stays alive when the other side is ill. Hand it to `retry`, `wrap` or a policy's
+ * `retry` as `guards`.
+ */
+export class Guards implements Guarding {
+  readonly budget: Budget | undefined;
+  readonly breaker: Breaker | undefined;
+  readonly limiter: Limiter | undefined;
+  readonly bulkhead: Bulkhead | undefined;
+  readonly adaptive: Adaptive | undefined;
+  readonly stretch: Stretch | undefined;
+  readonly hedge: Hedge | undefined;
+  /** @internal */
+  declare readonly mask: number;
+  /** @internal */
+  declare readonly all: readonly Guard[];
+  /**
+   * What a policy says that these are the guards of.
+   * @internal
+   */
+  declare readonly nesting: Nesting | undefined;
+  /**
+   * The only guard, if it is a breaker that does not mind how long an attempt took.
+   * @internal
+   */
+  declare readonly only: Breaker | undefined;
+
+  /** Throws a `ConfigError` with the whole path of what is wrong. */
+  constructor(options: GuardsOptions = {}) {
+    fill(this, blueprintOf(options), options);
+  }
+
+  /** A set of which each state is one that was saved; guards that the mapping does not name begin anew. */
+  static restore(options: GuardsOptions, saved: SavedGuards, now?: Time): Guards {
+    const guards = new Guards();
+    fill(guards, blueprintOf(options), { seed: options.seed, now: now ?? options.now });
+    for (const name of NAMES) {
+      const bytes = saved[name];
+      const guard = guards[name];
+      if (bytes && guard) Guard.again(guard, bytes, now);
+    }
+    return guards;
+  }
+
+  /** @internal */
+  static of(blueprint: Blueprint, options?: GuardOptions): Guards {
+    const guards = Object.create(Guards.prototype) as Guards;
+    fill(guards, blueprint, options);
+    return guards;
+  }
+
+  /** Their states as bytes that last. A bulkhead has none: what runs does not run elsewhere. */
+  save(now?: Time): SavedGuards {
+    const states: [string, Uint8Array][] = [];
+    for (const guard of this.all) {
+      if (guard.index !== BULKHEAD) states.push([NAMES[guard.index] as GuardName, guard.save(now)]);
+    }
+    return Object.fromEntries(states);
+  }
+
+  /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */
+  run<T>(fn: Work<T>, policy: Policy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
+    return runUnder(this, fn, policy, options);
+  }
+
+  /** No object of fields, not even to another copy of this package. */
+  get [Symbol.toStringTag](): string {
+    return "Guards";
+  }
+}
+
+type Writable = { -readonly [Name in keyof Guards]: Guards[Name] };
+
+function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOptions): void {
+  const made = madeOf(configs, originOf(options));
+  const into = guards as Writable;
+  const all: Guard[] = [];
+  let mask = 0;
+  for (const [index, name] of NAMES.entries()) {
+    const guard = shared[index] ?? made[index];
+    (into as Record<GuardName, Guard | undefined>)[name] = guard;
+    if (guard === undefined) continue;
+    all.push(guard);
+    mask |= 1 << index;
+  }
+  const { breaker } = guards;
+  into.mask = mask;
+  into.all = all;
+  into.nesting = configs.nesting;
+  into.only = all.length === 1 && breaker && !breaker.asks.took ? breaker : undefined;
+}
+
+/** Lays all guards of a set down. */
+export function layAll(guards: Guards): void {
+  for (const guard of guards.all) lay(guard);
+}
+
+makeGuardsWith({
+  check: (kept: Kept) => void configsOf(kept),
+  make: (kept: Kept) => Guards.of({ configs: configsOf(kept), shared: [] }),
+});

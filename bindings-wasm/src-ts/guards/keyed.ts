@@ -1,0 +1,75 @@
+/** A set of guards for each host, tenant or partition, of which there may be any number. */
+import { type Length, nanos } from "../border.js";
+import { problem, WRONG_TYPE } from "../errors.js";
+import { seedAt } from "../seed.js";
+import { originOf } from "./alone.js";
+import { hostNow } from "./desk.js";
+import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
+
+/** How many sets are kept, and for how long. */
+export interface KeyedOptions {
+  /** The most keys; 10,000 unless given. The one that was asked for least recently goes first. */
+  most?: number | null | undefined;
+  /** For how long a key is kept that nobody asks for; 10 minutes unless given. */
+  idle?: Length | null | undefined;
+  /** Milliseconds since any moment; the host's clock unless given. */
+  now?: (() => number) | null | undefined;
+}
+
+interface Entry {
+  readonly guards: Guards;
+  usedAt: number;
+}
+
+/** Guards by a key. Guards that are given as objects are shared by all keys. */
+export class KeyedGuards<Key = string> {
+  private readonly blueprint: Blueprint;
+  private readonly seed: bigint;
+  private readonly most: number;
+  private readonly idle: number;
+  private readonly clock: () => number;
+  /** The least recently used first. */
+  private readonly entries = new Map<Key, Entry>();
+  private made = 0;
+
+  constructor(options: GuardsOptions, { most, idle, now }: KeyedOptions = {}) {
+    const longest = most ?? 10_000;
+    if (!(Number.isInteger(longest) && longest >= 1)) throw problem(WRONG_TYPE, "most", most);
+    this.blueprint = blueprintOf(options);
+    this.seed = originOf({ seed: options.seed }).seed;
+    this.most = longest;
+    this.idle = Number(nanos(idle, "idle", 600_000_000_000n));
+    this.clock = now ? () => Math.round(now() * 1e6) : hostNow;
+  }
+
+  /** The guards of a key; new ones for a key that is new, or was not asked for lately. */
+  of(key: Key): Guards {
+    const now = this.clock();
+    const known = this.entries.get(key);
+    if (known) this.entries.delete(key);
+    // The eldest are first: what is idle is there, and goes a few at a time.
+    for (const [eldest, { usedAt }] of this.entries) {
+      if (now - usedAt <= this.idle && this.entries.size < this.most) break;
+      this.entries.delete(eldest);
+    }
+    const fresh = known && now - known.usedAt <= this.idle;
+    const entry = fresh ? known : { guards: this.make(now), usedAt: now };
+    entry.usedAt = now;
+    this.entries.set(key, entry);
+    return entry.guards;
+  }
+
+  private make(now: number): Guards {
+    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now });
+  }
+
+  /** Forgets a key; operations under its guards go on under them. */
+  delete(key: Key): boolean {
+    return this.entries.delete(key);
+  }
+
+  /** How many keys there are. */
+  get size(): number {
+    return this.entries.size;
+  }
+}

@@ -1,0 +1,132 @@
+/** Retries inside retries: what an attempt hands down to what runs inside it. */
+import { problem, WRONG_TYPE } from "../errors.js";
+import { type Failure, kindOf } from "../failure.js";
+import { type FailureKind, kindWord } from "../words.js";
+import { desk } from "./desk.js";
+
+const FOREVER = 0xffffffff;
+const NONE = new Uint32Array(4);
+
+/** What an attempt hands down: which one it is, and how many there may be. */
+export class Token {
+  /** The header that says which attempt a request is. */
+  static readonly HEADER = "x-retry-attempt";
+  /** The gRPC metadata that says how many attempts there were before. */
+  static readonly GRPC = "grpc-previous-rpc-attempts";
+
+  private readonly words: Uint32Array;
+
+  private constructor(words: Uint32Array) {
+    this.words = words;
+  }
+
+  /** The token of attempt `attempt` of at most `attempts` (Infinity for ever), inside the retry that `parent` tells of. */
+  static child(parent: Token | undefined, attempt: number, attempts: number): Token {
+    layToken(parent);
+    desk().core.token_child(attempt, attempts === Infinity ? FOREVER : attempts);
+    return takeToken() as Token;
+  }
+
+  /** From a value of `x-retry-attempt`; undefined when it is none. */
+  static fromHeader(value: string): Token | undefined {
+    return read(value, 0);
+  }
+
+  /** From a value of `grpc-previous-rpc-attempts`; undefined when it is none. */
+  static fromGrpc(value: string): Token | undefined {
+    return read(value, 1);
+  }
+
+  /** @internal */
+  static of(words: Uint32Array): Token {
+    return new Token(words);
+  }
+
+  /** The number of the attempt, from 1. */
+  get attempt(): number {
+    return this.words[0] as number;
+  }
+
+  /** How many attempts all retries around may make together; Infinity for ever. */
+  get allowed(): number {
+    const allowed = this.words[1] as number;
+    return allowed === FOREVER ? Infinity : allowed;
+  }
+
+  /** How many retries there are around. */
+  get depth(): number {
+    return this.words[2] as number;
+  }
+
+  /** The value of `x-retry-attempt`. */
+  get header(): string {
+    layToken(this);
+    return desk().readText(desk().core.token_write(0));
+  }
+
+  /** The value of `grpc-previous-rpc-attempts`; undefined for the first attempt, which has none. */
+  get grpc(): string | undefined {
+    layToken(this);
+    return desk().readText(desk().core.token_write(1)) || undefined;
+  }
+}
+
+function read(value: unknown, grpc: number): Token | undefined {
+  if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
+  desk().core.token_read(desk().writeText(value), grpc);
+  return takeToken();
+}
+
+/** Lays a token down. */
+export function layToken(token: Token | undefined): void {
+  desk().lay("token", token?.["words"] ?? NONE);
+}
+
+/** The token that lies there. */
+function takeToken(): Token | undefined {
+  const words = desk().taken("token");
+  return words[2] === 0 ? undefined : Token.of(words);
+}
+
+/** What a policy does inside another retry, or around one. */
+export interface Nesting {
+  readonly mode: number;
+  readonly cap: number;
+}
+
+const MODES = ["allow", "innermost", "outermost", "cap"] as const;
+
+/** How many attempts a policy that may make `own` of them makes inside the retry that `token` tells of; Infinity for ever. */
+export function nestedAttempts(mode: (typeof MODES)[number], token: Token | undefined, own: number, cap = 1): number {
+  const code = MODES.indexOf(mode);
+  if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
+  layToken(token);
+  const attempts = desk().core.nested_attempts(code, cap, own === Infinity ? FOREVER : own) >>> 0;
+  return attempts === FOREVER ? Infinity : attempts;
+}
+
+/** What a failure is to a policy of that nesting when a retry inside it has given up on it. */
+export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | FailureKind): Failure {
+  const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
+  const code = desk().core.nested_failure(MODES.indexOf(mode), kindOf(kind));
+  return { kind: kindWord(code), hint };
+}
+
+/** What hands tokens down by itself, where the runtime has something for that. */
+interface Carrier {
+  current(): Token | undefined;
+  run<T>(token: Token, fn: () => T): T;
+}
+
+let carrier: Carrier | undefined;
+
+/** Lets tokens be handed down by that. */
+export function carryTokensBy(by: Carrier): void {
+  carrier = by;
+}
+
+/** The token of what runs now. */
+export const currentToken = (): Token | undefined => carrier?.current();
+
+/** Runs a function inside an attempt. */
+export const within = <T>(token: Token, fn: () => T): T => (carrier ? carrier.run(token, fn) : fn());
