@@ -3,6 +3,20 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative, sep } from "node:path";
 import {
+  Adaptive,
+  Breaker,
+  Budget,
+  Bulkhead,
+  GuardedCall,
+  Guards,
+  Hedge,
+  Limiter,
+  nestedAttempts,
+  nestedFailure,
+  Stretch,
+  Token,
+} from "../../../bindings-wasm/dist/esm/guards.js";
+import {
   Call,
   ConfigError,
   hintOf,
@@ -108,7 +122,30 @@ function* decided(machine, failures, decisions) {
   }
 }
 
-function* retry({ policy, seed, started, failures, decisions }) {
+/** Calls that share a budget: what is decided about each attempt, and what the budget has after it. */
+function* paid({ policy, seed, started, failures, decisions, tokens }) {
+  const rules = new Policy(policy);
+  const { guards } = rules;
+  let [call, step] = GuardedCall.begin(rules, guards, N(seed), N(started));
+  for (const [at, { now: time, failure, new_call }] of failures.entries()) {
+    const now = N(time);
+    if (new_call) [call, step] = GuardedCall.begin(rules, guards, N(seed), now);
+    else if (step.kind === "sleep") step = call.tick(now);
+    if (step.kind !== "attempt") throw new Error(`no attempt runs at ${now}`);
+    const { ticket } = step;
+    step = failure === undefined ? call.succeed(ticket, now) : call.fail(ticket, now, failureOf(failure));
+    const { kind, outcome, reason, retryAt } = step;
+    const ended = outcome === "gave_up" ? { kind: "give_up", reason, retryAt } : { kind: outcome };
+    yield [expected(decisions[at]), answer(kind === "stop" ? ended : step)];
+    if (tokens[at] !== null) yield [text(tokens[at]), text(guards.budget.balance(now))];
+  }
+}
+
+function* retry({ policy, seed, started, failures, decisions, tokens }) {
+  if (tokens !== undefined) {
+    yield* paid({ policy, seed, started, failures, decisions, tokens });
+    return;
+  }
   yield* decided(new Retry(new Policy(policy), N(seed), N(started)), failures, decisions);
 }
 
@@ -230,7 +267,325 @@ function* seed({ n, k, seed }) {
   yield [text(N(seed)), text(seedAt(N(n), N(k)))];
 }
 
+const BUDGET_OPS = {
+  look() {},
+  begin(budget, { at }, held, call) {
+    held.delete(call);
+    budget.begin(at);
+  },
+  admit: (budget, { at }) => budget.admit(at),
+  fail: (budget, { at, kind }) => budget.fail(kind, at),
+  withdraw(budget, { at, kind }, held, call) {
+    const paid = budget.withdraw(kind, at);
+    if (paid !== undefined) held.set(call, paid);
+    return paid !== undefined;
+  },
+  refund(budget, { at }, held, call) {
+    budget.refund(held.get(call), at);
+    held.delete(call);
+  },
+  retried: (budget) => budget.retried(),
+  succeed: (budget, { at }, held, call) => budget.succeed(held.get(call), at),
+  end: (budget) => budget.end(),
+};
+
+/** How many yeses a budget gives to an event; the time of the latest is left in `clock`. */
+function handed(budget, event, held, clock) {
+  const { op, at, call = 0, kind = "transient", times, events } = event;
+  if (op === "repeat") {
+    let allowed = 0;
+    for (let n = 0; n < times; n++) for (const one of events) allowed += handed(budget, one, held, clock);
+    return allowed;
+  }
+  clock.now = N(at);
+  return BUDGET_OPS[op](budget, { at: clock.now, kind }, held, call) ? 1 : 0;
+}
+
+function* budget({ budget: section, seed = 0, within = 0, events, answers }) {
+  const guard = documented("budget", section, { seed: N(seed), now: 0n });
+  const [held, clock] = [new Map(), { now: 0n }];
+  for (const [at, event] of events.entries()) {
+    const count = handed(guard, event, held, clock);
+    const { allowed, balance, rejection } = answers[at];
+    const got = {};
+    if (allowed !== undefined) got.allowed = typeof allowed === "boolean" ? count > 0 : count;
+    if (balance !== undefined) got.balance = guard.balance(clock.now);
+    if (rejection !== undefined) {
+      const found = guard.rejection(clock.now);
+      got.rejection = Math.abs(found - rejection) <= within ? rejection : found;
+    }
+    yield [text(answers[at]), text(got)];
+  }
+}
+
+/** A guard from the section of a document, whose numbers have no unit. */
+function documented(name, section, options) {
+  const [{ kept }, classes] = [Policy.fromJson({ [name]: section }), CLASSES];
+  if (kept === undefined) throw new Error(`no ${name} is described`);
+  return new classes[name](section, options);
+}
+
+const CLASSES = {
+  budget: Budget,
+  breaker: Breaker,
+  limiter: Limiter,
+  bulkhead: Bulkhead,
+  adaptive: Adaptive,
+  stretch: Stretch,
+  hedge: Hedge,
+};
+
+/** A time that a guard says, as a vector says it; null for none. */
+const timeText = (time) => (time === undefined ? null : time);
+
+function* breaker({ breaker: section, seed = 0, made = 0, events, answers }) {
+  const guard = documented("breaker", section, { seed: N(seed), now: N(made) });
+  const permits = [];
+  for (const [step, event] of events.entries()) {
+    const now = N(event.now);
+    const permit = permits[event.permit];
+    if ("permit" in event && permit === undefined) throw new Error(`event ${event.permit} gave no permit`);
+    let got = {};
+    switch (event.event) {
+      case "acquire": {
+        const { permit, retryAt } = guard.acquire(now);
+        permits[step] = permit;
+        got = { refused: timeText(retryAt) };
+        break;
+      }
+      case "record":
+        guard.record(permit, event.verdict, N(event.took ?? 0), now);
+        break;
+      case "abandon":
+        guard.abandon(permit, now);
+        break;
+      case "hint":
+        guard.hint(N(event.span), now);
+        break;
+      case "isolate":
+        guard.isolate(now);
+        break;
+      case "close":
+        guard.forceClose(now);
+        break;
+      case "reset":
+        guard.reset(now);
+        break;
+      case "look":
+        break;
+      default:
+        throw new Error(`unknown event ${event.event}`);
+    }
+    const { calls, failed, slow } = guard.rates(now);
+    got = { ...got, state: guard.state(now), counts: [calls, failed, slow], openings: guard.openings };
+    const { refused } = answers[step];
+    const want = refused === undefined || refused === null ? answers[step] : { ...answers[step], refused: N(refused) };
+    yield [text(want), text(got)];
+  }
+}
+
+function* breaker_window({ config: { window_ns, slots, began_ns = 0 }, records, after }) {
+  const fields = {
+    kind: "time",
+    window: `${window_ns}ns`,
+    slots,
+    minCalls: 4294967295,
+    failureRate: 1,
+    slowAfter: "1ns",
+  };
+  const guard = new Breaker(fields, { seed: 0, now: N(began_ns) });
+  for (const [step, { at_ns, ...counts }] of records.entries()) {
+    const now = N(at_ns);
+    for (const [sort, verdict, took] of [
+      ["ok", "success", 0],
+      ["failed", "failure", 0],
+      ["slow_ok", "success", 1],
+      ["slow_failed", "failure", 1],
+    ]) {
+      for (let n = 0; n < (counts[sort] ?? 0); n++) guard.record(guard.acquire(now).permit, verdict, took, now);
+    }
+    const { calls: total, failed, slow } = guard.rates(now);
+    const share = (part) => (total === 0 ? 0 : part / total);
+    yield [text(after[step]), text({ total, failed, slow, failure_rate: share(failed), slow_rate: share(slow) })];
+  }
+}
+
+function* limiter({ limiter: section, made = 0, events, refused }) {
+  const guard = documented("limiter", section, { now: N(made) });
+  for (const [step, { event, now, count = 1 }] of events.entries()) {
+    const ask = { take: "take", look: "look", give_back: "giveBack" }[event];
+    const got = guard[ask](count, N(now));
+    yield [refused[step] === null ? "null" : text(N(refused[step])), text(timeText(got))];
+  }
+}
+
+function* bulkhead({ bulkhead: section, events, answers }) {
+  const guard = documented("bulkhead", section);
+  const places = [];
+  for (const [step, { event, place }] of events.entries()) {
+    const held = places[place];
+    if (place !== undefined && held === undefined) throw new Error(`event ${place} gave no place`);
+    let entry;
+    if (event === "enter") entry = guard.enter();
+    else if (event === "enter_from") entry = guard.enterFrom(held);
+    else if (event === "leave") guard.leave();
+    else guard.leaveQueue(held);
+    places[step] = entry?.place;
+    const { running, waiting } = guard;
+    yield [text(answers[step]), text({ ...(entry && { entry: entry.kind }), running, waiting })];
+  }
+}
+
+function* adaptive({ adaptive: section, began_ns, start, within, events, answers }) {
+  const started = start && {
+    rate: start.rate,
+    tokens: start.tokens,
+    measured: start.measured,
+    lastMaxRate: start.last_max_rate,
+    throttledAt: N(start.throttled_ns),
+    limits: start.limits,
+  };
+  const guard = documented("adaptive", section, { now: N(began_ns), start: started });
+  let [now, taken, wait] = [N(began_ns), 0, undefined];
+  const hand = ({ op, at_ns, throttled = false, cost = 1, times = 1, every_ns = 0, events }, later) => {
+    if (at_ns !== undefined) now = N(at_ns) + later;
+    if (op === "update") guard.update(throttled, now);
+    else if (op === "give_back") guard.giveBack(cost, now);
+    else if (op === "take" || op === "call") {
+      const refused = guard.take(cost, now);
+      if (refused === undefined) {
+        taken++;
+        if (op === "call") guard.update(throttled, now);
+      } else wait = refused === NEVER ? NEVER : refused - now;
+    } else if (op === "repeat") {
+      for (let round = 0n; round < times; round++) {
+        for (const one of events) hand(one, later + round * N(every_ns));
+      }
+    }
+  };
+  const near = (want, got) =>
+    want === undefined || Math.abs(got - want) <= within * Math.max(Math.abs(want), Math.abs(got));
+  const alike = (want, got) => {
+    if (want === undefined) return true;
+    if (got === undefined || N(want) === NEVER || got === NEVER) return got === N(want);
+    return Math.abs(Number(got - N(want))) <= Math.max(within * Number(want), 1);
+  };
+  for (const [step, event] of events.entries()) {
+    [taken, wait] = [0, undefined];
+    hand(event, 0n);
+    const want = answers[step];
+    const got = { taken, wait_ns: wait, rate: guard.rate, measured: guard.measured, tokens: guard.tokens(now) };
+    const right =
+      (want.taken ?? taken) === taken &&
+      alike(want.wait_ns, wait) &&
+      near(want.rate, got.rate) &&
+      near(want.measured, got.measured) &&
+      (near(want.tokens, got.tokens) || (want.tokens === 0 && Math.abs(got.tokens) < 1e-9));
+    yield [text(want), right ? text(want) : text(got)];
+  }
+}
+
+function* stretch({ stretch: section, began_ns, events, delays }) {
+  const guard = documented("stretch", section, { now: N(began_ns) });
+  for (const [step, { op, at_ns, ok = 0, failed = 0, delay_ns }] of events.entries()) {
+    let got = null;
+    if (op === "stretch") got = guard.stretch(N(delay_ns), N(at_ns));
+    for (let n = 0; n < ok; n++) guard.record(false, N(at_ns));
+    for (let n = 0; n < failed; n++) guard.record(true, N(at_ns));
+    yield [delays[step] === null ? "null" : text(N(delays[step])), text(got)];
+  }
+}
+
+function* latency({ hedge: section, took_ns, quantile_ns, delay_ns }) {
+  const guard = documented("hedge", section);
+  const quantile = (at) => (quantile_ns[at] === null ? "null" : text(N(quantile_ns[at])));
+  yield [quantile(0), text(timeText(guard.quantile))];
+  for (const [at, took] of took_ns.entries()) {
+    guard.record(N(took));
+    yield [quantile(at + 1), text(timeText(guard.quantile))];
+  }
+  yield [text(N(delay_ns)), text(guard.delay)];
+}
+
+/** A number of attempts, or "forever". */
+const attemptsOf = (count) => (count === "forever" ? Infinity : count);
+const attemptsText = (count) => (count === Infinity ? "forever" : count);
+
+function* nested({ nested: section, around = [], header, grpc, own, token, attempts, inner, judged }) {
+  const { mode, cap } = typeof section === "string" ? { mode: section } : section;
+  let known;
+  if (header !== undefined) known = Token.fromHeader(header);
+  else if (grpc !== undefined) known = Token.fromGrpc(grpc);
+  else for (const [attempt, most] of around) known = Token.child(known, attemptsOf(attempt), attemptsOf(most));
+  const said = known && {
+    attempt: known.attempt,
+    allowed: attemptsText(known.allowed),
+    depth: known.depth,
+    header: known.header,
+    grpc: known.grpc ?? null,
+  };
+  yield [text(token), text(said ?? null)];
+  const made = nestedAttempts(mode ?? "allow", known, attemptsOf(own), cap);
+  yield [text(attempts), text(attemptsText(made))];
+  if (inner !== undefined) {
+    const failure = nestedFailure(mode ?? "allow", failureOf(inner));
+    yield [expected(judged), failureText(failure)];
+  }
+}
+
+function* guarded({ policy, seed, start, events, steps, after }) {
+  const rules = Policy.fromJson(policy);
+  const sections = sectionsOf(policy);
+  let guards = Guards.restore({ ...sections, seed: N(seed) }, {}, N(start));
+  let calls = [];
+  for (const [at, { op, call, seed, ticket, now: time, to, failure }] of events.entries()) {
+    const now = N(time);
+    let step;
+    if (op === "begin") [calls[call], step] = GuardedCall.begin(rules, guards, N(seed), now);
+    else if (op === "succeed") step = calls[call].succeed(N(ticket), now);
+    else if (op === "fail") step = calls[call].fail(N(ticket), now, failureOf(failure));
+    else if (op === "abandon") step = calls[call].abandon(N(ticket), now);
+    else if (op === "tick") step = calls[call].tick(now);
+    else if (op === "cancel") step = calls[call].cancel(now);
+    else if (op === "isolate") guards.breaker.isolate(now);
+    else if (op === "force_close") guards.breaker.forceClose(now);
+    else if (op === "reset") guards.breaker.reset(now);
+    else if (op === "move") {
+      guards = Guards.restore({ ...sections, seed: N(seed ?? 0) }, guards.save(now), N(to));
+      calls = [];
+    } else throw new Error(`unknown event ${op}`);
+    yield [expected(steps[at]), step === undefined ? "null" : answer(step)];
+  }
+  if (after === undefined) return;
+  const { budget, breaker, bulkhead, adaptive } = guards;
+  const now = N(after.now);
+  const all = {
+    now: after.now,
+    budget: budget?.balance(now),
+    breaker: breaker?.state(now),
+    openings: breaker?.openings,
+    running: bulkhead?.running,
+    waiting: bulkhead?.waiting,
+    rate: adaptive?.rate,
+  };
+  const shown = Object.fromEntries(Object.keys(after).map((name) => [name, all[name]]));
+  yield [text(after), text(shown)];
+}
+
+const SECTIONS = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
+const sectionsOf = (document) => Object.fromEntries(SECTIONS.map((name) => [name, document[name]]));
+
 const KINDS = {
+  budget,
+  breaker,
+  breaker_window,
+  limiter,
+  bulkhead,
+  adaptive,
+  stretch,
+  latency,
+  nested,
+  guarded,
   call,
   retry,
   schedule,
