@@ -1,10 +1,18 @@
-//! Writes random sessions with the core's steps: `sessions SEED COUNT FILE`.
+//! Writes random sessions with the core's steps: `sessions SEED COUNT FOLDER`, as many of single calls and a quarter as many of
+//! calls that share guards.
 
 use anyhow::{Context as _, Result};
+use conformance::{guarded, sessions};
+use std::path::Path;
 
 fn main() -> Result<()> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let [seed, count, file] = arguments.as_slice() else { anyhow::bail!("usage: sessions SEED COUNT FILE") };
-    let sessions = conformance::sessions::sessions(seed.parse().context("SEED")?, count.parse().context("COUNT")?);
-    Ok(std::fs::write(file, serde_json::to_string(&sessions)?)?)
+    let [seed, count, folder] = arguments.as_slice() else { anyhow::bail!("usage: sessions SEED COUNT FOLDER") };
+    let (seed, count) = (seed.parse().context("SEED")?, count.parse().context("COUNT")?);
+    for (name, file) in
+        [("calls.json", sessions::sessions(seed, count)), ("guarded.json", guarded::sessions(seed, count / 4))]
+    {
+        std::fs::write(Path::new(folder).join(name), serde_json::to_string(&file)?)?;
+    }
+    Ok(())
 }
