@@ -3487,6 +3487,11 @@ const char *holdoff_lint_name(uint32_t lint);
 const char *holdoff_ended_name(uint32_t ended);
 
 /**
+ * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any other.
+ */
+const char *holdoff_breaker_state_name(uint32_t state);
+
+/**
  * The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.
  */
 const char *holdoff_version(void);

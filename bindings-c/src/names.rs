@@ -1,7 +1,7 @@
 //! The words of the numbers, the same in every language.
 
 use core::ffi::c_char;
-use holdoff_core::{Cause, Ended, ErrorCode, FailureKind, LintKind, Preset, StopReason};
+use holdoff_core::{BreakerState, Cause, Ended, ErrorCode, FailureKind, LintKind, Preset, StopReason};
 
 const fn terminated<const N: usize>(text: &str) -> [u8; N] {
     assert!(text.len() < N);
@@ -135,6 +135,18 @@ pub extern "C" fn holdoff_lint_name(lint: u32) -> *const c_char {
 pub extern "C" fn holdoff_ended_name(ended: u32) -> *const c_char {
     static TEXTS: Table<16, { Ended::ALL.len() }> = table!(Ended; 16, |ended| ended.name());
     TEXTS.text(Ended::ALL.iter().position(|known| u32::from(known.code()) == ended))
+}
+
+/// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any other.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_breaker_state_name(state: u32) -> *const c_char {
+    match state {
+        crate::HOLDOFF_BREAKER_CLOSED => text!(BreakerState::Closed.name()),
+        crate::HOLDOFF_BREAKER_OPEN => text!(BreakerState::Open.name()),
+        crate::HOLDOFF_BREAKER_HALF_OPEN => text!(BreakerState::HalfOpen.name()),
+        crate::HOLDOFF_BREAKER_ISOLATED => text!(BreakerState::Isolated.name()),
+        _ => text!("unknown"),
+    }
 }
 
 /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.

@@ -48,7 +48,7 @@ static void show_expected(const cJSON *step, char *out, size_t size) {
   }
 }
 
-static verdict same_step(holdoff_step step, const cJSON *expected, int at) {
+verdict same_step(holdoff_step step, const cJSON *expected, int at) {
   char got[160], wanted[160];
   show(step, got);
   show_expected(expected, wanted, sizeof wanted);
@@ -134,6 +134,9 @@ static verdict decide(holdoff_retry *retry, const holdoff_policy *policy, const 
 verdict run_retry(const cJSON *item) {
   holdoff_policy policy;
   holdoff_retry retry;
+  if (get(item, "tokens") != NULL) {
+    return run_paid(item);
+  }
   if (!policy_of(item, &policy)) {
     return FAILED;
   }

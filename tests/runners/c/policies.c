@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Sets what a value of JSON says, its objects and lists flattened. */
-static void set_one(holdoff_options *options, const cJSON *item, const char *path) {
+void set_one(holdoff_options *options, const cJSON *item, const char *path) {
   const char *text = cJSON_GetStringValue(item);
   if (text != NULL && *text != '#') {
     holdoff_options_set_text(options, path, text);

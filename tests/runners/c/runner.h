@@ -51,6 +51,7 @@ cJSON *made(int64_t value);
 const char *time_text(uint64_t time, char *buffer);
 
 /* policies.c */
+void set_one(holdoff_options *options, const cJSON *item, const char *path);
 void set_all(holdoff_options *options, const cJSON *object, const char *prefix);
 bool policy_of(const cJSON *item, holdoff_policy *policy);
 uint32_t kind_of(const char *name);
@@ -73,6 +74,24 @@ verdict run_seed(const cJSON *item);
 verdict run_save(const cJSON *item);
 verdict run_resume(const cJSON *item);
 verdict run_gate(const cJSON *item);
+/* Whether a step is the one that a vector has. */
+verdict same_step(holdoff_step step, const cJSON *expected, int at);
+
+/* guards.c */
+verdict run_budget(const cJSON *item);
+verdict run_breaker(const cJSON *item);
+verdict run_breaker_window(const cJSON *item);
+verdict run_limiter(const cJSON *item);
+verdict run_bulkhead(const cJSON *item);
+verdict run_adaptive(const cJSON *item);
+verdict run_stretch(const cJSON *item);
+verdict run_latency(const cJSON *item);
+verdict run_nested(const cJSON *item);
+
+/* guarded.c */
+verdict run_guarded(const cJSON *item);
+/* A retry case with `tokens`: its policy has a budget. */
+verdict run_paid(const cJSON *item);
 
 /* recorded_k8s.c */
 verdict run_k8s_backoff(const cJSON *item);
@@ -83,5 +102,8 @@ verdict run_k8s_workqueue(const cJSON *item);
 /* recorded_loops.c */
 verdict run_retrynode(const cJSON *item);
 verdict run_aster(const cJSON *item);
+
+/* recorded_extras.c */
+verdict run_extras(const cJSON *item);
 
 #endif
