@@ -157,6 +157,9 @@ typedef struct holdoff_attempt {
    * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
    * in the context for instance. */
   holdoff_facts *facts;
+  /** What to hand down to a retry inside this attempt, as its host's `token`: of this attempt with a host's `nesting`, else the
+   * host's own `token`; perhaps NULL. */
+  const holdoff_token *token;
 } holdoff_attempt;
 
 /** Whether the attempt is to end early because its call was cancelled. */
@@ -185,13 +188,17 @@ static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
  */
 typedef bool (*holdoff_operation)(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
 
+/** Failure kind, for an operation in holdoff_run only: a fault of the caller's own program. Permanent whatever the rules say, and
+ * guards learn nothing of it. */
+#define HOLDOFF_FAULT UINT32_C(65535)
+
 /** A retry that is about to be slept for. */
 typedef struct holdoff_retrying {
-  /** The attempt that failed, from 1. */
+  /** The attempt that failed, from 1; 0 when guards let the first one wait. */
   uint32_t attempt;
   /** A HOLDOFF_CAUSE_ number. */
   uint32_t cause;
-  /** How it failed. */
+  /** How it failed; of kind 0 when none did. */
   holdoff_failure failure;
   /** How long the sleep is, and until when, in nanoseconds. */
   uint64_t delay_ns;
@@ -206,6 +213,52 @@ typedef struct holdoff_clock {
   void (*sleep_until)(void *state, uint64_t until, const holdoff_cancel *cancel);
   void *state;
 } holdoff_clock;
+
+/* A thread that waits for a place in a bulkhead. */
+typedef struct holdoff_waiter {
+  struct holdoff_waiter *next;
+  const holdoff_bulkhead *bulkhead;
+  bool listed, woken;
+  /* The ends of a pipe; -1 for none. */
+  int wake[2];
+} holdoff_waiter;
+
+/**
+ * Who shares guards: how to lock them, and who waits for a place in a bulkhead. One for all guards that are in a set together, and
+ * for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where it is.
+ */
+typedef struct holdoff_shared {
+  /** Locks and unlocks, such as a mutex that `state` points to. Held for one transition, never while an operation runs or a
+   * thread sleeps, and never twice by a thread. */
+  void (*lock)(void *state);
+  void (*unlock)(void *state);
+  void *state;
+  /** For the functions below: the threads that wait, in the order of their places. */
+  holdoff_waiter *waiters;
+} holdoff_shared;
+
+/**
+ * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run does
+ * so. For programs that drive a holdoff_guarded or a bulkhead themselves beside it, after each transition.
+ */
+static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bulkhead *bulkhead) {
+  holdoff_waiter *waiter = shared->waiters;
+  if (waiter == NULL || bulkhead == NULL ||
+      holdoff_bulkhead_running(bulkhead) >= holdoff_bulkhead_limit(bulkhead)) {
+    return;
+  }
+  while (waiter != NULL && waiter->bulkhead != bulkhead) {
+    waiter = waiter->next;
+  }
+  /* Who enters wakes the next one. */
+  if (waiter != NULL && !waiter->woken) {
+    waiter->woken = true;
+    if (waiter->wake[1] != -1) {
+      while (write(waiter->wake[1], "", 1) == -1 && errno == EINTR) {
+      }
+    }
+  }
+}
 
 /** What a program lends to a call. Zeroed, or NULL in its place, it is what most programs need. */
 typedef struct holdoff_host {
@@ -223,6 +276,15 @@ typedef struct holdoff_host {
   holdoff_seeds *seeds;
   /** The clock; NULL for the monotonic one. */
   const holdoff_clock *clock;
+  /** The guards of the call; NULL for none. Not with a hedge: a thread runs one attempt at a time. */
+  const holdoff_guards *guards;
+  /** Who shares the guards; NULL when one thread at a time uses them, and then nobody waits for a place in a bulkhead that another
+   * thread gives back. */
+  holdoff_shared *shared;
+  /** What the policy does inside other retries; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their own. */
+  const holdoff_nesting *nesting;
+  /** The retry around, the `token` of its attempt; NULL for none. */
+  const holdoff_token *token;
 } holdoff_host;
 
 /** How a call ended. */
@@ -278,6 +340,28 @@ static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, u
   }
 }
 
+/* A failure as the machines are told it. */
+static inline holdoff_failure holdoff_judged(const holdoff_host *host, const holdoff_attempt *attempt,
+                                             holdoff_failure failure, uint64_t now) {
+  if (failure.kind == HOLDOFF_FAULT) {
+    return holdoff_failure_of(HOLDOFF_PERMANENT);
+  }
+  if (failure.kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
+    failure.kind = HOLDOFF_TIMEOUT;
+  }
+  return host != NULL && host->rules != NULL ? holdoff_rules_judge(host->rules, attempt->facts, failure) : failure;
+}
+
+/* What an attempt hands down. */
+static inline void holdoff_attempt_nest(const holdoff_policy *policy, const holdoff_host *host, holdoff_attempt *attempt,
+                                        holdoff_token *token) {
+  attempt->token = host != NULL ? host->token : NULL;
+  if (host != NULL && host->nesting != NULL) {
+    *token = holdoff_token_child(host->token, attempt->number, holdoff_policy_attempts(policy));
+    attempt->token = token;
+  }
+}
+
 /* The call from its first failure on. `started` is HOLDOFF_NEVER when no clock was read before the first attempt. */
 static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                   void *context, holdoff_result *result, uint64_t started, holdoff_attempt attempt,
@@ -286,16 +370,12 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
   uint64_t now = holdoff_host_now(host);
   uint64_t ticket = HOLDOFF_FIRST_TICKET;
   holdoff_failure last = failure;
+  holdoff_token token;
   holdoff_call call;
   holdoff_step step;
   holdoff_call_underway(&call, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
   for (;;) {
-    if (failure.kind == HOLDOFF_TRANSIENT && now >= attempt.abort_at) {
-      failure.kind = HOLDOFF_TIMEOUT;
-    }
-    if (host != NULL && host->rules != NULL) {
-      failure = holdoff_rules_judge(host->rules, attempt.facts, failure);
-    }
+    failure = holdoff_judged(host, &attempt, failure, now);
     last = failure;
     step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now)
                                      : holdoff_call_fail(&call, policy, ticket, now, failure);
@@ -322,6 +402,7 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
     ticket = holdoff_step_ticket(step);
     attempt.number = step.attempt;
     attempt.abort_at = step.at;
+    holdoff_attempt_nest(policy, host, &attempt, &token);
     holdoff_facts_clear(host, attempt.facts);
     memset(&failure, 0, sizeof failure);
     failure.kind = HOLDOFF_TRANSIENT;
@@ -340,14 +421,195 @@ static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_ho
   return step.outcome == HOLDOFF_SUCCEEDED;
 }
 
+/* The inputs of a call under guards. */
+enum { HOLDOFF_BEGIN, HOLDOFF_SUCCEED, HOLDOFF_FAIL, HOLDOFF_ABANDON, HOLDOFF_TICK, HOLDOFF_CANCEL };
+
+/* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the bulkhead's
+ * queue. `number` is the seed of a call that begins, else the ticket of an attempt. */
+static inline holdoff_step holdoff_guarded_put(holdoff_guarded *call, const holdoff_policy *policy,
+                                               const holdoff_host *host, holdoff_waiter *waiter, int input,
+                                               uint64_t number, uint64_t now, holdoff_failure failure) {
+  const holdoff_guards *guards = host->guards;
+  holdoff_shared *shared = host->shared;
+  holdoff_step step;
+  if (shared != NULL && shared->lock != NULL) {
+    shared->lock(shared->state);
+  }
+  switch (input) {
+    case HOLDOFF_BEGIN:
+      step = holdoff_guarded_begin(call, policy, guards, number, now);
+      break;
+    case HOLDOFF_SUCCEED:
+      step = holdoff_guarded_succeed(call, guards, number, now);
+      break;
+    case HOLDOFF_FAIL:
+      step = holdoff_guarded_fail(call, policy, guards, number, now, failure);
+      break;
+    case HOLDOFF_ABANDON:
+      step = holdoff_guarded_abandon(call, guards, number, now);
+      break;
+    case HOLDOFF_TICK:
+      step = holdoff_guarded_tick(call, policy, guards, now);
+      break;
+    default:
+      step = holdoff_guarded_cancel(call, guards, now);
+  }
+  if (step.kind == HOLDOFF_STOP && step.outcome == HOLDOFF_INVALID && input != HOLDOFF_BEGIN) {
+    /* Wrong use changes nothing, and here it ends the call. */
+    holdoff_guarded_cancel(call, guards, now);
+  }
+  if (shared != NULL) {
+    bool queued = step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD;
+    holdoff_waiter **link = &shared->waiters;
+    if (queued != waiter->listed) {
+      while (*link != NULL && *link != waiter) {
+        link = &(*link)->next;
+      }
+      *link = queued ? waiter : waiter->next;
+      waiter->next = queued ? NULL : waiter->next;
+      waiter->listed = queued;
+    }
+    waiter->woken = false;
+    holdoff_shared_wake(shared, guards->bulkhead);
+    if (shared->unlock != NULL) {
+      shared->unlock(shared->state);
+    }
+  }
+  return step;
+}
+
+/* Waits in a bulkhead's queue until then, until cancelled, or until a place may be free. */
+static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *waiter, uint64_t until) {
+  holdoff_shared *shared = host->shared;
+  struct pollfd wakes[2];
+  char byte;
+  bool woken = false;
+  if (shared == NULL || host->clock != NULL) {
+    holdoff_host_sleep(host, until);
+    return;
+  }
+  if (waiter->wake[0] == -1) {
+    int ends[2], end;
+    if (pipe(ends) == 0) {
+      for (end = 0; end < 2; end++) {
+        fcntl(ends[end], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[end], F_SETFL, O_NONBLOCK);
+      }
+      if (shared->lock != NULL) {
+        shared->lock(shared->state);
+      }
+      memcpy(waiter->wake, ends, sizeof ends);
+      woken = waiter->woken;
+      if (shared->unlock != NULL) {
+        shared->unlock(shared->state);
+      }
+    }
+  }
+  if (woken || holdoff_cancelled(host->cancel)) {
+    return;
+  }
+  wakes[0].fd = waiter->wake[0];
+  wakes[1].fd = host->cancel != NULL ? holdoff_cancel_fd(host->cancel) : -1;
+  wakes[0].events = wakes[1].events = POLLIN;
+  wakes[0].revents = wakes[1].revents = 0;
+  {
+    uint64_t now = holdoff_now(), left = now < until ? (until - now - 1) / 1000000u + 1 : 0;
+    /* Without a descriptor to be woken by, look again and again. */
+    uint64_t longest = waiter->wake[0] == -1 ? 5 : 3600000u;
+    poll(wakes, 2, (int)(left < longest ? left : longest));
+  }
+  /* Before the next look at the bulkhead: a wake after it is for the next wait. */
+  while (waiter->wake[0] != -1 && read(waiter->wake[0], &byte, 1) == 1) {
+  }
+}
+
+/* The whole call under guards. */
+static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdoff_host *host,
+                                       holdoff_operation operation, void *context, holdoff_result *result,
+                                       holdoff_attempt attempt) {
+  const holdoff_cancel *cancel = attempt.cancel;
+  uint64_t now = holdoff_host_now(host), told_at = 0, ticket;
+  uint8_t told_cause = 0;
+  holdoff_failure failure, last;
+  holdoff_waiter waiter;
+  holdoff_guarded call;
+  holdoff_token token;
+  holdoff_step step;
+  memset(&waiter, 0, sizeof waiter);
+  memset(&last, 0, sizeof last);
+  waiter.bulkhead = host->guards->bulkhead;
+  waiter.wake[0] = waiter.wake[1] = -1;
+  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_BEGIN, holdoff_host_seed(host), now, last);
+  for (;;) {
+    while (step.kind == HOLDOFF_SLEEP) {
+      bool queued = step.cause == HOLDOFF_CAUSE_BULKHEAD;
+      if (host->on_retry != NULL && (step.at != told_at || step.cause != told_cause)) {
+        holdoff_retrying retrying;
+        retrying.attempt = holdoff_guarded_attempt(&call);
+        retrying.cause = step.cause;
+        retrying.failure = last;
+        retrying.delay_ns = holdoff_guarded_remaining(&call, now);
+        retrying.until = step.at;
+        host->on_retry(context, &retrying);
+        told_at = step.at;
+        told_cause = step.cause;
+      }
+      if (queued) {
+        holdoff_queue_wait(host, &waiter, step.at);
+      } else if (!holdoff_cancelled(cancel)) {
+        holdoff_host_sleep(host, step.at);
+      }
+      now = holdoff_host_now(host);
+      step = holdoff_guarded_put(&call, policy, host, &waiter, holdoff_cancelled(cancel) ? HOLDOFF_CANCEL : HOLDOFF_TICK,
+                                 0, now, last);
+    }
+    if (step.kind != HOLDOFF_ATTEMPT) {
+      break;
+    }
+    ticket = holdoff_step_ticket(step);
+    attempt.number = step.attempt;
+    attempt.abort_at = step.at;
+    holdoff_attempt_nest(policy, host, &attempt, &token);
+    holdoff_facts_clear(host, attempt.facts);
+    memset(&failure, 0, sizeof failure);
+    failure.kind = HOLDOFF_TRANSIENT;
+    if (operation(context, &attempt, &failure)) {
+      step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_SUCCEED, ticket, holdoff_host_now(host), failure);
+      break;
+    }
+    now = holdoff_host_now(host);
+    last = holdoff_judged(host, &attempt, failure, now);
+    step = holdoff_guarded_put(&call, policy, host, &waiter,
+                               holdoff_cancelled(cancel)       ? HOLDOFF_CANCEL
+                               : failure.kind == HOLDOFF_FAULT ? HOLDOFF_ABANDON
+                                                               : HOLDOFF_FAIL,
+                               ticket, now, last);
+  }
+  if (waiter.wake[0] != -1) {
+    close(waiter.wake[0]);
+    close(waiter.wake[1]);
+  }
+  holdoff_result_set(result, step.outcome, step.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step.reason,
+                     holdoff_guarded_attempt(&call));
+  if (result != NULL) {
+    result->retry_at = step.at;
+    result->failure = last;
+  }
+  return step.outcome == HOLDOFF_SUCCEEDED;
+}
+
 /**
  * Runs an operation until it succeeds, the policy gives up, or the host cancels; sleeps on the calling thread.
  *
  * `host` may be NULL. `context` goes to the operation and to on_retry, and keeps whatever they put there: the last error is
  * still in it afterwards. How it ended is written to `result`, which may be NULL.
  *
+ * Under guards the call may end before its first attempt: HOLDOFF_GAVE_UP, no attempts, the reason of the guard, and in
+ * `retry_at` when it would let the attempt through.
+ *
  * Returns whether an attempt succeeded. A success is one even when it comes after a limit or a cancellation; a failure
- * under cancellation ends the call as cancelled. Without a policy or an operation nothing runs: HOLDOFF_INVALID.
+ * under cancellation ends the call as cancelled. Without a policy or an operation nothing runs: HOLDOFF_INVALID. Nor does it
+ * under guards with a hedge, HOLDOFF_ERROR_NOT_SUPPORTED: that takes two attempts at once, see holdoff_guarded.
  */
 static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                void *context, holdoff_result *result) {
@@ -355,6 +617,8 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   holdoff_attempt attempt;
   holdoff_failure failure;
   holdoff_facts facts;
+  holdoff_policy nested;
+  holdoff_token token;
   if (policy == NULL || operation == NULL) {
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NULL_POINTER, 0);
     return false;
@@ -367,9 +631,24 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   attempt.abort_at = HOLDOFF_NEVER;
   attempt.cancel = host != NULL ? host->cancel : NULL;
   attempt.facts = &facts;
+  attempt.token = host != NULL ? host->token : NULL;
   if (holdoff_cancelled(attempt.cancel)) {
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
+  }
+  if (host != NULL && host->nesting != NULL) {
+    nested = *policy;
+    holdoff_policy_set_attempts(&nested,
+                                holdoff_nesting_attempts(host->nesting, host->token, holdoff_policy_attempts(policy)));
+    policy = &nested;
+    holdoff_attempt_nest(policy, host, &attempt, &token);
+  }
+  if (host != NULL && host->guards != NULL) {
+    if (host->guards->hedge != NULL) {
+      holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED, 0);
+      return false;
+    }
+    return holdoff_run_guarded(policy, host, operation, context, result, attempt);
   }
   if (policy->first_limit_ns != HOLDOFF_NEVER) {
     started = holdoff_host_now(host);

@@ -241,7 +241,7 @@ static void wrong_use_of_the_loop_runs_nothing(void) {
 }
 
 static void an_attempt_knows_how_long_it_may_take(void) {
-  holdoff_attempt attempt = {1, HOLDOFF_NEVER, NULL, NULL};
+  holdoff_attempt attempt = {1, HOLDOFF_NEVER, NULL, NULL, NULL};
   CHECK(holdoff_attempt_left_ms(&attempt) == -1);
   attempt.abort_at = holdoff_now();
   CHECK(holdoff_attempt_left_ms(&attempt) == 0);

@@ -54,6 +54,84 @@ uint64_t holdoff_seed_at(uint64_t n, uint64_t k) {
   abort();
 }
 
+holdoff_failure holdoff_failure_of(uint32_t kind) {
+  (void)kind;
+  abort();
+}
+
+uint32_t holdoff_policy_attempts(const holdoff_policy *policy) {
+  (void)policy;
+  abort();
+}
+
+int holdoff_policy_set_attempts(holdoff_policy *policy, uint32_t attempts) {
+  (void)policy, (void)attempts;
+  abort();
+}
+
+uint32_t holdoff_nesting_attempts(const holdoff_nesting *nesting, const holdoff_token *token, uint32_t own) {
+  (void)nesting, (void)token, (void)own;
+  abort();
+}
+
+holdoff_token holdoff_token_child(const holdoff_token *parent, uint32_t attempt, uint32_t attempts) {
+  (void)parent, (void)attempt, (void)attempts;
+  abort();
+}
+
+uint32_t holdoff_bulkhead_running(const holdoff_bulkhead *bulkhead) {
+  (void)bulkhead;
+  abort();
+}
+
+uint32_t holdoff_bulkhead_limit(const holdoff_bulkhead *bulkhead) {
+  (void)bulkhead;
+  abort();
+}
+
+holdoff_step holdoff_guarded_begin(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+                                   uint64_t seed, uint64_t now) {
+  (void)call, (void)policy, (void)guards, (void)seed, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_guarded_succeed(holdoff_guarded *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
+  (void)call, (void)guards, (void)ticket, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_guarded_fail(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+                                  uint64_t ticket, uint64_t now, holdoff_failure failure) {
+  (void)call, (void)policy, (void)guards, (void)ticket, (void)now, (void)failure;
+  abort();
+}
+
+holdoff_step holdoff_guarded_abandon(holdoff_guarded *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
+  (void)call, (void)guards, (void)ticket, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_guarded_tick(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+                                  uint64_t now) {
+  (void)call, (void)policy, (void)guards, (void)now;
+  abort();
+}
+
+holdoff_step holdoff_guarded_cancel(holdoff_guarded *call, const holdoff_guards *guards, uint64_t now) {
+  (void)call, (void)guards, (void)now;
+  abort();
+}
+
+uint32_t holdoff_guarded_attempt(const holdoff_guarded *call) {
+  (void)call;
+  abort();
+}
+
+uint64_t holdoff_guarded_remaining(const holdoff_guarded *call, uint64_t now) {
+  (void)call, (void)now;
+  abort();
+}
+
 static bool succeed(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
   (void)failure;
   *(uint64_t *)context = attempt->abort_at;
