@@ -248,8 +248,8 @@ impl Retrying {
         loop {
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
-                    operation.release(py);
-                    return Self::adopt(slf, value, function, args, kwargs);
+                    let begun = operation.handed_on(py)?;
+                    return Self::adopt(slf, value, function, args, kwargs, begun);
                 }
                 Ok(value) => match operation.rejected(&value)? {
                     Some(now) => now,
@@ -282,11 +282,12 @@ impl Retrying {
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
+        begun: Option<Bound<'py, Operation>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static ADOPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
         let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
-        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, function, args, kwargs))
+        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, function, args, kwargs, begun))
     }
 
     /// Decorates a function.
@@ -401,6 +402,12 @@ impl Retrying {
     #[getter(hedges)]
     fn may_hedge(&self) -> bool {
         self.hedges()
+    }
+
+    /// Whether a breaker is all there may be to look at around an attempt.
+    #[getter(quick)]
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick
     }
 
     /// Whether something may end an attempt before its time, or is handed down to it.

@@ -11,11 +11,7 @@ use pyo3::prelude::*;
 pub(crate) struct Explanation(holdoff_core::Explanation, GuardsBuilder);
 
 impl Explanation {
-    pub(crate) fn of(
-        policy: &Policy,
-        rows: Option<u32>,
-        after: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut explanation = policy.core().explain();
         if let Some(rows) = rows {
             explanation = explanation.rows(rows);

@@ -6,7 +6,7 @@ use crate::guards::bell::Bell;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::{classify, clock, convert, seeds};
-use holdoff_core::{Call, Cause, Guarded, Nesting, Span, Step, StopReason, Ticket, Timestamp, Token};
+use holdoff_core::{Call, Cause, Guarded, Nesting, Permit, Span, Step, StopReason, Ticket, Timestamp, Token};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -25,6 +25,8 @@ use pyo3::{PyTraverseError, PyVisit};
 pub(crate) struct Operation {
     settings: Py<Retrying>,
     call: Option<Machine>,
+    /// In place of it, as long as a closed breaker was all there was to look at: its permit, and what it was then.
+    closed: Option<Box<(Permit, holdoff_core::Breaker)>>,
     /// The policy of this operation alone, where a retry around it has a say in it.
     nested: Option<Box<Nested>>,
     /// The time before the first attempt, where a limit made it worth reading.
@@ -122,6 +124,7 @@ impl Operation {
         Self {
             settings,
             call: None,
+            closed: None,
             nested: None,
             started: None,
             begun: false,
@@ -133,6 +136,15 @@ impl Operation {
             last: None,
             over: false,
         }
+    }
+
+    /// The operation for another loop to go on with, if it is under guards: they are asked once.
+    pub(crate) fn handed_on<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
+        if !matches!(self.call, Some(Machine::Shared(_))) {
+            return Ok(None);
+        }
+        let rest = Self::of(self.settings.clone_ref(py));
+        Bound::new(py, std::mem::replace(self, rest)).map(Some)
     }
 
     /// Whether it gave up and raised what it had.
@@ -174,6 +186,13 @@ impl Operation {
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
         self.begun = true;
+        if matches!(self.call, Some(Machine::Shared(_))) {
+            // The attempt of a loop that has handed it on.
+            return Ok(());
+        }
+        if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.clone_ref(py).get().guards) {
+            return self.underway(py, guards.get(), closed.1);
+        }
         self.enter_nested(py)?;
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
@@ -298,6 +317,9 @@ impl Operation {
     /// An attempt succeeded, the latest one unless another is given.
     fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
         self.last = None;
+        if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.get().guards) {
+            guards.get().record_success(closed.0, clock::quick(py)?);
+        }
         if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
             let now = clock::quick(py)?;
             let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
@@ -457,6 +479,15 @@ impl Operation {
     /// The first attempt is about to run. Raises Cancelled when it must not.
     fn begin(&mut self, py: Python<'_>) -> PyResult<()> {
         self.first(py)
+    }
+
+    /// In place of `begin`: whether a closed breaker is all there is to look at, and the first attempt may run. If it fails,
+    /// `begin` and go on from there.
+    fn enter(&mut self) -> bool {
+        let settings = self.settings.get();
+        let guards = settings.guards.as_ref().filter(|_| settings.is_quick());
+        self.closed = guards.and_then(|guards| guards.get().acquire_closed()).map(Box::new);
+        self.closed.is_some()
     }
 
     /// An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.

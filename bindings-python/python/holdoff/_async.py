@@ -39,7 +39,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
             value: _R = await drive(Operation(retrying), function, args, kwargs, None, judges, watches)
             return value
 
-        return guarded
+        return _quick(retrying, function, guarded) if retrying.quick else guarded
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -58,16 +58,54 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     return retried
 
 
+def _quick(
+    retrying: Retrying,
+    function: Callable[_P, Awaitable[_R]],
+    guarded: Callable[_P, Coroutine[Any, Any, _R]],
+) -> Callable[_P, Coroutine[Any, Any, _R]]:
+    """The function, retried, with nothing to look at but a breaker: no loop while that is closed and nothing fails."""
+
+    @wraps(function)
+    async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        operation = Operation(retrying)
+        if not operation.enter():
+            return await guarded(*args, **kwargs)
+        try:
+            value = await function(*args, **kwargs)
+        except Exception as error:
+            failed = error
+        else:
+            operation.succeed()
+            return value
+        try:
+            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
+            return last
+        finally:
+            del failed
+
+    return quick
+
+
+async def _failed(error: Exception) -> Any:
+    """An attempt that is over."""
+    try:
+        raise error
+    finally:
+        del error
+
+
 async def adopt(
     retrying: Retrying,
     attempt: Coroutine[Any, Any, _R],
     function: Callable[..., Awaitable[_R]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    begun: Operation | None,
 ) -> _R:
     """Go on with a first attempt that somebody else has called and nobody has awaited."""
     try:
-        begun = Operation(retrying)
+        if begun is None:
+            begun = Operation(retrying)
         driver = _driver(retrying)
         value: _R = await driver(begun, function, args, kwargs, attempt, retrying.judges, retrying.watches)
         return value

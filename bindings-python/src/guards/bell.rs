@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Who waits, each with the number that takes it back.
+type Sleepers = Vec<(u64, Py<PyAny>)>;
+
 /// Rings when a place may have come free. Whoever waits reads how often it rang, asks for a place, and then waits unless it
 /// has rung in between.
 #[pyclass(frozen, module = "holdoff._holdoff")]
@@ -11,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Bell {
     rings: AtomicU64,
     /// How many have ever waited, and who waits.
-    sleepers: Mutex<(u64, Vec<(u64, Py<PyAny>)>)>,
+    sleepers: Mutex<(u64, Sleepers)>,
 }
 
 impl Bell {
@@ -31,7 +34,7 @@ impl Bell {
         }
     }
 
-    fn sleepers(&self) -> MutexGuard<'_, (u64, Vec<(u64, Py<PyAny>)>)> {
+    fn sleepers(&self) -> MutexGuard<'_, (u64, Sleepers)> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,15 +1,15 @@
 """langgraphgo's breaker and limiter as configurations of ours.
 
 The breaker has two quirks that ours has not: its limit of half-open calls counts all of them but the first, and not
-those at once, and passing it opens it again with an old time. From such a call on the two go apart until they meet again.
-What was recorded in between has to be what the original's own rules give, which are here for that alone: a wrong
+those at once, and passing it opens it again with an old time. From such a call on the two go apart until they meet
+again. What was recorded in between has to be what the original's own rules give, which are here for that alone: a wrong
 recording is no deviation.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Final
+from typing import Final, cast
 
 from holdoff import NEVER, Breaker, ConfigError, Limiter
 from recorded import ELSEWHERE, LONGEST, OUT_OF_DOMAIN, Case, Different, Verdict, refusal, same, steps, whole
@@ -150,7 +150,7 @@ def limiter(case: Case) -> Verdict:
             return OUT_OF_DOMAIN
         raise Different(f"the limiter is refused: {ours}")
     for at, (given, expected) in steps(case):
-        now = given["at"] if isinstance(given, dict) else given
+        now: int = cast(Case, given)["at"] if isinstance(given, dict) else given
         again = ours.refuses(1, now)
         error: str | None = None
         if again is not None:

@@ -125,14 +125,14 @@ def run_breaker(case: Case) -> None:
     breaker = Guards.restore(policy, {}, seed=number(case.get("seed", 0)), now=made).breaker
     if breaker is None:
         raise Different("no breaker")
-    permits: list[int | None] = []
+    permits = list[int | None]()
     for at, (event, expected) in answers(case, "events", "answers"):
         now, got, permit = number(event["now"]), dict[str, Any](), None
         if event["event"] == "acquire":
             permit = breaker.acquire(now)
             got["refused"] = written(breaker.retry_at) if permit is None else None
         elif event["event"] in ("record", "abandon"):
-            held = permits[event["permit"]]
+            held = permits[number(event["permit"])]
             if held is None:
                 raise Different(f"event {event['permit']} gave no permit")
             if event["event"] == "record":
@@ -170,10 +170,10 @@ def run_bulkhead(case: Case) -> None:
     bulkhead = section("bulkhead", case["bulkhead"]).bulkhead
     if bulkhead is None:
         raise Different("no bulkhead")
-    places: list[int | None] = []
+    places = list[int | None]()
 
     def held(event: Case) -> int:
-        place = places[event["place"]]
+        place = places[number(event["place"])]
         if place is None:
             raise Different(f"event {event['place']} gave no place")
         return place
@@ -260,9 +260,14 @@ def run_adaptive(case: Case) -> None:
         if "wait_ns" in expected:
             wait, wanted = sender.wait, number(expected["wait_ns"])
             # A wait is cut to a nanosecond, too.
-            alike = wait is not None and (wait == wanted or abs(wait - wanted) <= max(within * wanted, 1.0) < NEVER)
-            got["wait_ns"] = expected["wait_ns"] if alike and (wanted == NEVER) == (wait == NEVER) else wait
+            got["wait_ns"] = expected["wait_ns"] if alike(wait, wanted, within) else wait
         same(expected, {name: got[name] for name in expected}, at)
+
+
+def alike(wait: int | None, wanted: int, within: float) -> bool:
+    if wait is None or NEVER in (wait, wanted):
+        return wait == wanted
+    return abs(wait - wanted) <= max(within * wanted, 1.0)
 
 
 def run_stretch(case: Case) -> None:
