@@ -622,9 +622,7 @@ impl Guarded {
             RUNNING => Step::Wait { until: self.at },
             SLEEPING => Step::Sleep { until: self.at, cause: crate::call::cause(self.cause) },
             SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => {
-                Step::Stop(Outcome::GaveUp { reason: crate::call::reason(self.reason), retry_at: self.at })
-            }
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: crate::call::reason(self.reason), retry_at: self.at }),
             _ => Step::Stop(Outcome::Cancelled),
         }
     }

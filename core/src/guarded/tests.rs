@@ -68,7 +68,10 @@ fn an_open_breaker_stops_a_call_before_its_first_attempt_and_says_when_to_come_b
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
     let (mut first, step) = Guarded::begin(&policy, guards, 0, at(0));
     assert_eq!(step, attempt(1, 10_000, None));
-    assert_eq!(first.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT), gave_up(StopReason::Breaker, Some(5100)));
+    assert_eq!(
+        first.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT),
+        gave_up(StopReason::Breaker, Some(5100))
+    );
     let (_, step) = Guarded::begin(&policy, guards, 0, at(200));
     assert_eq!(step, gave_up(StopReason::Breaker, Some(5100)));
     let (mut probe, step) = Guarded::begin(&policy, guards, 0, at(5100));
@@ -138,8 +141,7 @@ fn a_permanent_failure_is_an_answer_and_a_fault_of_ones_own_is_none() {
 }
 
 fn token(capacity: u32) -> BudgetConfig {
-    let kind =
-        BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 };
+    let kind = BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 };
     BudgetConfig::new(kind).unwrap()
 }
 
@@ -201,10 +203,9 @@ fn retries_in_flight_are_held_against_the_calls_there_are() {
 #[test]
 fn a_limit_is_waited_for_or_refused() {
     let policy = policy();
-    for (refusal, expected) in [
-        (Refusal::Wait, sleep(1000, Cause::Limiter)),
-        (Refusal::Stop, gave_up(StopReason::Limiter, Some(1000))),
-    ] {
+    for (refusal, expected) in
+        [(Refusal::Wait, sleep(1000, Cause::Limiter)), (Refusal::Stop, gave_up(StopReason::Limiter, Some(1000)))]
+    {
         let kind = LimiterKind::Gcra { limit: 1, per: span(1000), burst: 1 };
         let config = LimiterConfig::new(kind, refusal).unwrap();
         let mut limiter = Limiter::new(&config, at(0));

@@ -106,7 +106,8 @@ pub(crate) fn read<S: Kept>(
     if reader.take() != Some(MAGIC) {
         return Err(SaveError::new(ErrorCode::NotAState, None));
     }
-    let wrong = |code, field, given: f64| SaveError { given: Given::Number(given), ..SaveError::new(code, Some(field)) };
+    let wrong =
+        |code, field, given: f64| SaveError { given: Given::Number(given), ..SaveError::new(code, Some(field)) };
     let short = wrong(ErrorCode::GuardLength, "length", bytes.len() as f64);
     let [number, layout] = reader.take().ok_or(short)?;
     if u32::from(layout) != LAYOUT {
@@ -202,7 +203,8 @@ mod tests {
     }
 
     fn breakers() -> Vec<BreakerConfig> {
-        let rates = |trip| BreakerOptions { trip, slow_after: Some(Span::from_millis(40)), ..BreakerOptions::default() };
+        let rates =
+            |trip| BreakerOptions { trip, slow_after: Some(Span::from_millis(40)), ..BreakerOptions::default() };
         let (window, slow_rate) = (Span::from_millis(900), Some(0.6));
         [
             BreakerOptions::default(),

@@ -15,20 +15,20 @@ const KINDS: [(&str, &str, Option<&str>); 5] = [
 /// The others, with the field that stands for them.
 const OTHERS: [(&str, &str); 3] = [("bulkhead", "limit"), ("stretch", "factor"), ("hedge", "delay")];
 /// The sections that presets have: what is not given of them may be the preset's.
-pub const OF_PRESETS: [&str; 2] = ["budget", "adaptive"];
+pub(super) const OF_PRESETS: [&str; 2] = ["budget", "adaptive"];
 
 /// The names of all sections.
-pub fn sections() -> impl Iterator<Item = &'static str> {
+pub(super) fn sections() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|of| of.0).chain(OTHERS.iter().map(|of| of.0))
 }
 
 /// The name of a definition, with what it is of.
-pub fn fresh(section: &str) -> String {
+pub(super) fn fresh(section: &str) -> String {
     format!("{section}Fresh")
 }
 
 /// What the sections refer to.
-pub fn definitions() -> Map<String, Value> {
+pub(super) fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     for (section, name, unless) in KINDS {
         let kinds = field(&format!("{section}.{name}"));
