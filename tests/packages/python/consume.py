@@ -67,5 +67,34 @@ assert holdoff.Call.resume(call.save("temporal", 0), "temporal", 5).remaining(5)
 gates = holdoff.Keyed(holdoff.GateConfig.item_exponential("5ms", "1000s"))
 assert [gates.failure("item", 0) for _ in range(3)] == [5_000_000, 10_000_000, 20_000_000]
 
+guards = holdoff.Guards(breaker={"failures": 1, "open_for": "1h"}, budget="throttle")
+try:
+    holdoff.retry(Flaky(), guards=guards)()
+except OSError as error:
+    stopped = holdoff.outcome_of(error)
+    assert stopped is not None
+    assert (stopped.reason, stopped.attempts) == ("breaker", 1)
+else:
+    raise AssertionError("a call under an open breaker went on")
+assert holdoff.retry(Flaky(), guards=guards, fallback=lambda error: type(error))() is holdoff.Refused
+assert set(holdoff.Guards.restore({"breaker": {}}, guards.save()).save()) == {"breaker"}
+
+
+async def hedging() -> int:
+    calls = 0
+
+    @holdoff.retry(guards={"hedge": "1ms", "bulkhead": 2})
+    async def slow_at_first() -> int:
+        nonlocal calls
+        calls += 1
+        number = calls
+        await asyncio.sleep(60 if number == 1 else 0)
+        return number
+
+    return await slow_at_first()
+
+
+assert asyncio.run(hedging()) == 2
+
 told = subprocess.run([sys.executable, "-m", "holdoff", "explain", "polly"], capture_output=True, check=True, text=True)
 assert told.stdout == f"{holdoff.Policy('polly').explain()}\n"

@@ -94,3 +94,21 @@ def machines(state: bytes) -> int | None:
 def explains(error: OSError) -> str:
     outcome = holdoff.outcome_of(error)
     return "" if outcome is None else f"{outcome.reason} after {outcome.attempts}, again in {outcome.retry_in}"
+
+
+def guarded() -> None:
+    budget = holdoff.Budget(kind="token", capacity=500)
+    guards = holdoff.Guards(budget=budget, breaker={"failures": 5, "open_for": {"kind": "exponential", "initial": 1}})
+    keyed = holdoff.KeyedGuards(bulkhead={"limit": 3}, limiter={"limit": 0.5, "refusal": "wait"}, idle="10m")
+    value: int = holdoff.retry(guards=keyed.of("host"), fallback=lambda error: 0)(len)("four")
+    policy = holdoff.Policy(hedge="50ms", nested={"mode": "cap", "cap": 6}, stretch=2.5, adaptive="aimd")
+    own: holdoff.Guards | None = policy.guards
+    saved: dict[str, bytes] = guards.save()
+    again = holdoff.Guards.restore(policy, saved)
+    call, step = holdoff.GuardedCall.begin(policy, again, 1, 0)
+    reason: str | None = step.reason
+    with holdoff.inside(holdoff.Token.from_header("2")):
+        token: holdoff.Token | None = holdoff.token()
+    for attempt in holdoff.attempts(policy, guards={"breaker": "count"}):
+        with attempt:
+            print(value, own, call.cancel(again, 0), reason, token)
