@@ -30,6 +30,14 @@
  * The version of this header.
  */
 #define HOLDOFF_VERSION "0.1.0"
+/**
+ * The name of the header whose value holdoff_token_header writes.
+ */
+#define HOLDOFF_TOKEN_HEADER "x-retry-attempt"
+/**
+ * The name of the gRPC metadata whose value holdoff_token_grpc writes.
+ */
+#define HOLDOFF_TOKEN_GRPC "grpc-previous-rpc-attempts"
 
 /**
  * Step kind: run the operation, then say how it ended with holdoff_call_succeed or holdoff_call_fail.

@@ -26,6 +26,8 @@ void explain_tests(void);
 void machines_tests(void);
 void keyed_tests(void);
 void loop_tests(void);
+void guards_tests(void);
+void guarded_tests(void);
 void real_time_tests(void);
 
 #ifdef __cplusplus

@@ -207,7 +207,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
                HOLDOFF_OK);
   CHECK(memcmp(&policy, &again, sizeof policy) == 0);
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns,
-                                      sizeof patterns, NULL),
+                                      sizeof patterns, NULL, NULL),
                HOLDOFF_OK);
   memset(&facts, 0, sizeof facts);
   facts.message = "busy";
@@ -216,7 +216,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
   CHECK_NUMBER(holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_TRANSIENT)).kind, HOLDOFF_PERMANENT);
   before = again;
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_LANGGRAPHGO_GRAPH, graph, strlen(graph), &again, &rules, patterns, 8,
-                                      &problem),
+                                      NULL, &problem),
                HOLDOFF_ERROR_NO_ROOM);
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_KUBERNETES, "{\"Stepz\": 1}", 12, &again, NULL, NULL, 0, NULL, &problem),
                HOLDOFF_ERROR_UNKNOWN_FORM_FIELD);

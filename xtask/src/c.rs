@@ -56,7 +56,9 @@ pub(crate) fn header() -> Result<String> {
         no_includes: true,
         sys_includes: Vec::new(),
         after_includes: Some(format!(
-            "\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n/**\n * The version of this header.\n */\n#define HOLDOFF_VERSION \"{VERSION}\""
+            "\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n/**\n * The version of this header.\n */\n#define HOLDOFF_VERSION \"{VERSION}\"
+/**\n * The name of the header whose value holdoff_token_header writes.\n */\n#define HOLDOFF_TOKEN_HEADER \"x-retry-attempt\"
+/**\n * The name of the gRPC metadata whose value holdoff_token_grpc writes.\n */\n#define HOLDOFF_TOKEN_GRPC \"grpc-previous-rpc-attempts\""
         )),
         documentation_style: DocumentationStyle::Doxy,
         line_length: 100,
@@ -120,6 +122,7 @@ pub(crate) fn test() -> Result<()> {
     let scratch = shell::target().join("c-tests");
     fs::create_dir_all(&scratch)?;
     programs(&prefix, &scratch)?;
+    threads(&prefix, &scratch)?;
     alone(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
     packages(&prefix, &scratch)?;
@@ -311,6 +314,17 @@ fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
         shell::run(valgrind.arg(&program))?;
     }
     Ok(())
+}
+
+/// Threads that share guards, watched for what they touch without the lock.
+fn threads(prefix: &Path, scratch: &Path) -> Result<()> {
+    let program = scratch.join("test-threads");
+    let mut compile = shell::command("gcc");
+    compile.args(STRICT).args(["-std=c99", "-g", "-O1", "-pthread", "-fsanitize=thread"]);
+    compile.arg(bindings().join("tests/threads/hammer.c")).arg("-o").arg(&program);
+    compile.args(pkg_config(prefix, &["--cflags", "--libs", "holdoff"])?).arg(rpath(prefix));
+    shell::step("compile threads that share guards, for ThreadSanitizer", &mut compile)?;
+    shell::run(&mut Command::new(&program))
 }
 
 /// The C files of a folder, sorted.

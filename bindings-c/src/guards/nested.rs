@@ -19,13 +19,6 @@ pub const HOLDOFF_NESTED_OUTERMOST: u32 = 2;
 /// Nesting: at most so many attempts in all.
 pub const HOLDOFF_NESTED_CAP: u32 = 3;
 
-/// The name of the header whose value holdoff_token_header writes: x-retry-attempt.
-pub const HOLDOFF_TOKEN_HEADER: &str = "x-retry-attempt";
-/// The name of the gRPC metadata whose value holdoff_token_grpc writes: grpc-previous-rpc-attempts.
-pub const HOLDOFF_TOKEN_GRPC: &str = "grpc-previous-rpc-attempts";
-const _: () =
-    assert!(HOLDOFF_TOKEN_HEADER.len() == Token::HEADER.len() && HOLDOFF_TOKEN_GRPC.len() == Token::GRPC.len());
-
 /// What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]

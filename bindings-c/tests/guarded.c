@@ -1,0 +1,320 @@
+/* Calls under guards: the machine, and the loop in virtual time. */
+#include "check.h"
+
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_guards none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+
+static holdoff_breaker a_breaker(const char *refusal, double failures) {
+  holdoff_options options;
+  holdoff_breaker breaker;
+  holdoff_options_init(&options);
+  holdoff_options_set_number(&options, "breaker.failures", failures);
+  holdoff_options_set_text(&options, "breaker.open_for", "30s");
+  holdoff_options_set_text(&options, "breaker.refusal", refusal);
+  CHECK_NUMBER(holdoff_breaker_init(&breaker, &options, 1, 0, NULL), HOLDOFF_OK);
+  return breaker;
+}
+
+static holdoff_budget a_budget(double capacity) {
+  holdoff_options options;
+  holdoff_budget budget;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "budget", "token");
+  holdoff_options_set_number(&options, "budget.capacity", capacity);
+  CHECK_NUMBER(holdoff_budget_init(&budget, &options, 1, 0, NULL), HOLDOFF_OK);
+  return budget;
+}
+
+static holdoff_bulkhead a_bulkhead(void) {
+  holdoff_options options;
+  holdoff_bulkhead bulkhead;
+  holdoff_options_init(&options);
+  holdoff_options_set_number(&options, "bulkhead", 1);
+  holdoff_options_set_number(&options, "bulkhead.queue", 4);
+  holdoff_options_set_text(&options, "bulkhead.max_wait", "5s");
+  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL), HOLDOFF_OK);
+  return bulkhead;
+}
+
+static void without_guards_it_is_a_call(void) {
+  holdoff_policy policy = constant("1s", 2);
+  holdoff_guarded call;
+  holdoff_step step = holdoff_guarded_begin(&call, &policy, NULL, 1, 0);
+  CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
+  CHECK_NUMBER(holdoff_guarded_flying(&call), 1);
+  step = holdoff_guarded_fail(&call, &policy, &none, holdoff_step_ticket(step), 0, lost);
+  CHECK_NUMBER(step.kind, HOLDOFF_SLEEP);
+  CHECK_NUMBER(holdoff_guarded_remaining(&call, 0), SECOND);
+  step = holdoff_guarded_tick(&call, &policy, NULL, SECOND);
+  CHECK_NUMBER(step.attempt, 2);
+  step = holdoff_guarded_succeed(&call, NULL, 2, SECOND);
+  CHECK_NUMBER(step.outcome, HOLDOFF_SUCCEEDED);
+  CHECK_NUMBER(holdoff_guarded_attempt(&call), 2);
+}
+
+static void a_second_attempt_runs_beside_the_first(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_options options;
+  holdoff_hedge hedge;
+  holdoff_guards guards = none;
+  holdoff_guarded call;
+  holdoff_step step;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "hedge", "100ms");
+  holdoff_hedge_init(&hedge, &options, NULL);
+  guards.hedge = &hedge;
+  step = holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
+  CHECK_NUMBER(step.wake_at, 100 * MS);
+  step = holdoff_guarded_tick(&call, &policy, &guards, 100 * MS);
+  CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
+  CHECK_NUMBER(step.attempt, 2);
+  CHECK_NUMBER(holdoff_guarded_flying(&call), 2);
+  step = holdoff_guarded_fail(&call, &policy, &guards, 1, 150 * MS, lost);
+  CHECK_NUMBER(step.kind, HOLDOFF_WAIT);
+  step = holdoff_guarded_succeed(&call, &guards, 2, 160 * MS);
+  CHECK_NUMBER(step.outcome, HOLDOFF_SUCCEEDED);
+}
+
+static void a_fault_of_our_own_tells_the_guards_nothing(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_breaker breaker = a_breaker("stop", 1);
+  holdoff_guards guards = none;
+  holdoff_guarded call;
+  holdoff_step step;
+  guards.breaker = &breaker;
+  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
+  step = holdoff_guarded_abandon(&call, &guards, 1, 0);
+  CHECK_NUMBER(step.reason, HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_CLOSED);
+}
+
+static void a_call_that_is_dropped_gives_its_place_back(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_bulkhead bulkhead = a_bulkhead();
+  holdoff_guards guards = none;
+  holdoff_guarded first, second;
+  guards.bulkhead = &bulkhead;
+  holdoff_guarded_begin(&first, &policy, &guards, 1, 0);
+  CHECK_NUMBER(holdoff_guarded_begin(&second, &policy, &guards, 1, 0).cause, HOLDOFF_CAUSE_BULKHEAD);
+  CHECK_NUMBER(holdoff_guarded_cancel(&first, &guards, 1).outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(holdoff_guarded_tick(&second, &policy, &guards, 1).kind, HOLDOFF_ATTEMPT);
+  holdoff_guarded_cancel(&second, &guards, 2);
+  CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
+}
+
+static void wrong_memory_stops_a_guarded_call(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_bulkhead bulkhead = a_bulkhead();
+  holdoff_budget stale;
+  holdoff_guards guards = none, wrong = none;
+  holdoff_guarded call, zeroed;
+  memset(&stale, 0, sizeof stale);
+  memset(&zeroed, 0, sizeof zeroed);
+  guards.bulkhead = &bulkhead;
+  wrong.bulkhead = &bulkhead;
+  wrong.budget = &stale;
+  CHECK(is_invalid(holdoff_guarded_begin(&call, &policy, &wrong, 1, 0), HOLDOFF_ERROR_NOT_A_GUARD));
+  CHECK_NUMBER(holdoff_guarded_tick(&call, &policy, &guards, 0).outcome, HOLDOFF_CANCELLED);
+  CHECK(is_invalid(holdoff_guarded_begin(&call, NULL, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK(is_invalid(holdoff_guarded_begin(NULL, &policy, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
+  CHECK_NUMBER(holdoff_guarded_succeed(&zeroed, &guards, 1, 0).outcome, HOLDOFF_CANCELLED);
+  memset(&zeroed, 0xa5, sizeof zeroed);
+  CHECK(is_invalid(holdoff_guarded_cancel(&zeroed, &guards, 0), HOLDOFF_ERROR_NOT_A_CALL));
+  CHECK(is_invalid(holdoff_guarded_cancel(NULL, &guards, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK_NUMBER(holdoff_guarded_attempt(&zeroed), 0);
+  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
+  CHECK(is_invalid(holdoff_guarded_fail(&call, &policy, &wrong, 1, 0, lost), HOLDOFF_ERROR_NOT_A_GUARD));
+  CHECK(is_invalid(holdoff_guarded_fail(&call, &policy, &guards, 1, 0, holdoff_failure_of(77)),
+                   HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND));
+  CHECK_NUMBER(holdoff_guarded_fail(&call, &policy, &guards, 1, 0, lost).kind, HOLDOFF_SLEEP);
+}
+
+/* A world: its clock, and what its operation does. */
+typedef struct world {
+  uint64_t now, slept;
+  int fail_first, calls, retries;
+  uint32_t kind, cause, first_attempt;
+  holdoff_token token;
+  bool has_token;
+} world;
+
+static uint64_t world_now(void *state) { return ((world *)state)->now; }
+
+static void world_sleep(void *state, uint64_t until, const holdoff_cancel *cancel) {
+  world *here = (world *)state;
+  (void)cancel;
+  here->slept += until - here->now;
+  here->now = until;
+}
+
+static bool operate(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  world *here = (world *)context;
+  here->has_token = attempt->token != NULL;
+  if (attempt->token != NULL) {
+    here->token = *attempt->token;
+  }
+  if (here->kind != 0) {
+    failure->kind = here->kind;
+  }
+  return ++here->calls > here->fail_first;
+}
+
+static void see(void *context, const holdoff_retrying *retrying) {
+  world *here = (world *)context;
+  if (here->retries++ == 0) {
+    here->first_attempt = retrying->attempt;
+  }
+  here->cause = retrying->cause;
+}
+
+static bool run(const holdoff_policy *policy, const holdoff_guards *guards, const holdoff_nesting *nesting,
+                const holdoff_token *token, world *here, holdoff_result *result) {
+  holdoff_clock clock;
+  holdoff_host host;
+  uint64_t seed = 42;
+  clock.now = world_now;
+  clock.sleep_until = world_sleep;
+  clock.state = here;
+  memset(&host, 0, sizeof host);
+  host.on_retry = see;
+  host.seed = &seed;
+  host.clock = &clock;
+  host.guards = guards;
+  host.nesting = nesting;
+  host.token = token;
+  return holdoff_run(policy, &host, operate, here, result);
+}
+
+static world a_world(int fail_first) {
+  world here;
+  memset(&here, 0, sizeof here);
+  here.fail_first = fail_first;
+  return here;
+}
+
+static void an_open_breaker_refuses_the_first_attempt(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_breaker breaker = a_breaker("stop", 3);
+  holdoff_guards guards = none;
+  world here = a_world(9);
+  holdoff_result result;
+  guards.breaker = &breaker;
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_ATTEMPTS);
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(here.calls, 3);
+  CHECK_NUMBER(result.outcome, HOLDOFF_GAVE_UP);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_BREAKER);
+  CHECK_NUMBER(result.attempts, 0);
+  CHECK_NUMBER(result.retry_at, 32 * SECOND);
+  CHECK_NUMBER(result.failure.kind, 0);
+}
+
+static void a_breaker_that_lets_wait_is_waited_for(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_breaker breaker = a_breaker("wait", 1);
+  holdoff_guards guards = none;
+  world here = a_world(1);
+  holdoff_result result;
+  guards.breaker = &breaker;
+  CHECK(run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.attempts, 2);
+  CHECK_NUMBER(here.slept, 30 * SECOND);
+  CHECK_NUMBER(here.cause, HOLDOFF_CAUSE_BREAKER);
+  CHECK_NUMBER(here.first_attempt, 1);
+}
+
+static void a_spent_budget_ends_the_retries(void) {
+  holdoff_policy policy = constant("1s", 9);
+  holdoff_budget budget = a_budget(12);
+  holdoff_guards guards = none;
+  world here = a_world(9);
+  holdoff_result result;
+  guards.budget = &budget;
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_BUDGET);
+  CHECK_NUMBER(result.attempts, 3);
+  CHECK(holdoff_budget_balance(&budget, here.now) == 2);
+  CHECK_NUMBER(result.failure.kind, HOLDOFF_TRANSIENT);
+}
+
+static void a_fault_ends_the_loop_and_the_breaker_hears_nothing(void) {
+  holdoff_policy policy = constant("1s", 9);
+  holdoff_breaker breaker = a_breaker("stop", 1);
+  holdoff_guards guards = none;
+  world here = a_world(9);
+  holdoff_result result;
+  guards.breaker = &breaker;
+  here.kind = HOLDOFF_FAULT;
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(result.failure.kind, HOLDOFF_PERMANENT);
+  CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_CLOSED);
+  CHECK(!run(&policy, NULL, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_PERMANENT);
+}
+
+static void a_wrong_failure_gives_everything_back(void) {
+  holdoff_policy policy = constant("1s", 9);
+  holdoff_bulkhead bulkhead = a_bulkhead();
+  holdoff_guards guards = none;
+  world here = a_world(9);
+  holdoff_result result;
+  guards.bulkhead = &bulkhead;
+  here.kind = 77;
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_INVALID);
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND);
+  CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
+}
+
+static void a_loop_that_cannot_hedge_says_so(void) {
+  holdoff_policy policy = constant("1s", 9);
+  holdoff_hedge hedge;
+  holdoff_guards guards = none;
+  world here = a_world(0);
+  holdoff_result result;
+  memset(&hedge, 0, sizeof hedge);
+  guards.hedge = &hedge;
+  CHECK(!run(&policy, &guards, NULL, NULL, &here, &result));
+  CHECK_NUMBER(result.outcome, HOLDOFF_INVALID);
+  CHECK_NUMBER(result.reason, HOLDOFF_ERROR_NOT_SUPPORTED);
+  CHECK_NUMBER(here.calls, 0);
+}
+
+static void nested_retries_share_their_attempts(void) {
+  holdoff_policy policy = constant("1s", 5);
+  holdoff_nesting cap = {HOLDOFF_NESTED_CAP, 8}, outermost = {HOLDOFF_NESTED_OUTERMOST, 0};
+  holdoff_token around = holdoff_token_child(NULL, 1, 3);
+  world here = a_world(9);
+  holdoff_result result;
+  CHECK(!run(&policy, NULL, &cap, &around, &here, &result));
+  CHECK_NUMBER(result.attempts, 2);
+  CHECK_NUMBER(here.token.attempt, 2);
+  CHECK_NUMBER(here.token.allowed, 6);
+  CHECK_NUMBER(here.token.depth, 2);
+  here = a_world(9);
+  CHECK(!run(&policy, &none, &outermost, &around, &here, &result));
+  CHECK_NUMBER(result.attempts, 1);
+  here = a_world(0);
+  CHECK(run(&policy, NULL, NULL, &around, &here, &result));
+  CHECK_NUMBER(here.token.allowed, 3);
+  CHECK(run(&policy, NULL, NULL, NULL, &here, &result));
+  CHECK(!here.has_token);
+}
+
+void guarded_tests(void) {
+  RUN(without_guards_it_is_a_call);
+  RUN(a_second_attempt_runs_beside_the_first);
+  RUN(a_fault_of_our_own_tells_the_guards_nothing);
+  RUN(a_call_that_is_dropped_gives_its_place_back);
+  RUN(wrong_memory_stops_a_guarded_call);
+  RUN(an_open_breaker_refuses_the_first_attempt);
+  RUN(a_breaker_that_lets_wait_is_waited_for);
+  RUN(a_spent_budget_ends_the_retries);
+  RUN(a_fault_ends_the_loop_and_the_breaker_hears_nothing);
+  RUN(a_wrong_failure_gives_everything_back);
+  RUN(a_loop_that_cannot_hedge_says_so);
+  RUN(nested_retries_share_their_attempts);
+}
