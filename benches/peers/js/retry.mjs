@@ -20,6 +20,7 @@ const folder = process.argv[2];
 const { resolve } = createRequire(`${folder}/package.json`);
 const load = (path) => import(pathToFileURL(path).href);
 const { retry, wrap } = await load(`${folder}/dist/esm/index.js`);
+const { Guards } = await load(`${folder}/dist/esm/guards.js`);
 const cockatiel = await load(resolve("cockatiel"));
 const { default: pRetry } = await load(resolve("p-retry"));
 
@@ -64,11 +65,34 @@ const policy = cockatiel.retry(cockatiel.handleAll, {
 });
 const pOptions = { retries: ATTEMPTS - 1, minTimeout: 100, maxTimeout: 5000, randomize: true };
 
+// Guards that let everything through: what they cost is what everybody pays. Breakers stand around each attempt.
+const breaker = { failures: 1000 };
+const underBreaker = wrap(operation, { ...options, guards: new Guards({ breaker }) });
+const underAll = wrap(operation, {
+  ...options,
+  guards: new Guards({
+    breaker,
+    budget: { kind: "token", capacity: 1e6 },
+    limiter: { limit: 1e9, burst: 1e9 },
+    bulkhead: 100,
+  }),
+});
+const breaking = cockatiel.wrap(
+  policy,
+  cockatiel.circuitBreaker(cockatiel.handleAll, {
+    halfOpenAfter: 30_000,
+    breaker: new cockatiel.ConsecutiveBreaker(1000),
+  }),
+);
+
 const works = {
   bare,
   holdoff: () => retry(operation, options),
   "holdoff, wrapped": wrapped,
+  "holdoff, breaker": underBreaker,
+  "holdoff, 4 guards": underAll,
   cockatiel: () => policy.execute(operation),
+  "cockatiel, breaker": () => breaking.execute(operation),
   "p-retry": () => pRetry(operation, pOptions),
 };
 

@@ -51,7 +51,8 @@ export interface Configs {
   readonly log: number;
   readonly nesting: Nesting | undefined;
   /** Whether the breaker asks how long an attempt took; and whether it asks when one succeeded. */
-  readonly breakerAsks: { readonly took: boolean; readonly when: boolean };
+  readonly asksTook: boolean;
+  readonly asksWhen: boolean;
 }
 
 const NOT_SAID = 4;
@@ -70,7 +71,8 @@ export function configsOf(kept: Kept): Configs {
     words,
     log,
     nesting: mode === NOT_SAID ? undefined : { mode, cap },
-    breakerAsks: { took: says("breaker.slow_after"), when: kind !== undefined && kind !== "consecutive" },
+    asksTook: says("breaker.slow_after"),
+    asksWhen: kind !== undefined && kind !== "consecutive",
   };
 }
 
@@ -119,7 +121,7 @@ const CLASSES = (): readonly { readonly prototype: Guard }[] => [
   Hedge,
 ];
 
-function guardOf(index: number, config: Uint32Array, { log, breakerAsks }: Configs): Guard {
+function guardOf(index: number, config: Uint32Array, { log, asksTook, asksWhen }: Configs): Guard {
   const guard = Object.create((CLASSES()[index] as { prototype: Guard }).prototype) as Guard;
   const laid = {
     index,
@@ -127,7 +129,7 @@ function guardOf(index: number, config: Uint32Array, { log, breakerAsks }: Confi
     words: stateAt(index),
     log: index === LIMITER && log > 0 ? new Uint32Array(log * 2) : undefined,
   };
-  return Object.assign(guard, laid, index === 1 ? { asks: breakerAsks } : undefined);
+  return Object.assign(guard, laid, index === 1 ? { asksTook, asksWhen } : undefined);
 }
 
 /** What all guards have. */
@@ -287,7 +289,9 @@ export type Acquired<T extends Time = number> =
 /** Whether the other side is well enough to be called. */
 export class Breaker extends Guard {
   /** @internal */
-  declare readonly asks: Configs["breakerAsks"];
+  declare readonly asksTook: boolean;
+  /** @internal */
+  declare readonly asksWhen: boolean;
 
   constructor(fields?: BreakerFields["kind"] | BreakerFields, options?: GuardOptions) {
     super(1, fields ?? "consecutive", options);

@@ -101,9 +101,17 @@ const FIELDS = [
 type GuardsDesk = Desk<Name, (typeof FIELDS)[number]>;
 
 let made: GuardsDesk | undefined;
+/** Its functions; `desk()` before the first use. */
+export let core: GuardsDesk["core"];
 
 /** Its desk, compiled on first use. */
-export const desk = (): GuardsDesk => (made ??= new Desk<Name, (typeof FIELDS)[number]>(hex, FIELDS));
+export const desk = (): GuardsDesk => made ?? compiled();
+
+function compiled(): GuardsDesk {
+  made = new Desk<Name, (typeof FIELDS)[number]>(hex, FIELDS);
+  core = made.core;
+  return made;
+}
 
 /** The guards in the order of their bits. */
 export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
@@ -153,9 +161,33 @@ function away(guard: Laid): void {
   if (guard.log) guard.log.set(logOf(guard.log.length));
 }
 
-/** Lays a guard down, unless it lies there. */
+/** The breaker that lies there as its last transition left it, and what permit it gives: -1 for none without a clock. */
+let closedFor: Laid | undefined;
+let closedPermit = -1;
+
+/** The permit of a breaker that is closed, which takes no clock; -1 otherwise. */
+export function permitOf(breaker: Laid): number {
+  if (closedFor !== breaker) {
+    lay(breaker);
+    closedPermit = core.breaker_closed();
+    closedFor = breaker;
+  }
+  return closedPermit;
+}
+
+/** An attempt with such a permit succeeded, at the time that was given if that counts. */
+export function succeeded(breaker: Laid, permit: number, timed: number): void {
+  if (closedFor !== breaker) {
+    lay(breaker);
+    closedFor = breaker;
+  }
+  closedPermit = core.breaker_succeeded(permit, timed);
+}
+
+/** Lays a guard down, unless it lies there, for whatever is done with it. */
 export function lay(guard: Laid): void {
   const { index } = guard;
+  closedFor = undefined;
   const was = resident[index];
   if (was === guard) return;
   if (was) away(was);
@@ -168,6 +200,7 @@ export function lay(guard: Laid): void {
 
 /** Takes all of them back, so that others can be made where they lay. */
 export function clear(): void {
+  closedFor = undefined;
   for (const [index, guard] of resident.entries()) {
     if (guard) away(guard);
     resident[index] = undefined;

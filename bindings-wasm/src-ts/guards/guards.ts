@@ -88,6 +88,11 @@ export class Guards implements Guarding {
    * @internal
    */
   declare readonly only: Breaker | undefined;
+  /**
+   * Whether there are guards, and none of them runs attempts side by side.
+   * @internal
+   */
+  declare readonly isQuick: boolean;
 
   /** Throws a `ConfigError` with the whole path of what is wrong. */
   constructor(options: GuardsOptions = {}) {
@@ -151,7 +156,8 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.mask = mask;
   into.all = all;
   into.nesting = configs.nesting;
-  into.only = all.length === 1 && breaker && !breaker.asks.took ? breaker : undefined;
+  into.isQuick = mask !== 0 && guards.hedge === undefined;
+  into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
 }
 
 /** Lays all guards of a set down. */

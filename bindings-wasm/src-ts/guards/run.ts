@@ -11,17 +11,19 @@ import { isSeeded } from "../seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "../words.js";
 import type { Breaker, Waiter } from "./alone.js";
 import {
+  core,
   desk,
   give,
   got,
-  lay,
   layPolicy,
   nanosOf,
+  permitOf,
   seedOf,
   stepAt,
   stepAttempt,
   stepCodes,
   stepWakeAt,
+  succeeded,
   takePolicy,
 } from "./desk.js";
 import type { Guards } from "./guards.js";
@@ -48,19 +50,18 @@ export function runUnder<T>(
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (
+    guards.isQuick &&
     policy["limit"] === Infinity &&
     !options?.signal &&
     !options?.whenResult &&
-    !guards.hedge &&
     !isSeeded() &&
     nestingOf(policy) === undefined
   ) {
     const { only } = guards;
     if (only) {
-      lay(only);
-      const permit = desk().core.breaker_closed();
-      if (permit >= 0) return light(guards, only, permit, fn, policy, options);
-    } else if (guards.mask !== 0) {
+      const permit = permitOf(only);
+      if (permit !== -1) return light(guards, only, permit, fn, policy, options);
+    } else {
       return quick(guards, fn, policy, options);
     }
   }
@@ -92,16 +93,20 @@ function light<T>(
   policy: Policy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
-  return first(
-    fn,
-    (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined),
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
+  }
+  const promise = (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+  return promise.then(
     (value) => {
-      lay(breaker);
-      if (breaker.asks.when) give(0, nanosOf((options?.clock ?? system).now()));
-      else give(0, 0);
-      desk().core.breaker_succeeded(permit);
+      if (breaker.asksWhen) give(0, nanosOf((options?.clock ?? system).now()));
+      succeeded(breaker, permit, breaker.asksWhen ? 1 : 0);
       return value;
     },
+    (error: unknown) => new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined),
   );
 }
 
@@ -115,7 +120,7 @@ function quick<T>(
   const clock = options?.clock ?? system;
   const seed = seedOf(options?.seed);
   const started = nanosOf(clock.now());
-  const { core, longs } = desk();
+  const { longs } = desk();
   layAll(guards);
   layPolicy(policy["words"]);
   give(0, started);
@@ -235,7 +240,7 @@ class Guarded<T> implements Waiter {
   rescue(error: unknown, permit: number, seed: bigint | undefined, started: number | undefined): Promise<Awaited<T>> {
     const now = this.now();
     const drawn = seed ?? seedOf(this.options.seed);
-    const { core, longs } = desk();
+    const { longs } = desk();
     longs[1] = drawn;
     give(5, permit);
     give(6, started ?? now);

@@ -99,17 +99,22 @@ extern "C" fn call_succeeded(guards: u32) {
     });
 }
 
-/// The permit of `breaker` for an attempt while it is closed, which takes no clock; -1 otherwise.
+/// The permit of `breaker` for an attempt while it is closed, which takes no clock. 2^32-1 otherwise, and of one that happens to
+/// be that: whoever is told so asks in the usual way.
 #[unsafe(no_mangle)]
-extern "C" fn breaker_closed() -> f64 {
-    with(|desk| desk.breaker.acquire_closed().map_or(-1.0, |permit| f64::from(permit.as_raw())))
+extern "C" fn breaker_closed() -> u32 {
+    with(|desk| closed(&desk.breaker))
 }
 
-/// An attempt with that permit succeeded, at the time in place 0 as far as that is asked for.
+fn closed(breaker: &Breaker) -> u32 {
+    breaker.acquire_closed().map_or(u32::MAX, Permit::as_raw)
+}
+
+/// An attempt with that permit succeeded, at the time in place 0 if that is asked for. The permit of the next one, as above.
 #[unsafe(no_mangle)]
-extern "C" fn breaker_succeeded(permit: u32) {
+extern "C" fn breaker_succeeded(permit: u32, timed: u32) -> u32 {
     with(|desk| {
-        let now = desk.time(0);
+        let now = if timed == 0 { Timestamp::ZERO } else { desk.time(0) };
         Breaker::record(
             &mut desk.breaker,
             &desk.breaker_config,
@@ -118,7 +123,8 @@ extern "C" fn breaker_succeeded(permit: u32) {
             Verdict::Success,
             Span::ZERO,
         );
-    });
+        closed(&desk.breaker)
+    })
 }
 
 fn nesting(mode: u32, cap: u32) -> Nesting {
