@@ -1,6 +1,9 @@
 //! How large the machines are: small enough to keep a million of them.
 
-use holdoff_core::{Call, Decision, FlatStep, Policy, Retry, Schedule, Step};
+use holdoff_core::{
+    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, FlatStep, Gcra, Guarded, Latency, Limiter, Policy, Retry,
+    Schedule, Step, Stretch,
+};
 
 #[test]
 fn the_machines_are_small() {
@@ -12,6 +15,15 @@ fn the_machines_are_small() {
         ("Decision", size_of::<Decision>(), 16),
         ("Call", size_of::<Call>(), 64),
         ("Schedule", size_of::<Schedule>(), 304),
+        ("Guarded", size_of::<Guarded>(), 176),
+        ("Budget", size_of::<Budget>(), 128),
+        ("Breaker", size_of::<Breaker>(), 208),
+        ("Limiter", size_of::<Limiter>(), 24),
+        ("Gcra", size_of::<Gcra>(), 8),
+        ("Bulkhead", size_of::<Bulkhead>(), 16),
+        ("Adaptive", size_of::<Adaptive>(), 64),
+        ("Stretch", size_of::<Stretch>(), 144),
+        ("Latency", size_of::<Latency>(), 16),
     ] {
         println!("{name} is {size} bytes, at most {most}");
         assert!(size <= most, "{name} is {size} bytes");

@@ -28,6 +28,7 @@ pub(crate) fn test() -> Result<()> {
         "rust: tests of the demo",
         shell::cargo().args(["test", "--quiet", "--package", "demo", "--package", "xtask"]),
     )?;
+    shell::step("rust: every interleaving of the lock-free limiter", &mut loom())?;
     shell::step("rust: tests of the storm", shell::cargo().args(["test", "--quiet", "--package", "holdoff-sim"]))?;
     shell::step("rust: storm", &mut storm::simulation())?;
     let mut docs = shell::cargo();
@@ -37,6 +38,14 @@ pub(crate) fn test() -> Result<()> {
     dependencies()?;
     sizes()?;
     generate::check()
+}
+
+/// The models that loom runs in every order that threads can take. In a target folder of its own, because the flag rebuilds all.
+fn loom() -> Command {
+    let mut command = shell::cargo();
+    command.args(["test", "--quiet", "--package", "holdoff-core", "--lib", "models"]);
+    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", shell::target().join("loom"));
+    command
 }
 
 /// Every example runs and ends well.
