@@ -69,6 +69,7 @@ static holdoff_policy policy;
 
 static uint64_t attempts, failed, calls, retries;
 static int inside;
+static pthread_barrier_t start;
 
 typedef struct worker {
   pthread_t thread;
@@ -103,6 +104,7 @@ static void *work(void *argument) {
   host.on_retry = see;
   host.guards = &guards;
   host.shared = &shared;
+  pthread_barrier_wait(&start);
   for (count = 0; count < CALLS; count++) {
     holdoff_result result;
     bool good = holdoff_run(&policy, &host, operate, self, &result);
@@ -212,6 +214,7 @@ int main(void) {
   shared.unlock = unlock;
   shared.state = &mutex;
   memset(workers, 0, sizeof workers);
+  pthread_barrier_init(&start, NULL, THREADS);
   for (at = 0; at < THREADS; at++) {
     workers[at].turn = (uint32_t)at;
     CHECK(pthread_create(&workers[at].thread, NULL, work, &workers[at]) == 0);
@@ -227,7 +230,8 @@ int main(void) {
   CHECK(holdoff_budget_balance(&budget, holdoff_now()) == 1000000 - (double)retries);
   CHECK(holdoff_bulkhead_running(&bulkhead) == 0 && holdoff_bulkhead_waiting(&bulkhead) == 0);
   CHECK(shared.waiters == NULL);
-  CHECK(sleeps >= retries);
+  /* Some had to wait for a place. */
+  CHECK(sleeps > retries);
   cancelled_in_the_queue();
   printf("  %d threads, %llu calls, %llu attempts, %llu sleeps, %llu transitions, %d failures\n", (int)THREADS,
          (unsigned long long)calls, (unsigned long long)attempts, (unsigned long long)sleeps, (unsigned long long)locks,
