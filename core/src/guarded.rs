@@ -3,7 +3,7 @@
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
 //! guards are lent for one transition and never stored.
 
-use crate::call::{Outcome, Step, Ticket};
+use crate::call::{Call, Outcome, Step, Ticket};
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
 use crate::guards::Refusal;
@@ -196,6 +196,40 @@ impl Guarded {
             kind: 0,
             unused: [0; 5],
         }
+    }
+
+    /// The call without what it holds of its guards: to be saved, see [`Call::save`]. Attempts in flight are the latest one.
+    #[must_use]
+    pub const fn call(&self) -> Call {
+        Call::holding(self.retry, self.attempt, self.held())
+    }
+
+    /// Takes up a call that was saved and resumed, at `now` and under these guards. It begins for them; a retry that it sleeps
+    /// for counts as paid, and what it waited for at a guard it asks for again at the next [`Guarded::tick`]. An attempt in
+    /// flight has failed with kind timeout, as in [`crate::Saved::call`] (spec 29.12).
+    #[must_use]
+    pub fn resume(policy: &Policy, guards: &mut Guards<'_>, call: &Call, now: Timestamp) -> Self {
+        let mut call = *call;
+        if let Step::Attempt { .. } | Step::Wait { .. } = call.held() {
+            call.fail(policy, Ticket::from_raw(u64::from(call.attempt())), now, Failure::TIMEOUT);
+        }
+        let mut guarded = Self { attempt: call.attempt(), ..Self::asleep(*call.retry()) };
+        let now = guarded.retry.observe(now);
+        match call.held() {
+            Step::Sleep { until, cause } => {
+                let own = matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip);
+                (guarded.at, guarded.cause) = (if own { until } else { now }, cause.code());
+                if let Some((config, budget)) = &mut guards.budget {
+                    budget.begin(config, now);
+                }
+            }
+            Step::Stop(Outcome::Succeeded) => guarded.phase = SUCCEEDED,
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
+                (guarded.phase, guarded.reason, guarded.at) = (GAVE_UP, reason.code(), retry_at);
+            }
+            _ => guarded.phase = CANCELLED,
+        }
+        guarded
     }
 
     /// How many attempts have been started.

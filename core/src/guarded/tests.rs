@@ -364,6 +364,39 @@ fn an_adaptive_rate_learns_from_throttling() {
     assert!(matches!(call.tick(&policy, guards, at(1000)), Step::Sleep { cause: Cause::Limiter, .. }));
 }
 
+#[test]
+fn a_call_under_guards_is_saved_as_a_call_and_goes_on_under_other_guards() {
+    let (policy, config) = (policy(), token(500));
+    let mut there = Budget::new(&config, 0, at(0));
+    let guards = &mut Guards { budget: Some((&config, &mut there)), ..Guards::none() };
+    let (mut call, _) = Guarded::begin(&policy, guards, 7, at(0));
+    call.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT);
+    let bytes = call.call().save(&policy, at(600));
+
+    let mut here = Budget::new(&config, 0, at(0));
+    let guards = &mut Guards { budget: Some((&config, &mut here)), ..Guards::none() };
+    let resumed = Call::resume(&bytes, &policy, at(50_000)).unwrap();
+    let mut call = Guarded::resume(&policy, guards, &resumed, at(50_000));
+    assert_eq!(call.tick(&policy, guards, at(50_400)), sleep(50_500, Cause::Backoff));
+    assert_eq!(call.tick(&policy, guards, at(50_500)), attempt(2, 59_400, None));
+    assert_eq!(call.fail(&policy, guards, ticket(2), at(50_500), Failure::TRANSIENT), sleep(51_500, Cause::Backoff));
+    call.cancel(guards, at(50_500));
+    assert_eq!(here.balance(&config, at(50_500)), 500.0);
+}
+
+#[test]
+fn a_resumed_call_asks_the_guards_again_that_it_waited_for() {
+    let (policy, config) = (policy(), breaker(1, Refusal::Wait));
+    let mut state = Breaker::new(&config, 0, at(0));
+    let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
+    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    assert_eq!(call.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT), sleep(5000, Cause::Breaker));
+    let mut resumed = Guarded::resume(&policy, &mut Guards::none(), &call.call(), at(10));
+    assert_eq!(resumed.tick(&policy, &mut Guards::none(), at(10)), attempt(2, 10_000, None));
+    let mut flying = Guarded::resume(&policy, &mut Guards::none(), &resumed.call(), at(20));
+    assert_eq!(flying.tick(&policy, &mut Guards::none(), at(20)), sleep(1020, Cause::Backoff));
+}
+
 /// Everything a host may do to a call.
 #[derive(Clone, Debug)]
 enum Input {
