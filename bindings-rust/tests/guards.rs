@@ -141,6 +141,35 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
     assert_eq!(guards.the_budget().unwrap().balance(), 2.0);
 }
 
+/// The integration test of smithy-rs (retries-with-client-rate-limiting.rs, jitter pinned to its upper end): a script of answers
+/// for two operations in a row, and how long each takes.
+#[test]
+fn adaptive_mode_waits_as_long_as_smithys() {
+    use holdoff::{Failure, FailureKind, Preset};
+    use {FailureKind::Throttled, FailureKind::Transient};
+    let backoff = Backoff::exponential(Duration::from_millis(25), 2.0).max(SECOND * 20);
+    let throttled = Backoff::exponential(SECOND, 2.0).max(SECOND * 20);
+    let policy = Policy::builder().backoff(backoff).on(Throttled, throttled).jitter(Jitter::None).attempts(4);
+    let policy = policy.build().unwrap();
+    let run = |script: &[&[FailureKind]]| {
+        let (guards, time) = (GuardSet::of(&Preset::AwsAdaptive.guards(), 0).unwrap(), VirtualTime::new());
+        let ends = script.iter().map(|failures| {
+            let mut failures = failures.iter();
+            let _ = holdoff::retry(policy, || failures.next().map_or(Ok(()), |kind| Err(*kind)))
+                .classify(|kind| Failure::new(*kind))
+                .sleeper(time.clone())
+                .guards(&guards)
+                .call();
+            time.elapsed().as_millis()
+        });
+        ends.collect::<Vec<_>>()
+    };
+    assert_eq!(run(&[&[Transient; 2], &[Transient], &[Transient; 4]]), [75, 100, 275]);
+    let throttled = run(&[&[Throttled; 2], &[Transient]]);
+    assert_eq!(throttled[0], 4000);
+    assert!((5000..=5300).contains(&throttled[1]), "{throttled:?}");
+}
+
 #[test]
 fn a_million_keys_leave_no_more_than_there_may_be() {
     let made = Arc::new(AtomicU32::new(0));
