@@ -158,6 +158,9 @@ export function readBigint(field: number): bigint {
   return longs[field] as bigint;
 }
 
+/** One of the two words of a field. */
+export const wordOf = (field: number, high: 0 | 1): number => words[(field << 1) + high] as number;
+
 /** Writes 64 bits as two words. */
 export function writeWords(field: number, low: number, high: number): void {
   words[field << 1] = low;

@@ -7,7 +7,7 @@
  */
 import hex from "../../dist/guards.wasm";
 import { Desk } from "../border.js";
-import { readBigint, SEED } from "../core.js";
+import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { system } from "../run.js";
 import { writeSeed } from "../seed.js";
@@ -263,10 +263,22 @@ export function stepLong(first: boolean): bigint {
   return (BigInt(step[at + 1] as number) << 32n) | BigInt(step[at] as number);
 }
 
-/** A seed: the one given, or as any operation gets one. */
-export function seedOf(given: number | bigint | null | undefined): bigint {
+/** A seed as two words: the one given, or as any operation gets one. */
+export interface Seed {
+  readonly low: number;
+  readonly high: number;
+}
+
+export function seedOf(given: number | bigint | null | undefined): Seed {
   writeSeed(given);
-  return readBigint(SEED);
+  return { low: wordOf(SEED, 0), high: wordOf(SEED, 1) };
+}
+
+/** Lays it down in its place. */
+export function giveSeed({ low, high }: Seed): void {
+  const { args } = desk().words;
+  args[2] = low;
+  args[3] = high;
 }
 
 const random = new BigUint64Array(1);

@@ -14,10 +14,12 @@ import {
   core,
   desk,
   give,
+  giveSeed,
   got,
   layPolicy,
   nanosOf,
   permitOf,
+  type Seed,
   seedOf,
   stepAt,
   stepAttempt,
@@ -120,13 +122,12 @@ function quick<T>(
   const clock = options?.clock ?? system;
   const seed = seedOf(options?.seed);
   const started = nanosOf(clock.now());
-  const { longs } = desk();
   layAll(guards);
   layPolicy(policy["words"]);
   give(0, started);
-  longs[1] = seed;
+  giveSeed(seed);
   core.call_begin(guards.mask);
-  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun(seed, started);
+  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun(started);
   const permit = core.call_permit() >>> 0;
   return first(
     fn,
@@ -135,7 +136,7 @@ function quick<T>(
       const now = nanosOf(clock.now());
       layAll(guards);
       give(0, now);
-      longs[1] = seed;
+      giveSeed(seed);
       give(5, permit);
       give(6, started);
       core.call_succeeded(guards.mask);
@@ -221,7 +222,7 @@ class Guarded<T> implements Waiter {
     const seed = seedOf(this.options.seed);
     const now = this.now();
     this.move(now, () => {
-      desk().longs[1] = seed;
+      giveSeed(seed);
       desk().core.call_begin(this.guards.mask);
     });
     this.followStep(now);
@@ -229,19 +230,17 @@ class Guarded<T> implements Waiter {
   }
 
   /** From where the core has just begun it, and its first step is none to run an attempt. */
-  begun(seed: bigint, started: number): Promise<Awaited<T>> {
-    void seed;
+  begun(started: number): Promise<Awaited<T>> {
     this.call = desk().taken("call");
     this.followStep(started);
     return this.promise;
   }
 
   /** From the failure of its first attempt on, which has that permit. */
-  rescue(error: unknown, permit: number, seed: bigint | undefined, started: number | undefined): Promise<Awaited<T>> {
+  rescue(error: unknown, permit: number, seed: Seed | undefined, started: number | undefined): Promise<Awaited<T>> {
     const now = this.now();
     const drawn = seed ?? seedOf(this.options.seed);
-    const { longs } = desk();
-    longs[1] = drawn;
+    giveSeed(drawn);
     give(5, permit);
     give(6, started ?? now);
     core.call_underway();
@@ -343,7 +342,7 @@ class Guarded<T> implements Waiter {
     });
     this.stopped = (stepCodes() & 255) === STOP;
     this.end();
-    this.abortAll(now);
+    this.abortAll();
     this.resolve(value);
   }
 
@@ -459,7 +458,7 @@ class Guarded<T> implements Waiter {
     const { attempt: attempts, lastError, lastResult } = this;
     const outcome: Outcome = { outcome: "gave_up", reason, attempts, retryAt, lastError, lastResult };
     this.end();
-    this.abortAll(now);
+    this.abortAll();
     if (this.returned) {
       const value = lastResult as Awaited<T>;
       remember(value, outcome);
@@ -473,12 +472,12 @@ class Guarded<T> implements Waiter {
   /** A hook's error ends the operation. */
   private raise(error: unknown): void {
     this.end();
-    this.abortAll(this.now());
+    this.abortAll();
     this.reject(error);
   }
 
   /** What still runs is of no interest. */
-  private abortAll(_now: number): void {
+  private abortAll(): void {
     if (this.flying.size === 0) return;
     const flights = [...this.flying.values()];
     this.flying.clear();

@@ -4,6 +4,17 @@ const { applyJitter } = require("holdoff/machines");
 const { explain } = require("holdoff/tools");
 
 async function main() {
+  // Guards need their own entry, and a policy that has some says so.
+  const policy = new Policy({ attempts: 1, breaker: { failures: 1 } });
+  const down = () => Promise.reject(new Error("down"));
+  await assert.rejects(policy.retry(down), { word: "not_supported", message: /needs import "holdoff\/guards"/ });
+  const { Guards, Refused } = require("holdoff/guards");
+  assert.equal(policy.guards.breaker.state(), "closed");
+  await assert.rejects(policy.retry(down), /down/);
+  await assert.rejects(policy.retry(down), Refused);
+  assert.equal(await retry(() => 1, { guards: new Guards({ hedge: "10ms" }) }), 1);
+  assert.equal(require("holdoff/node").currentToken(), undefined);
+
   const result = await retry(
     ({ attempt }) => {
       if (attempt < 3) throw new Error("not yet");

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
+import { Guards, Token } from "holdoff/guards";
 import { Gates, resumeRetry, save } from "holdoff/machines";
+import { currentToken } from "holdoff/node";
 import { explain, toJson } from "holdoff/tools";
 
 let calls = 0;
@@ -27,5 +29,14 @@ const resumed = resumeRetry(save(machine, 5n), policy, 5n);
 assert.deepEqual(resumed.onFailure(9n, "transient"), machine.onFailure(9n, "transient"));
 assert.deepEqual(Policy.fromJson(toJson(policy)), policy);
 assert.equal(new Gates({ initial: "1s" }).failure("host", 0), 1_000_000_000);
+// So do the guards, which the first entry runs without knowing them.
+const guarded = new Policy({ attempts: 1, breaker: { failures: 1 }, nested: "allow" });
+const down = () => Promise.reject(new Error("down"));
+assert.equal((await guarded.retry(down).catch((error) => error)).message, "down");
+assert.equal((await guarded.retry(down).catch((error) => error)).name, "Refused");
+assert.equal(await retry(down, { guards: new Guards({ bulkhead: 1 }), attempts: 1, fallback: () => "old" }), "old");
+const seen = await guarded.retry(() => currentToken(), { guards: new Guards({}) });
+assert.ok(seen instanceof Token && seen.header === "1");
+assert.equal(JSON.parse(toJson(guarded)).breaker.failures, 1);
 const command = execFileSync("npx", ["--no-install", "holdoff", "explain", "kubernetes"], { encoding: "utf8" });
 assert.equal(command.trimEnd(), String(explain("kubernetes")));

@@ -1,4 +1,5 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
+import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
 import { type GateState, Gates } from "holdoff/machines";
 import { type Explanation, explain } from "holdoff/tools";
 
@@ -19,5 +20,10 @@ const gates = new Gates<string>({ initial: "1s" });
 const closed: bigint = gates.failure("host", 0n);
 const state: GateState = gates.look("host", 0);
 const explained: Explanation = explain("kubernetes");
+const described: GuardsOptions = { breaker: { failures: 1, openFor: "1m" }, bulkhead: 2 };
+const guards = new Guards(described);
+const refused: unknown = await retry(() => 1, { guards, fallback: () => 2 });
+const breaker: BreakerState | undefined = guards.breaker?.state();
+if (refused !== 1 || breaker !== "closed" || error instanceof Refused) throw new Error("wrong");
 if (closed !== 1_000_000_000n || state.isOpen || explained.rows.length !== 3) throw new Error("wrong");
 if (attempt !== 2 || error !== "Error: no" || outcome !== undefined) throw new Error("wrong");

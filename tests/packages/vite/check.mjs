@@ -52,7 +52,10 @@ try {
     .catch((error) => {
       throw errors[0] ?? error;
     });
-  const { body, missing, slow, refused, delays, gate, rows, seen } = JSON.parse(await page.textContent("#result"));
+  const { open, body, missing, slow, refused, delays, gate, rows, seen } = JSON.parse(
+    await page.textContent("#result"),
+  );
+  assert.deepEqual(open, ["Refused", "breaker"]);
   assert.equal(body, "fresh");
   assert.deepEqual([gate, rows], [1_000_000_000, 3]);
   assert.deepEqual(seen[0], { attempt: 1, failure: "transient", hint: 0, cause: "backoff" });

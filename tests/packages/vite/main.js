@@ -1,4 +1,5 @@
 import { outcomeOf, Policy, retry, Schedule } from "holdoff";
+import { Guards } from "holdoff/guards";
 import { Gates } from "holdoff/machines";
 
 const seen = [];
@@ -15,7 +16,12 @@ async function load(path, options) {
   );
 }
 
+// The page asks one server: what it learns about it is for all its calls.
+const guards = new Guards({ breaker: { failures: 2, openFor: "1m" }, hedge: { delay: "20s" } });
+await load("http://127.0.0.1:1/", { attempts: 2, guards }).catch(() => {});
+
 const result = {
+  open: await load("/flaky", { guards }).catch(({ name, reason }) => [name, reason]),
   body: await load("/flaky", { attempts: 5 }),
   missing: outcomeOf(await load("/missing").catch((error) => error)),
   slow: outcomeOf(await load("/slow", { attemptTimeout: 50, attempts: 2 }).catch((error) => error)),
