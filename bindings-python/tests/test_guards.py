@@ -340,3 +340,22 @@ def test_the_machine_of_a_call_says_each_step() -> None:
     assert third.cancel(guards, 6 * SECOND).outcome == "cancelled"
     assert guards.bulkhead is not None
     assert guards.bulkhead.running == 0
+
+
+def test_a_guarded_call_is_resumed_under_guards() -> None:
+    policy = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 2}, jitter="none")
+    guards = holdoff.Guards(bulkhead=1, budget="share", now=0)
+    call, _ = holdoff.GuardedCall.begin(policy, guards, 1, 0)
+    assert call.fail(policy, guards, 1, SECOND, holdoff.Failure()).until == 3 * SECOND
+    states = (call.save(policy, SECOND), call.to_json(policy, SECOND), call.to_dict(policy, SECOND))
+    call.cancel(guards, SECOND)
+    for state in states:
+        again = holdoff.GuardedCall.resume(state, policy, guards, 0)
+        assert (again.attempt, again.remaining(0)) == (1, 2 * SECOND)
+        step = again.tick(policy, guards, 2 * SECOND)
+        assert (step.kind, step.attempt) == ("attempt", 2)
+        assert again.succeed(guards, 2, 2 * SECOND).outcome == "succeeded"
+    assert guards.bulkhead is not None
+    assert guards.bulkhead.running == 0
+    with pytest.raises(holdoff.SaveError):
+        holdoff.GuardedCall.resume(b"", policy, guards, 0)

@@ -1,11 +1,12 @@
 //! The loop of a call under guards as a machine, for loops and tests of one's own.
 
 use super::set::Guards;
-use crate::convert;
 use crate::failure::Failure;
 use crate::machine::{Step, ticket};
 use crate::policy::Given;
+use crate::{convert, save};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
 /// The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, see the guide for what is
 /// more in its contract.
@@ -106,6 +107,39 @@ impl GuardedCall {
     #[getter]
     fn started(&self) -> u64 {
         self.0.started().as_nanos()
+    }
+
+    /// The state at that time as bytes that last, those of a `Call`. What it holds of its guards is not in it.
+    fn save<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.call().save(policy.core(), save::now(now)?)))
+    }
+
+    /// The state at that time as JSON text.
+    fn to_json(&self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(self.0.call().saved(policy.core(), save::now(now)?).to_string())
+    }
+
+    /// The state at that time as a dict: the fields of its JSON.
+    fn to_dict<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        save::fields(py, &self.0.call().saved(policy.core(), save::now(now)?))
+    }
+
+    /// What was saved, of this or of a `Call`, under these guards: as `Call.resume`.
+    #[staticmethod]
+    #[pyo3(signature = (state, policy, guards, now, *, away = None, force = false))]
+    fn resume(
+        state: &Bound<'_, PyAny>,
+        policy: Given<'_>,
+        guards: &Bound<'_, Guards>,
+        now: &Bound<'_, PyAny>,
+        away: Option<&Bound<'_, PyAny>>,
+        force: bool,
+    ) -> PyResult<Self> {
+        let (py, core) = (state.py(), policy.core());
+        let saved = save::read(state, core, away, force)?;
+        let now = save::now(now)?;
+        let call = save::resumed(py, saved.call(core, now))?;
+        Ok(Self(guards.get().lend(py, |guards| holdoff_core::Guarded::resume(core, guards, &call, now))))
     }
 
     fn __repr__(&self) -> String {
