@@ -362,10 +362,13 @@ static inline void holdoff_attempt_nest(const holdoff_policy *policy, const hold
   }
 }
 
+/* What a first success does not need is kept out of its way. */
+#define HOLDOFF_APART __attribute__((noinline, unused, cold))
+
 /* The call from its first failure on. `started` is HOLDOFF_NEVER when no clock was read before the first attempt. */
-static inline bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
-                                  void *context, holdoff_result *result, uint64_t started, holdoff_attempt attempt,
-                                  holdoff_failure failure) {
+HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
+                                         holdoff_operation operation, void *context, holdoff_result *result,
+                                         uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
   const holdoff_cancel *cancel = attempt.cancel;
   uint64_t now = holdoff_host_now(host);
   uint64_t ticket = HOLDOFF_FIRST_TICKET;
@@ -598,6 +601,48 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
   return step.outcome == HOLDOFF_SUCCEEDED;
 }
 
+/* The whole call without guards. */
+static inline bool holdoff_run_alone(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
+                                     void *context, holdoff_result *result, holdoff_attempt attempt) {
+  uint64_t started = HOLDOFF_NEVER;
+  holdoff_failure failure;
+  if (policy->first_limit_ns != HOLDOFF_NEVER) {
+    started = holdoff_host_now(host);
+    attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
+  }
+  holdoff_facts_clear(host, attempt.facts);
+  memset(&failure, 0, sizeof failure);
+  failure.kind = HOLDOFF_TRANSIENT;
+  if (operation(context, &attempt, &failure)) {
+    holdoff_result_set(result, HOLDOFF_SUCCEEDED, 0, 1);
+    return true;
+  }
+  return holdoff_run_on(policy, host, operation, context, result, started, attempt, failure);
+}
+
+/* The whole call of a host that has guards or a nesting. */
+HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const holdoff_host *host,
+                                            holdoff_operation operation, void *context, holdoff_result *result,
+                                            holdoff_attempt attempt) {
+  holdoff_policy nested;
+  holdoff_token token;
+  if (host->nesting != NULL) {
+    nested = *policy;
+    holdoff_policy_set_attempts(&nested,
+                                holdoff_nesting_attempts(host->nesting, host->token, holdoff_policy_attempts(policy)));
+    policy = &nested;
+    holdoff_attempt_nest(policy, host, &attempt, &token);
+  }
+  if (host->guards == NULL) {
+    return holdoff_run_alone(policy, host, operation, context, result, attempt);
+  }
+  if (host->guards->hedge != NULL) {
+    holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED, 0);
+    return false;
+  }
+  return holdoff_run_guarded(policy, host, operation, context, result, attempt);
+}
+
 /**
  * Runs an operation until it succeeds, the policy gives up, or the host cancels; sleeps on the calling thread.
  *
@@ -613,12 +658,8 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
  */
 static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                void *context, holdoff_result *result) {
-  uint64_t started = HOLDOFF_NEVER;
   holdoff_attempt attempt;
-  holdoff_failure failure;
   holdoff_facts facts;
-  holdoff_policy nested;
-  holdoff_token token;
   if (policy == NULL || operation == NULL) {
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NULL_POINTER, 0);
     return false;
@@ -636,32 +677,10 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
   }
-  if (host != NULL && host->nesting != NULL) {
-    nested = *policy;
-    holdoff_policy_set_attempts(&nested,
-                                holdoff_nesting_attempts(host->nesting, host->token, holdoff_policy_attempts(policy)));
-    policy = &nested;
-    holdoff_attempt_nest(policy, host, &attempt, &token);
+  if (host != NULL && (host->guards != NULL || host->nesting != NULL)) {
+    return holdoff_run_among(policy, host, operation, context, result, attempt);
   }
-  if (host != NULL && host->guards != NULL) {
-    if (host->guards->hedge != NULL) {
-      holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED, 0);
-      return false;
-    }
-    return holdoff_run_guarded(policy, host, operation, context, result, attempt);
-  }
-  if (policy->first_limit_ns != HOLDOFF_NEVER) {
-    started = holdoff_host_now(host);
-    attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
-  }
-  holdoff_facts_clear(host, &facts);
-  memset(&failure, 0, sizeof failure);
-  failure.kind = HOLDOFF_TRANSIENT;
-  if (operation(context, &attempt, &failure)) {
-    holdoff_result_set(result, HOLDOFF_SUCCEEDED, 0, 1);
-    return true;
-  }
-  return holdoff_run_on(policy, host, operation, context, result, started, attempt, failure);
+  return holdoff_run_alone(policy, host, operation, context, result, attempt);
 }
 
 #ifdef __cplusplus

@@ -80,13 +80,13 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
 
 /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
 /// for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
-/// holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its hedgingPolicy a
-/// hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
-/// (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has
-/// are left out: C has no such types. Takes memory as holdoff_options_read_json does.
+/// holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its
+/// hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
+/// (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left out: C has no such types.
+/// Takes memory as holdoff_options_read_json does.
 ///
-/// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they were. Either way
-/// `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+/// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they
+/// were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_form_read_json(
     form: u32,

@@ -137,7 +137,8 @@ pub extern "C" fn holdoff_ended_name(ended: u32) -> *const c_char {
     TEXTS.text(Ended::ALL.iter().position(|known| u32::from(known.code()) == ended))
 }
 
-/// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any other.
+/// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
+/// other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_breaker_state_name(state: u32) -> *const c_char {
     match state {

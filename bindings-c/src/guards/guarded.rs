@@ -7,8 +7,8 @@ use crate::policy::holdoff_policy;
 use crate::step::holdoff_step;
 use holdoff_core::{ErrorCode, Failure, Guarded, Guards, Outcome, Step, Ticket, Timestamp};
 
-/// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory that
-/// is all zero reads as a call that was cancelled. The content is the library's.
+/// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
+/// that is all zero reads as a call that was cancelled. The content is the library's.
 ///
 /// It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
 ///

@@ -122,8 +122,8 @@ pub unsafe extern "C" fn holdoff_limiter_take(
     taken.is_ok()
 }
 
-/// Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which may be
-/// NULL). True for memory that holds no limiter.
+/// Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which
+/// may be NULL). True for memory that holds no limiter.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_limiter_refuses(
     limiter: *mut holdoff_limiter,

@@ -100,9 +100,9 @@ unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {
     unsafe { look_plain::<_, Token>(token) }.ok().copied()
 }
 
-/// How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells of,
-/// the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry around;
-/// a NULL nesting changes nothing.
+/// How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells
+/// of, the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry
+/// around; a NULL nesting changes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_nesting_attempts(
     nesting: *const holdoff_nesting,
@@ -124,8 +124,8 @@ pub unsafe extern "C" fn holdoff_nesting_after_inner(
     Failure::try_from(failure).map_or(failure, |failure| nesting.after_inner(failure).into())
 }
 
-/// What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the retry
-/// that `parent` tells of; NULL for none.
+/// What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the
+/// retry that `parent` tells of; NULL for none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_token_child(
     parent: *const holdoff_token,
