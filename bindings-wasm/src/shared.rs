@@ -80,7 +80,7 @@ impl Problem {
             item: place(error.item),
         };
         let path = path_of(error);
-        text.lines([error.code.name(), path, rule_of(error), error.nearest.unwrap_or_default()])
+        text.lines([name_of(error), path, rule_of(error), error.nearest.unwrap_or_default()])
     }
 
     /// Lays down what is wrong with something else in the same way.
@@ -97,6 +97,12 @@ impl Problem {
     }
 }
 
+/// The word of an error.
+#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+const fn name_of(error: &ConfigError) -> &'static str {
+    error.code.name()
+}
+
 /// The path of the field that an error is about.
 #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
 fn path_of(error: &ConfigError) -> &'static str {
@@ -110,7 +116,7 @@ const fn rule_of(error: &ConfigError) -> &'static str {
 }
 
 #[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
-use small::{path_of, rule_of};
+use small::{name_of, path_of, rule_of};
 
 /// The same without what concerns guards alone, for the module that every page loads.
 #[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
@@ -130,15 +136,57 @@ mod small {
         takes
     };
 
-    /// The rules that are the same for every field of a policy.
-    static RULES: [&str; CODES.len()] = {
-        let (mut rules, mut at) = ([""; CODES.len()], 0);
+    /// The words of the rules, and the rules that are the same for every field of a policy.
+    static RULES: [(&str, &str); CODES.len()] = {
+        let (mut rules, mut at) = ([("", ""); CODES.len()], 0);
         while at < rules.len() {
-            rules[at] = CODES[at].rule(None);
+            if !is_elsewhere(CODES[at]) {
+                rules[at] = (CODES[at].name(), CODES[at].rule(None));
+            }
             at += 1;
         }
         rules
     };
+
+    /// Whether a rule is about what only the other modules have: states that last, other systems' forms, guards.
+    const fn is_elsewhere(code: ErrorCode) -> bool {
+        matches!(
+            code,
+            ErrorCode::NotAState
+                | ErrorCode::StateLength
+                | ErrorCode::StateVersion
+                | ErrorCode::StateKind
+                | ErrorCode::StateDamaged
+                | ErrorCode::StatePolicy
+                | ErrorCode::UnknownStateField
+                | ErrorCode::MissingStateField
+                | ErrorCode::UnknownFormField
+                | ErrorCode::FormValue
+                | ErrorCode::FormMissing
+                | ErrorCode::NotInForm
+                | ErrorCode::SeveralPolicies
+                | ErrorCode::Twice
+                | ErrorCode::CountRange
+                | ErrorCode::ShareRange
+                | ErrorCode::RateRange
+                | ErrorCode::FieldMissing
+                | ErrorCode::NotAGuard
+                | ErrorCode::GuardConfig
+                | ErrorCode::GuardLength
+                | ErrorCode::NullPointer
+                | ErrorCode::NotAPolicy
+                | ErrorCode::NotACall
+                | ErrorCode::NoRoom
+        )
+    }
+
+    fn words(code: ErrorCode) -> (&'static str, &'static str) {
+        CODES.iter().position(|known| *known == code).and_then(|place| RULES.get(place)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn name_of(error: &ConfigError) -> &'static str {
+        words(error.code).0
+    }
 
     /// The place of its field: the first of a field's names is its path.
     fn place(error: &ConfigError) -> Option<usize> {
@@ -151,11 +199,10 @@ mod small {
 
     pub(super) fn rule_of(error: &ConfigError) -> &'static str {
         let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
-        let rule = match place(error) {
-            Some(place) if takes => TAKES.get(place),
-            _ => CODES.iter().position(|code| *code == error.code).and_then(|place| RULES.get(place)),
-        };
-        rule.copied().unwrap_or_default()
+        match place(error) {
+            Some(place) if takes => TAKES.get(place).copied().unwrap_or_default(),
+            _ => words(error.code).1,
+        }
     }
 }
 

@@ -227,10 +227,7 @@ test("guards are of a policy or a function, and not of one call", async () => {
 
 test("a million keys stay as many as are allowed, and memory stays as it is", () => {
   let now = 0;
-  const keyed = new KeyedGuards(
-    { breaker: { failures: 1 }, budget: "ratio", limiter: { limit: 10 } },
-    { most: 1000, idle: "1s", now: () => now },
-  );
+  const keyed = new KeyedGuards({ breaker: { failures: 1 } }, { most: 1000, idle: "1s", now: () => now });
   const first = keyed.of("host 0");
   assert.equal(keyed.of("host 0"), first);
   for (let n = 0; n < 1_000_000; n++) {
