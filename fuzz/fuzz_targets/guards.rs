@@ -41,7 +41,7 @@ fn configured(source: &mut Source<'_>) -> GuardsBuilder {
             1 => Value::Number { value: f64::from_bits(source.word()), unit: 1.0 },
             2 => Value::Number { value: source.number() as f64 / 8.0, unit: 1e9 },
             3 => Value::Nothing,
-            4 => Value::Nanos(source.number() * 10_000_000),
+            4 => Value::Nanos(source.number().saturating_mul(10_000_000)),
             _ => match words.nth(usize::from(source.byte() % 6)) {
                 Some(word) => Value::Text(word),
                 None => Value::Number { value: source.number() as f64, unit: 1e6 },
@@ -81,7 +81,7 @@ fuzz_target!(|input: &[u8]| {
     let mut calls: [Option<Guarded>; 4] = [None; 4];
     for _ in 0..64 {
         let (what, which) = (source.byte(), usize::from(source.byte()) % 4);
-        now = if what & 0x80 == 0 { now.saturating_add(source.number() * 1_000_000) } else { source.word() };
+        now = if what & 0x80 == 0 { now.saturating_add(source.number().saturating_mul(1_000_000)) } else { source.word() };
         if what & 0x7f == 0x7f {
             // Everything through bytes, which some other bytes may have got into.
             let to = source.word();
