@@ -81,7 +81,11 @@ fuzz_target!(|input: &[u8]| {
     let mut calls: [Option<Guarded>; 4] = [None; 4];
     for _ in 0..64 {
         let (what, which) = (source.byte(), usize::from(source.byte()) % 4);
-        now = if what & 0x80 == 0 { now.saturating_add(source.number().saturating_mul(1_000_000)) } else { source.word() };
+        now = if what & 0x80 == 0 {
+            now.saturating_add(source.number().saturating_mul(1_000_000))
+        } else {
+            source.word()
+        };
         if what & 0x7f == 0x7f {
             // Everything through bytes, which some other bytes may have got into.
             let to = source.word();
@@ -111,7 +115,10 @@ fuzz_target!(|input: &[u8]| {
         let guards = &mut Guards {
             budget: budget_config.as_ref().zip(budget.as_mut()),
             breaker: breaker_config.as_ref().zip(breaker.as_mut()),
-            limiter: limiter_config.as_ref().zip(limiter.as_mut()).map(|(config, state)| (config, state, &mut room[..])),
+            limiter: limiter_config
+                .as_ref()
+                .zip(limiter.as_mut())
+                .map(|(config, state)| (config, state, &mut room[..])),
             adaptive: adaptive_config.as_ref().zip(adaptive.as_mut()),
             bulkhead: bulkhead_config.as_ref().map(|config| (config, &mut bulkhead)),
             stretch: stretch_config.as_ref().zip(stretch.as_mut()),
