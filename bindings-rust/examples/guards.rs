@@ -10,9 +10,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let breaker = BreakerOptions { trip: Trip::Consecutive { failures: 5 }, ..BreakerOptions::default() }.build()?;
     let sets: [(&str, GuardSet); 4] = [
         ("retries alone", GuardSet::new()),
-        ("a budget", GuardSet::new().budget(budget)),
-        ("a breaker", GuardSet::new().breaker(breaker)),
-        ("both", GuardSet::new().budget(budget).breaker(breaker)),
+        ("a budget", GuardSet::new().with_budget(budget)),
+        ("a breaker", GuardSet::new().with_breaker(breaker)),
+        ("both", GuardSet::new().with_budget(budget).with_breaker(breaker)),
     ];
     let policy = Policy::default();
     for (name, guards) in sets {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // One breaker a host, so that the one that is down does not take the others with it.
-    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().breaker(breaker));
+    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
     for host in ["down.example", "down.example", "up.example"] {
         let get = || if host.starts_with("up") { Ok("page") } else { Err("connection refused") };
         let answer = holdoff::retry(&policy, get).sleeper(VirtualTime::new()).guards(&hosts.of(host)).call();

@@ -92,8 +92,8 @@ fn now() -> Timestamp {
 /// use holdoff::{BreakerOptions, BudgetConfig, BudgetKind, GuardSet, Policy, Trip};
 ///
 /// let guards = GuardSet::new()
-///     .budget(BudgetConfig::new(BudgetKind::default())?)
-///     .breaker(BreakerOptions { trip: Trip::Consecutive { failures: 3 }, ..Default::default() }.build()?);
+///     .with_budget(BudgetConfig::new(BudgetKind::default())?)
+///     .with_breaker(BreakerOptions { trip: Trip::Consecutive { failures: 3 }, ..Default::default() }.build()?);
 /// let policy = Policy::default();
 /// for _ in 0..2 {
 ///     let answer = holdoff::retry(&policy, || Err::<(), _>("down"))
@@ -146,130 +146,130 @@ impl GuardSet {
             set.breaker = Some(Shared::new(config, Breaker::new(&config, seed, Timestamp::ZERO)));
         }
         if let Some(config) = guards.limiter()? {
-            set = set.limiter(config);
+            set = set.with_limiter(config);
         }
         if let Some(config) = guards.adaptive()? {
-            set = set.adaptive(config);
+            set = set.with_adaptive(config);
         }
         if let Some(config) = guards.bulkhead()? {
-            set = set.bulkhead(config);
+            set = set.with_bulkhead(config);
         }
         if let Some(config) = guards.stretch()? {
-            set = set.stretch(config);
+            set = set.with_stretch(config);
         }
         if let Some(config) = guards.hedge()? {
-            set = set.hedge(config);
+            set = set.with_hedge(config);
         }
         Ok(set)
     }
 
     /// With a budget of its own.
     #[must_use]
-    pub fn budget(self, config: BudgetConfig) -> Self {
-        self.shared_budget(&Shared::new(config, Budget::new(&config, crate::seed::next(), Timestamp::ZERO)))
+    pub fn with_budget(self, config: BudgetConfig) -> Self {
+        self.with_shared_budget(&Shared::new(config, Budget::new(&config, crate::seed::next(), Timestamp::ZERO)))
     }
 
     /// With a budget that other sets have too.
     #[must_use]
-    pub fn shared_budget(mut self, budget: &Shared<BudgetConfig, Budget>) -> Self {
+    pub fn with_shared_budget(mut self, budget: &Shared<BudgetConfig, Budget>) -> Self {
         self.budget = Some(budget.clone());
         self
     }
 
     /// With a breaker of its own.
     #[must_use]
-    pub fn breaker(self, config: BreakerConfig) -> Self {
-        self.shared_breaker(&Shared::new(config, Breaker::new(&config, crate::seed::next(), Timestamp::ZERO)))
+    pub fn with_breaker(self, config: BreakerConfig) -> Self {
+        self.with_shared_breaker(&Shared::new(config, Breaker::new(&config, crate::seed::next(), Timestamp::ZERO)))
     }
 
     /// With a breaker that other sets have too.
     #[must_use]
-    pub fn shared_breaker(mut self, breaker: &Shared<BreakerConfig, Breaker>) -> Self {
+    pub fn with_shared_breaker(mut self, breaker: &Shared<BreakerConfig, Breaker>) -> Self {
         self.breaker = Some(breaker.clone());
         self
     }
 
     /// With a limiter of its own.
     #[must_use]
-    pub fn limiter(self, config: LimiterConfig) -> Self {
+    pub fn with_limiter(self, config: LimiterConfig) -> Self {
         let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), room: vec![0; config.room()] };
-        self.shared_limiter(&Shared::new(config, limited))
+        self.with_shared_limiter(&Shared::new(config, limited))
     }
 
     /// With a limiter that other sets have too.
     #[must_use]
-    pub fn shared_limiter(mut self, limiter: &Shared<LimiterConfig, Limited>) -> Self {
+    pub fn with_shared_limiter(mut self, limiter: &Shared<LimiterConfig, Limited>) -> Self {
         self.limiter = Some(limiter.clone());
         self
     }
 
     /// With an adaptive rate of its own.
     #[must_use]
-    pub fn adaptive(self, config: AdaptiveConfig) -> Self {
-        self.shared_adaptive(&Shared::new(config, Adaptive::new(&config, Timestamp::ZERO)))
+    pub fn with_adaptive(self, config: AdaptiveConfig) -> Self {
+        self.with_shared_adaptive(&Shared::new(config, Adaptive::new(&config, Timestamp::ZERO)))
     }
 
     /// With an adaptive rate that other sets have too.
     #[must_use]
-    pub fn shared_adaptive(mut self, adaptive: &Shared<AdaptiveConfig, Adaptive>) -> Self {
+    pub fn with_shared_adaptive(mut self, adaptive: &Shared<AdaptiveConfig, Adaptive>) -> Self {
         self.adaptive = Some(adaptive.clone());
         self
     }
 
     /// With a bulkhead of its own.
     #[must_use]
-    pub fn bulkhead(self, config: BulkheadConfig) -> Self {
-        self.shared_bulkhead(&Shared::new(config, Places::default()))
+    pub fn with_bulkhead(self, config: BulkheadConfig) -> Self {
+        self.with_shared_bulkhead(&Shared::new(config, Places::default()))
     }
 
     /// With a bulkhead that other sets have too.
     #[must_use]
-    pub fn shared_bulkhead(mut self, bulkhead: &Shared<BulkheadConfig, Places>) -> Self {
+    pub fn with_shared_bulkhead(mut self, bulkhead: &Shared<BulkheadConfig, Places>) -> Self {
         self.bulkhead = Some(bulkhead.clone());
         self
     }
 
     /// With delays that are stretched while much fails.
     #[must_use]
-    pub fn stretch(mut self, config: StretchConfig) -> Self {
+    pub fn with_stretch(mut self, config: StretchConfig) -> Self {
         self.stretch = Some(Shared::new(config, Stretch::new(&config, Timestamp::ZERO)));
         self
     }
 
     /// With hedging, for calls that are awaited. The attempts of a blocking call run one after the other, hedge or not.
     #[must_use]
-    pub fn hedge(mut self, config: HedgeConfig) -> Self {
+    pub fn with_hedge(mut self, config: HedgeConfig) -> Self {
         self.hedge = Some(Shared::new(config, Latency::new()));
         self
     }
 
     /// Its budget.
     #[must_use]
-    pub const fn the_budget(&self) -> Option<&Shared<BudgetConfig, Budget>> {
+    pub const fn budget(&self) -> Option<&Shared<BudgetConfig, Budget>> {
         self.budget.as_ref()
     }
 
     /// Its breaker.
     #[must_use]
-    pub const fn the_breaker(&self) -> Option<&Shared<BreakerConfig, Breaker>> {
+    pub const fn breaker(&self) -> Option<&Shared<BreakerConfig, Breaker>> {
         self.breaker.as_ref()
     }
 
     /// Its limiter.
     #[must_use]
-    pub const fn the_limiter(&self) -> Option<&Shared<LimiterConfig, Limited>> {
+    pub const fn limiter(&self) -> Option<&Shared<LimiterConfig, Limited>> {
         self.limiter.as_ref()
     }
 
     /// Its adaptive rate.
     #[must_use]
-    pub const fn the_adaptive(&self) -> Option<&Shared<AdaptiveConfig, Adaptive>> {
+    pub const fn adaptive(&self) -> Option<&Shared<AdaptiveConfig, Adaptive>> {
         self.adaptive.as_ref()
     }
 
     /// Its bulkhead.
     #[must_use]
-    pub const fn the_bulkhead(&self) -> Option<&Shared<BulkheadConfig, Places>> {
+    pub const fn bulkhead(&self) -> Option<&Shared<BulkheadConfig, Places>> {
         self.bulkhead.as_ref()
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// use std::time::Duration;
 ///
 /// let breaker = BreakerOptions::default().build()?;
-/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().breaker(breaker));
+/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
 /// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
 /// # assert!(answer.is_ok());
 /// # Ok::<(), holdoff::ConfigError>(())

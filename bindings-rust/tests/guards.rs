@@ -19,7 +19,7 @@ fn policy() -> Policy {
 
 fn breaker(failures: u32) -> GuardSet {
     let options = BreakerOptions { trip: Trip::Consecutive { failures }, ..Default::default() };
-    GuardSet::new().breaker(options.build().unwrap())
+    GuardSet::new().with_breaker(options.build().unwrap())
 }
 
 #[test]
@@ -40,24 +40,24 @@ fn an_open_breaker_refuses_a_call_before_it_begins() {
 #[test]
 fn a_budget_that_two_sets_share_is_one_budget() {
     let kind = BudgetKind::Token { capacity: 2, cost: 1, timeout_cost: 1, throttled_cost: 1, reward: 0.0, refill: 0.0 };
-    let first = GuardSet::new().budget(BudgetConfig::new(kind).unwrap());
-    let second = breaker(50).shared_budget(first.the_budget().unwrap());
+    let first = GuardSet::new().with_budget(BudgetConfig::new(kind).unwrap());
+    let second = breaker(50).with_shared_budget(first.budget().unwrap());
     let attempts = |guards: &GuardSet| {
         let down = || Err::<(), _>("down");
         holdoff::retry(policy(), down).sleeper(VirtualTime::new()).guards(guards).call().unwrap_err().attempts()
     };
     assert_eq!([attempts(&first), attempts(&second)], [3, 1]);
-    assert_eq!(first.the_budget().unwrap().balance(), 0.0);
+    assert_eq!(first.budget().unwrap().balance(), 0.0);
 }
 
 #[test]
 fn what_a_call_holds_comes_back_when_its_operation_panics() {
-    let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
+    let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = holdoff::retry(policy(), || -> Result<(), ()> { panic!("oh") }).guards(&guards).call();
     }));
     assert!(panicked.is_err());
-    assert_eq!(guards.the_bulkhead().unwrap().with(|_, places| places.bulkhead.running()), 0);
+    assert_eq!(guards.bulkhead().unwrap().with(|_, places| places.bulkhead.running()), 0);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn the_guards_of_a_document_are_made_from_it() {
     builder.set("breaker.failures", Value::Number { value: 1.0, unit: 1.0 }).unwrap();
     builder.set("hedge", Value::Text("10ms")).unwrap();
     let guards = GuardSet::of(&builder, 7).unwrap();
-    assert!(guards.the_budget().is_none());
+    assert!(guards.budget().is_none());
     let time = VirtualTime::new();
     let run = || holdoff::retry(policy(), || Err::<(), _>(())).sleeper(time.clone()).guards(&guards).call();
     assert_eq!([run(), run()].map(|stopped| stopped.unwrap_err().attempts()), [1, 0]);
@@ -80,7 +80,7 @@ fn guards_are_saved_and_taken_up_elsewhere() {
     let saved = there.save(Timestamp::from_nanos(time.elapsed().as_nanos() as u64));
     let now = Timestamp::from_nanos(5_000_000_000);
     here.restore(saved.iter().map(|(name, bytes)| (*name, bytes)), now).unwrap();
-    let state = here.the_breaker().unwrap().with(|config, breaker| (breaker.state(config, now), breaker.retry_at()));
+    let state = here.breaker().unwrap().with(|config, breaker| (breaker.state(config, now), breaker.retry_at()));
     assert_eq!(state, (BreakerState::Open, Timestamp::from_nanos(35_000_000_000)));
     assert_eq!(here.restore([("breaker", b"none of it")], now).unwrap_err().0, "breaker");
 }
@@ -88,7 +88,7 @@ fn guards_are_saved_and_taken_up_elsewhere() {
 #[test]
 fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
     let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(2), burst: 1 };
-    let guards = GuardSet::new().limiter(LimiterConfig::new(kind, Refusal::Wait).unwrap());
+    let guards = GuardSet::new().with_limiter(LimiterConfig::new(kind, Refusal::Wait).unwrap());
     let time = VirtualTime::new();
     for _ in 0..5 {
         holdoff::retry(policy(), || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
@@ -106,9 +106,9 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
         ..Default::default()
     };
     let guards = GuardSet::new()
-        .bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
-        .budget(share)
-        .breaker(observed.build().unwrap());
+        .with_bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
+        .with_budget(share)
+        .with_breaker(observed.build().unwrap());
     let (running, most, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let quick = Policy::builder().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
     std::thread::scope(|scope| {
@@ -136,9 +136,9 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
     });
     assert_eq!(ended.load(Ordering::SeqCst), 8 * CALLS);
     assert!(most.load(Ordering::SeqCst) <= 3);
-    let left = guards.the_bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+    let left = guards.bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
     assert_eq!(left, (0, 0));
-    assert_eq!(guards.the_budget().unwrap().balance(), 2.0);
+    assert_eq!(guards.budget().unwrap().balance(), 2.0);
 }
 
 /// The integration test of smithy-rs (retries-with-client-rate-limiting.rs, jitter pinned to its upper end): a script of answers
@@ -185,7 +185,7 @@ fn a_million_keys_leave_no_more_than_there_may_be() {
 
 #[test]
 fn a_call_that_waits_for_a_place_is_called_off_at_once() {
-    let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+    let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
     let (token, entered) = (CancelToken::new(), Arc::new(Mutex::new(())));
     let held = entered.lock().unwrap();
     std::thread::scope(|scope| {
@@ -197,7 +197,7 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
         });
         let waiting =
             scope.spawn(|| holdoff::retry(policy(), || Ok::<_, ()>(())).cancel(&token).guards(&guards).call());
-        let places = guards.the_bulkhead().unwrap();
+        let places = guards.bulkhead().unwrap();
         while places.with(|_, places| places.bulkhead.waiting()) == 0 {
             std::thread::yield_now();
         }
@@ -214,7 +214,7 @@ mod awaited {
     use tokio::time::{Instant, sleep};
 
     fn hedged(delay_ms: u64, attempts: u32) -> GuardSet {
-        GuardSet::new().hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
+        GuardSet::new().with_hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
@@ -252,7 +252,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn tasks_queue_for_a_place_in_order() {
-        let guards = GuardSet::new().bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
+        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
         let order = Arc::new(Mutex::new(Vec::new()));
         let calls = (0..6).map(|number| {
             let (guards, order) = (guards.clone(), Arc::clone(&order));
@@ -275,7 +275,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn a_future_that_is_dropped_gives_its_place_back() {
-        let guards = GuardSet::new().bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
         let long = || async {
             sleep(SECOND * 100).await;
             Ok::<_, ()>(())
@@ -284,8 +284,7 @@ mod awaited {
         let queued = holdoff::retry(policy(), long).guards(&guards).into_future();
         assert!(tokio::time::timeout(SECOND, first).await.is_err());
         assert!(tokio::time::timeout(SECOND, queued).await.is_err());
-        let left =
-            guards.the_bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+        let left = guards.bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
         assert_eq!(left, (0, 0));
     }
 
