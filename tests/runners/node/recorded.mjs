@@ -11,6 +11,8 @@ import {
   Stepped,
 } from "../../../bindings-wasm/dist/esm/machines.js";
 
+import { langgraphgo_extras } from "./extras.mjs";
+
 /** The original's result is no example for so many inputs. */
 const same = (deviations = 0) => ({ deviations });
 /** The configuration is outside the declared domain, and what is promised there holds. */
@@ -509,6 +511,7 @@ export const RECORDED = {
   k8s_flowcontrol,
   k8s_manager,
   k8s_workqueue,
+  langgraphgo_extras,
   langgraphgo_retrynode,
 };
 
@@ -518,6 +521,5 @@ export const RUST_ONLY = [
   "k8s_backoffuntil",
   "k8s_exponential_backoff",
   "k8s_poll",
-  "langgraphgo_extras",
   "langgraphgo_graph",
 ];

@@ -638,7 +638,7 @@ function parse(json) {
 
 /** Runs a file; true when all of it passed. */
 function runFile(path, name) {
-  let [passed, failed, deviations, later] = [0, 0, 0, 0];
+  let [passed, failed, deviations, later, elsewhere] = [0, 0, 0, 0, 0];
   let rest = "";
   const complain = (line) => {
     failed++;
@@ -656,6 +656,7 @@ function runFile(path, name) {
           const verdict = outcome(kind, vector);
           if (verdict.difference !== undefined) complain(`${vector.name}: ${verdict.difference}`);
           else if (verdict.notYet) later++;
+          else if (verdict.elsewhere) elsewhere++;
           else if (verdict.outOfDomain) deviations++;
           else {
             passed++;
@@ -669,6 +670,7 @@ function runFile(path, name) {
   } catch (error) {
     complain(`${name}: ${error.message}`);
   }
+  if (elsewhere > 0) rest = ` (${elsewhere} for the Rust runner)`;
   if (later > 0) rest = `, ${later} for later`;
   console.log(`${name}: ${passed} passed, ${failed} failed, ${deviations} deviations${rest}`);
   return failed === 0;
