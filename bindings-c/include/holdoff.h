@@ -75,7 +75,8 @@
 #define HOLDOFF_CANCELLED 3
 
 /**
- * Outcome: the library was handed something it cannot work with; `reason` is a HOLDOFF_ERROR_ number from 200 on.
+ * Outcome: the library was handed something it cannot work with; `reason` is
+ * HOLDOFF_ERROR_NOT_A_GUARD or a HOLDOFF_ERROR_ number from 200 on.
  */
 #define HOLDOFF_INVALID 4
 
@@ -966,7 +967,8 @@ typedef struct holdoff_step {
    */
   uint8_t outcome;
   /**
-   * Gave up: a HOLDOFF_REASON_ number. Invalid: a HOLDOFF_ERROR_ number from 200 on.
+   * Gave up: a HOLDOFF_REASON_ number. Invalid: HOLDOFF_ERROR_NOT_A_GUARD or a
+   * HOLDOFF_ERROR_ number from 200 on.
    */
   uint8_t reason;
   /**
@@ -1411,8 +1413,8 @@ typedef struct holdoff_adaptive_start {
 } holdoff_adaptive_start;
 
 /**
- * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory that
- * is all zero reads as a call that was cancelled. The content is the library's.
+ * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
+ * that is all zero reads as a call that was cancelled. The content is the library's.
  *
  * It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
  *
@@ -1677,13 +1679,13 @@ int holdoff_saved_from_json(struct holdoff_saved *saved,
 /**
  * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
  * for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
- * holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its hedgingPolicy a
- * hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
- * (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has
- * are left out: C has no such types. Takes memory as holdoff_options_read_json does.
+ * holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its
+ * hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
+ * (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left out: C has no such types.
+ * Takes memory as holdoff_options_read_json does.
  *
- * Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they were. Either way
- * `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they
+ * were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_form_read_json(uint32_t form,
                            const char *text,
@@ -2986,8 +2988,8 @@ bool holdoff_limiter_take(struct holdoff_limiter *limiter,
                           uint64_t *retry_at);
 
 /**
- * Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which may be
- * NULL). True for memory that holds no limiter.
+ * Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which
+ * may be NULL). True for memory that holds no limiter.
  */
 bool holdoff_limiter_refuses(struct holdoff_limiter *limiter,
                              uint32_t count,
@@ -3353,9 +3355,9 @@ int holdoff_nesting_init(struct holdoff_nesting *nesting,
                          struct holdoff_problem *problem);
 
 /**
- * How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells of,
- * the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry around;
- * a NULL nesting changes nothing.
+ * How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells
+ * of, the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry
+ * around; a NULL nesting changes nothing.
  */
 uint32_t holdoff_nesting_attempts(const struct holdoff_nesting *nesting,
                                   const struct holdoff_token *token,
@@ -3368,8 +3370,8 @@ struct holdoff_failure holdoff_nesting_after_inner(const struct holdoff_nesting 
                                                    struct holdoff_failure failure);
 
 /**
- * What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the retry
- * that `parent` tells of; NULL for none.
+ * What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the
+ * retry that `parent` tells of; NULL for none.
  */
 struct holdoff_token holdoff_token_child(const struct holdoff_token *parent,
                                          uint32_t attempt,
@@ -3495,7 +3497,8 @@ const char *holdoff_lint_name(uint32_t lint);
 const char *holdoff_ended_name(uint32_t ended);
 
 /**
- * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any other.
+ * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
+ * other.
  */
 const char *holdoff_breaker_state_name(uint32_t state);
 

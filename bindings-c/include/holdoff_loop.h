@@ -137,7 +137,8 @@ static inline uint64_t holdoff_os_seed(void) {
 }
 
 /**
- * The seeds of a program that is to be repeated: the k-th operation that fails, k from 0, gets holdoff_seed_at(n, k).
+ * The seeds of a program that is to be repeated: the k-th operation that fails, or that begins under guards, k from 0, gets
+ * holdoff_seed_at(n, k).
  * May be shared by threads; then which operation is the k-th depends on them.
  */
 typedef struct holdoff_seeds {
@@ -424,6 +425,21 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
   return step.outcome == HOLDOFF_SUCCEEDED;
 }
 
+/* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the operating
+ * system, so that a success does not ask for one. The time tells a child process from its parent. */
+static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t now) {
+  static uint64_t first, count;
+  uint64_t start = __atomic_load_n(&first, __ATOMIC_RELAXED);
+  if (host->seed != NULL || host->seeds != NULL) {
+    return holdoff_host_seed(host);
+  }
+  if (start == 0) {
+    uint64_t drawn = holdoff_os_seed() | 1;
+    start = __atomic_compare_exchange_n(&first, &start, drawn, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? drawn : start;
+  }
+  return holdoff_seed_at(start ^ now, __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED));
+}
+
 /* The inputs of a call under guards. */
 enum { HOLDOFF_BEGIN, HOLDOFF_SUCCEED, HOLDOFF_FAIL, HOLDOFF_ABANDON, HOLDOFF_TICK, HOLDOFF_CANCEL };
 
@@ -542,7 +558,7 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
   memset(&last, 0, sizeof last);
   waiter.bulkhead = host->guards->bulkhead;
   waiter.wake[0] = waiter.wake[1] = -1;
-  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_BEGIN, holdoff_host_seed(host), now, last);
+  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_BEGIN, holdoff_guarded_seed(host, now), now, last);
   for (;;) {
     while (step.kind == HOLDOFF_SLEEP) {
       bool queued = step.cause == HOLDOFF_CAUSE_BULKHEAD;

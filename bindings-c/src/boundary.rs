@@ -92,7 +92,10 @@ pub(crate) unsafe fn place<M: Memory>(memory: *mut M, inner: M::Inner) -> Result
     }
     // SAFETY: not null and aligned; the caller vouches for the size.
     unsafe {
-        memory.write_bytes(0, 1);
+        // What is only the magic word and the state has nothing else to clear.
+        if size_of::<M>() > 8 + size_of::<M::Inner>() {
+            memory.write_bytes(0, 1);
+        }
         memory.cast::<u64>().write(M::MAGIC);
         M::inner(memory).write(inner);
     }

@@ -207,41 +207,35 @@ pub(crate) unsafe fn restored<M: Memory>(
     unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
 }
 
-/// The guards of the caller's, for one transition; none for a null pointer.
+/// The guards of the caller's, lent to `lent` for one transition; none for a null pointer.
 ///
 /// # Safety
-/// Each pointer is null or points to memory of its type that nothing else touches while the answer lives.
-pub(crate) unsafe fn lend<'a>(guards: *const holdoff_guards) -> Result<Guards<'a>, ErrorCode> {
+/// Each pointer is null or points to memory of its type that nothing else touches while the guards are lent.
+pub(crate) unsafe fn lend(guards: *const holdoff_guards, lent: &mut Guards<'_>) -> Result<(), ErrorCode> {
     if guards.is_null() {
-        return Ok(Guards::none());
+        return Ok(());
     }
     // SAFETY: not null; passed on.
     let guards = unsafe { guards.read_unaligned() };
-    /// A guard that there is, in its two parts.
+    /// Lends a guard that there is, in its two parts.
     macro_rules! part {
         ($name:ident) => {
-            match guards.$name.is_null() {
-                true => None,
-                false => {
-                    // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
-                    let Guard { config, state } = unsafe { drive(guards.$name) }?;
-                    Some((&*config, state))
-                }
+            if !guards.$name.is_null() {
+                // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
+                let Guard { config, state } = unsafe { drive(guards.$name) }?;
+                lent.$name = Some((&*config, state));
             }
         };
     }
-    let limiter = match guards.limiter.is_null() {
-        true => None,
+    part!(budget);
+    part!(breaker);
+    if !guards.limiter.is_null() {
         // SAFETY: passed on.
-        false => Some(unsafe { limiter::parts(guards.limiter) }?),
-    };
-    Ok(Guards {
-        budget: part!(budget),
-        breaker: part!(breaker),
-        limiter,
-        adaptive: part!(adaptive),
-        bulkhead: part!(bulkhead),
-        stretch: part!(stretch),
-        hedge: part!(hedge),
-    })
+        lent.limiter = Some(unsafe { limiter::parts(guards.limiter) }?);
+    }
+    part!(adaptive);
+    part!(bulkhead);
+    part!(stretch);
+    part!(hedge);
+    Ok(())
 }

@@ -17,7 +17,8 @@ pub const HOLDOFF_SUCCEEDED: u8 = 1;
 pub const HOLDOFF_GAVE_UP: u8 = 2;
 /// Outcome: the caller cancelled.
 pub const HOLDOFF_CANCELLED: u8 = 3;
-/// Outcome: the library was handed something it cannot work with; `reason` is a HOLDOFF_ERROR_ number from 200 on.
+/// Outcome: the library was handed something it cannot work with; `reason` is
+/// HOLDOFF_ERROR_NOT_A_GUARD or a HOLDOFF_ERROR_ number from 200 on.
 pub const HOLDOFF_INVALID: u8 = 4;
 
 /// Stop reason: the failure is one that is never retried, or the server said never.

@@ -13,7 +13,8 @@ pub struct holdoff_step {
     pub kind: u8,
     /// Stop: HOLDOFF_SUCCEEDED, HOLDOFF_GAVE_UP, HOLDOFF_CANCELLED or HOLDOFF_INVALID.
     pub outcome: u8,
-    /// Gave up: a HOLDOFF_REASON_ number. Invalid: a HOLDOFF_ERROR_ number from 200 on.
+    /// Gave up: a HOLDOFF_REASON_ number. Invalid: HOLDOFF_ERROR_NOT_A_GUARD or a
+    /// HOLDOFF_ERROR_ number from 200 on.
     pub reason: u8,
     /// Sleep: a HOLDOFF_CAUSE_ number.
     pub cause: u8,

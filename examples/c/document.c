@@ -1,5 +1,5 @@
 /*
- * A policy from a JSON document or a preset: what it does, what is questionable, and which failures it retries.
+ * A policy and its guards from a JSON document or a preset: what they do, what is questionable, and which failures it retries.
  *
  *     cc document.c $(pkg-config --cflags --libs holdoff) && ./a.out kubernetes
  */
@@ -13,6 +13,7 @@ static const char *const DOCUMENT =
     "  \"backoff\": [ { \"kind\": \"constant\", \"delay\": \"50ms\", \"times\": 1 },"
     "                 { \"kind\": \"exponential\", \"initial\": \"200ms\", \"factor\": 2, \"max\": \"5s\" } ],"
     "  \"jitter\": \"equal\", \"attempts\": 5, \"deadline\": \"30s\","
+    "  \"budget\": { \"kind\": \"token\", \"capacity\": 100 },"
     "  \"retry_on\": { \"http\": [429, \"5xx\"], \"patterns\": [\"connection reset\"] } }";
 
 int main(int argc, char **argv) {
@@ -36,7 +37,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", text);
     return 2;
   }
-  holdoff_policy_explain(&policy, 0, text, sizeof text);
+  holdoff_options_explain(&options, 0, text, sizeof text);
   printf("%s\n\n", text);
 
   holdoff_rules_build(&rules, &options, NULL);
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
   judged = holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_PERMANENT));
   printf("\"%s\" is %s\n", facts.message, holdoff_failure_kind_name(judged.kind));
 
-  holdoff_policy_json(&policy, &rules, text, sizeof text);
+  holdoff_options_json(&options, text, sizeof text);
   printf("%s\n", text);
   return 0;
 }

@@ -43,9 +43,9 @@ unsafe fn put(
     // SAFETY: passed on.
     match unsafe { drive(call) } {
         Ok(call) => {
+            let mut lent = Guards::none();
             // SAFETY: passed on.
-            let step = unsafe { lend(guards) }.and_then(|mut guards| input(call, &mut guards));
-            step.into()
+            unsafe { lend(guards, &mut lent) }.and_then(|()| input(call, &mut lent)).into()
         }
         // SAFETY: passed on.
         Err(_) if unsafe { is_zeroed(call) } => Step::Stop(Outcome::Cancelled).into(),
@@ -65,8 +65,9 @@ pub unsafe extern "C" fn holdoff_guarded_begin(
     seed: u64,
     now: u64,
 ) -> holdoff_step {
+    let mut lent = Guards::none();
     // SAFETY: the header's promise.
-    let result = unsafe { look(policy).and_then(|policy| Ok((policy, lend(guards)?))) };
+    let policy = unsafe { lend(guards, &mut lent).and_then(|()| look(policy)) };
     // A call that cannot be kept would keep what it takes of the guards.
     if call.is_null() {
         return ErrorCode::NullPointer.into();
@@ -74,9 +75,9 @@ pub unsafe extern "C" fn holdoff_guarded_begin(
     if !call.is_aligned() {
         return ErrorCode::NotACall.into();
     }
-    match result {
-        Ok((policy, mut guards)) => {
-            let (begun, step) = Guarded::begin(policy, &mut guards, seed, Timestamp::from_nanos(now));
+    match policy {
+        Ok(policy) => {
+            let (begun, step) = Guarded::begin(policy, &mut lent, seed, Timestamp::from_nanos(now));
             // SAFETY: the header's promise.
             unsafe { place(call, begun) }.map(|()| step).into()
         }

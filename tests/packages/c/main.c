@@ -14,6 +14,9 @@ int main(void) {
   holdoff_policy policy;
   holdoff_problem problem;
   holdoff_result result;
+  holdoff_budget budget;
+  holdoff_guards guards = {0};
+  holdoff_host host = {0};
   uint32_t seen = 0;
   holdoff_options_init(&options);
   holdoff_options_set_text(&options, "backoff.initial", "1ms");
@@ -29,6 +32,18 @@ int main(void) {
       holdoff_policy_build(&policy, &options, NULL) != HOLDOFF_OK || holdoff_policy_explain(&policy, 0, NULL, 0) < 100) {
     return 4;
   }
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "backoff.initial", "1ms");
+  holdoff_options_set_text(&options, "budget", "token");
+  holdoff_options_set_number(&options, "budget.capacity", 5);
+  guards.budget = &budget;
+  host.guards = &guards;
+  if (holdoff_policy_build(&policy, &options, NULL) != HOLDOFF_OK ||
+      holdoff_guards_init(&guards, &options, 1, holdoff_now(), NULL, 0, NULL) != HOLDOFF_OK ||
+      holdoff_run(&policy, &host, third_time_lucky, &seen, &result) || result.reason != HOLDOFF_REASON_BUDGET || seen != 2) {
+    return 5;
+  }
+  seen = 3;
   if (strcmp(holdoff_version(), HOLDOFF_VERSION) != 0) {
     return 3;
   }
