@@ -3345,6 +3345,30 @@ uint64_t holdoff_guarded_remaining(const struct holdoff_guarded *call,
                                    uint64_t now);
 
 /**
+ * Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
+ *
+ * Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
+ */
+int holdoff_guarded_save(const struct holdoff_guarded *call,
+                         const struct holdoff_policy *policy,
+                         uint64_t now,
+                         struct holdoff_saved *saved);
+
+/**
+ * Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
+ * holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
+ * waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
+ *
+ * Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
+ */
+int holdoff_guarded_resume(struct holdoff_guarded *call,
+                           const struct holdoff_saved *saved,
+                           const struct holdoff_policy *policy,
+                           const struct holdoff_guards *guards,
+                           uint64_t now,
+                           struct holdoff_problem *problem);
+
+/**
  * Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
  *
  * Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)

@@ -102,6 +102,29 @@ static void a_call_that_is_dropped_gives_its_place_back(void) {
   CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
 }
 
+static void a_call_is_saved_and_goes_on_under_other_guards(void) {
+  holdoff_policy policy = constant("10s", 3);
+  holdoff_budget there = a_budget(50), here = a_budget(50);
+  holdoff_guards guards = none, others = none;
+  holdoff_guarded call, resumed;
+  holdoff_saved saved;
+  holdoff_problem problem;
+  guards.budget = &there;
+  others.budget = &here;
+  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
+  holdoff_guarded_fail(&call, &policy, &guards, 1, 0, lost);
+  CHECK_NUMBER(holdoff_guarded_save(&call, &policy, 4 * SECOND, &saved), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guarded_resume(&resumed, &saved, &policy, &others, 99 * SECOND, &problem), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guarded_tick(&resumed, &policy, &others, 99 * SECOND).at, 105 * SECOND);
+  CHECK_NUMBER(holdoff_guarded_tick(&resumed, &policy, &others, 105 * SECOND).attempt, 2);
+  CHECK_NUMBER(holdoff_guarded_resume(NULL, &saved, &policy, &others, 0, NULL), HOLDOFF_ERROR_NULL_POINTER);
+  memset(&saved, 0, sizeof saved);
+  CHECK_NUMBER(holdoff_guarded_resume(&resumed, &saved, &policy, &others, 0, &problem), HOLDOFF_ERROR_NOT_A_CALL);
+  CHECK_NUMBER(holdoff_guarded_attempt(&resumed), 2);
+  memset(&call, 0, sizeof call);
+  CHECK_NUMBER(holdoff_guarded_save(&call, &policy, 0, &saved), HOLDOFF_ERROR_NOT_A_CALL);
+}
+
 static void wrong_memory_stops_a_guarded_call(void) {
   holdoff_policy policy = constant("1s", 3);
   holdoff_bulkhead bulkhead = a_bulkhead();
@@ -309,6 +332,7 @@ void guarded_tests(void) {
   RUN(a_second_attempt_runs_beside_the_first);
   RUN(a_fault_of_our_own_tells_the_guards_nothing);
   RUN(a_call_that_is_dropped_gives_its_place_back);
+  RUN(a_call_is_saved_and_goes_on_under_other_guards);
   RUN(wrong_memory_stops_a_guarded_call);
   RUN(an_open_breaker_refuses_the_first_attempt);
   RUN(a_breaker_that_lets_wait_is_waited_for);

@@ -2,9 +2,13 @@
 
 use super::{holdoff_guards, lend};
 use crate::boundary::{answer, drive, is_zeroed, look, memory, place};
+use crate::errors::status;
 use crate::failure::holdoff_failure;
 use crate::policy::holdoff_policy;
+use crate::problem::{holdoff_problem, report};
+use crate::saved::holdoff_saved;
 use crate::step::holdoff_step;
+use core::ffi::c_int;
 use holdoff_core::{ErrorCode, Failure, Guarded, Guards, Outcome, Step, Ticket, Timestamp};
 
 /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
@@ -190,4 +194,53 @@ pub unsafe extern "C" fn holdoff_guarded_flying(call: *const holdoff_guarded) ->
 pub unsafe extern "C" fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: u64) -> u64 {
     // SAFETY: the header's promise.
     unsafe { look(call) }.map_or(0, |call| call.remaining(Timestamp::from_nanos(now)).as_nanos())
+}
+
+/// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
+///
+/// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_save(
+    call: *const holdoff_guarded,
+    policy: *const holdoff_policy,
+    now: u64,
+    saved: *mut holdoff_saved,
+) -> c_int {
+    // SAFETY: the header's promise.
+    status(unsafe {
+        look(call).and_then(|call| place(saved, call.call().saved(look(policy)?, Timestamp::from_nanos(now))))
+    })
+}
+
+/// Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
+/// holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
+/// waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
+///
+/// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_guarded_resume(
+    call: *mut holdoff_guarded,
+    saved: *const holdoff_saved,
+    policy: *const holdoff_policy,
+    guards: *const holdoff_guards,
+    now: u64,
+    problem: *mut holdoff_problem,
+) -> c_int {
+    let (mut lent, now) = (Guards::none(), Timestamp::from_nanos(now));
+    // SAFETY: the header's promise.
+    let both = unsafe { lend(guards, &mut lent).and_then(|()| Ok((look(saved)?, look(policy)?))) };
+    let result = both.map_err(holdoff_problem::of_use).and_then(|(saved, policy)| {
+        if call.is_null() {
+            return Err(holdoff_problem::of_use(ErrorCode::NullPointer));
+        }
+        if !call.is_aligned() {
+            return Err(holdoff_problem::of_use(ErrorCode::NotACall));
+        }
+        let resumed = saved.call(policy, now).map_err(|error| holdoff_problem::of_state(&error))?;
+        let resumed = Guarded::resume(policy, &mut lent, &resumed, now);
+        // SAFETY: the header's promise.
+        unsafe { place(call, resumed) }.map_err(holdoff_problem::of_use)
+    });
+    // SAFETY: the header's promise.
+    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
 }
