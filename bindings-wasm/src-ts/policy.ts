@@ -200,8 +200,7 @@ function build(fields: unknown, reading: Reading): Built {
   }
   const answer = core.policy_build() >>> 0;
   if (answer !== 0 && answer !== GUARDED) throw configError(answer, "", (path) => valueAt(given, path));
-  if (answer !== 0 || kept.length > 0)
-    kept.push(...given.filter(({ path, kind }) => path === "preset" && kind === TEXT));
+  if (answer !== 0) kept.push(...given.filter(({ path, kind }) => path === "preset" && kind === TEXT));
   const limit = readNumber(SPAN);
   const rules = takeRules();
   const built: Built = {
@@ -209,9 +208,8 @@ function build(fields: unknown, reading: Reading): Built {
     limit,
     rules: rules.some(Boolean) ? { words: rules, patterns } : undefined,
   };
-  if (kept.length === 0) return built;
-  maker?.check(kept);
-  return { ...built, kept };
+  if (kept.length > 0) maker?.check(kept);
+  return kept.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, kept } : built;
 }
 
 // What the core says is to be kept of a value; anything else is the length of a problem.

@@ -94,7 +94,9 @@ function made(options: RetryOptions<never>): Policy {
 function checked(options: RetryOptions<never>, wraps: boolean): Policy {
   const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
   checkHost(options);
-  if (policy["kept"] === undefined || options.policy === policy || options.guards) return policy;
+  const { kept } = policy as unknown as { kept?: readonly { path: string }[] };
+  if (kept === undefined || options.policy === policy || options.guards) return policy;
+  if (kept.every(({ path }) => path.startsWith("nested"))) return policy;
   if (wraps) return made(options);
   throw new ConfigError(
     NOT_SUPPORTED,

@@ -178,6 +178,14 @@ test("a policy makes its guards once, from its sections or its preset", () => {
   assert.equal(read.guards.budget.balance(), 7);
 });
 
+test("a section that says nothing is no guard", async () => {
+  for (const nothing of [undefined, null, {}]) {
+    assert.equal(new Policy({ breaker: nothing }).guards, undefined);
+    assert.equal(await retry(() => 1, { budget: nothing, attempts: 2 }), 1);
+  }
+  assert.throws(() => new Policy({ breaker: { colour: null } }), { path: "breaker.colour" });
+});
+
 test("a document keeps its guards, and so do other systems' forms", () => {
   const document = {
     version: 1,

@@ -44,6 +44,21 @@ test("a token says where an attempt is, in the words of headers too", () => {
   assert.throws(() => Token.fromHeader(4), { word: "wrong_type" });
 });
 
+test("what is said of nesting needs no policy that many calls share", async () => {
+  const outer = Token.child(undefined, 1, 3);
+  let calls = 0;
+  const down = () => {
+    calls++;
+    throw new Error("down");
+  };
+  const clock = new VirtualClock();
+  for (let n = 0; n < 2; n++) {
+    const call = retry(down, { ...steady, preset: "kubernetes", nested: "outermost", token: outer, clock });
+    assert.equal(outcomeOf(await clock.settled(call.catch((error) => error))).attempts, 1);
+  }
+  assert.equal(calls, 2);
+});
+
 test("without `nested` there is no token", async () => {
   assert.equal(await retry(({ token }) => token, { guards: new Guards({ stretch: 2 }) }), undefined);
   await assert.rejects(
