@@ -646,8 +646,16 @@ impl Budget {
     #[must_use]
     pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
-        save::write(*self, config.kind, now, &[], &mut bytes);
+        save::write(self.at_rest(config), config.kind, now, &[], &mut bytes);
         bytes
+    }
+
+    /// Without the retries under way, of which nothing will be heard; [`BudgetKind::Window`] counts finished ones in their place.
+    const fn at_rest(mut self, config: &BudgetConfig) -> Self {
+        if config.kind == SHARE {
+            self.retries = 0;
+        }
+        self
     }
 
     /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
@@ -655,7 +663,8 @@ impl Budget {
     /// # Errors
     /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, SaveError> {
-        save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes)
+        let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
+        read.map(|budget| budget.at_rest(config))
     }
 }
 

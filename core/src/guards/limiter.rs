@@ -399,7 +399,11 @@ impl Kept for (Limiter, u8) {
     fn pass(&mut self, pass: &mut Pass<'_>) {
         let (limiter, kind) = self;
         match *kind {
-            GCRA | WINDOW => pass.time(&mut limiter.word),
+            GCRA | WINDOW => {
+                // An arrival time that saturated is the end of time, and not the sentinel.
+                limiter.word = limiter.word.min(Timestamp::LAST.as_nanos());
+                pass.time(&mut limiter.word);
+            }
             _ => pass.word(&mut limiter.word),
         }
         pass.time(&mut limiter.latest);

@@ -302,6 +302,32 @@ mod tests {
     }
 
     #[test]
+    fn retries_under_way_are_not_in_a_restored_budget() {
+        let kind = BudgetKind::Share { ratio: 0.5, min_concurrency: 2 };
+        let (config, now) = (BudgetConfig::new(kind).unwrap(), Timestamp::from_nanos(5));
+        let mut budget = Budget::new(&config, 0, now);
+        budget.begin(&config, now);
+        assert!(budget.withdraw(&config, now, FailureKind::Transient).is_some());
+        assert_eq!(budget.balance(&config, now), 1.0);
+        let restored = Budget::restore(&budget.save(&config, now), &config, now).unwrap();
+        assert_eq!(restored.balance(&config, now), 2.0);
+        assert_eq!(restored, Budget::new(&config, 0, now));
+    }
+
+    #[test]
+    fn a_limiter_at_the_end_of_time_can_be_used_on_another_clock() {
+        let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(1), burst: 1 };
+        let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
+        let [last, now] = [Timestamp::LAST.as_nanos(), 5].map(Timestamp::from_nanos);
+        let mut limiter = Limiter::new(&config, last);
+        assert_eq!(limiter.take(&config, &mut [], 1, last), Ok(()));
+        let mut bytes = [0; Limiter::SAVED];
+        limiter.save(&config, &[], last, &mut bytes);
+        let mut restored = Limiter::restore(&bytes, &config, &mut [], now).unwrap();
+        assert_eq!(restored.take(&config, &mut [], 1, Timestamp::from_nanos(1_000_000_005)), Ok(()));
+    }
+
+    #[test]
     fn an_adaptive_rate_and_an_estimate_come_back_as_they_were() {
         let config = AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Stop).unwrap();
         let at = |millis: u64| Timestamp::from_nanos(millis * MS);

@@ -104,7 +104,7 @@ impl Stretch {
     #[must_use]
     pub fn stretch(&self, config: &StretchConfig, now: Timestamp, delay: Span) -> Span {
         let (calls, failed) = self.counts(config, now);
-        if failed == 0 || calls < config.min_calls {
+        if failed == 0 || calls < config.min_calls || config.factor <= 1.0 {
             return delay;
         }
         let share = f64::from(failed) / f64::from(calls);

@@ -59,6 +59,8 @@ fn what_is_a_window_ago_is_forgotten() {
 fn a_factor_of_one_changes_nothing() {
     let config = config(1.0, 1);
     assert_eq!(after(&config, &[(0, true)]).stretch(&config, at(0), DELAY), DELAY);
+    let odd = Span::from_nanos((1 << 53) + 1);
+    assert_eq!(after(&config, &[(0, true)]).stretch(&config, at(0), odd), odd, "to the nanosecond");
 }
 
 #[test]
