@@ -441,7 +441,14 @@ static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t n
 }
 
 /* The inputs of a call under guards. */
-enum { HOLDOFF_BEGIN, HOLDOFF_SUCCEED, HOLDOFF_FAIL, HOLDOFF_ABANDON, HOLDOFF_TICK, HOLDOFF_CANCEL };
+enum {
+  HOLDOFF_PUT_BEGIN,
+  HOLDOFF_PUT_SUCCEED,
+  HOLDOFF_PUT_FAIL,
+  HOLDOFF_PUT_ABANDON,
+  HOLDOFF_PUT_TICK,
+  HOLDOFF_PUT_CANCEL
+};
 
 /* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the bulkhead's
  * queue. `number` is the seed of a call that begins, else the ticket of an attempt. */
@@ -455,25 +462,25 @@ static inline holdoff_step holdoff_guarded_put(holdoff_guarded *call, const hold
     shared->lock(shared->state);
   }
   switch (input) {
-    case HOLDOFF_BEGIN:
+    case HOLDOFF_PUT_BEGIN:
       step = holdoff_guarded_begin(call, policy, guards, number, now);
       break;
-    case HOLDOFF_SUCCEED:
+    case HOLDOFF_PUT_SUCCEED:
       step = holdoff_guarded_succeed(call, guards, number, now);
       break;
-    case HOLDOFF_FAIL:
+    case HOLDOFF_PUT_FAIL:
       step = holdoff_guarded_fail(call, policy, guards, number, now, failure);
       break;
-    case HOLDOFF_ABANDON:
+    case HOLDOFF_PUT_ABANDON:
       step = holdoff_guarded_abandon(call, guards, number, now);
       break;
-    case HOLDOFF_TICK:
+    case HOLDOFF_PUT_TICK:
       step = holdoff_guarded_tick(call, policy, guards, now);
       break;
     default:
       step = holdoff_guarded_cancel(call, guards, now);
   }
-  if (step.kind == HOLDOFF_STOP && step.outcome == HOLDOFF_INVALID && input != HOLDOFF_BEGIN) {
+  if (step.kind == HOLDOFF_STOP && step.outcome == HOLDOFF_INVALID && input != HOLDOFF_PUT_BEGIN) {
     /* Wrong use changes nothing, and here it ends the call. */
     holdoff_guarded_cancel(call, guards, now);
   }
@@ -558,7 +565,7 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
   memset(&last, 0, sizeof last);
   waiter.bulkhead = host->guards->bulkhead;
   waiter.wake[0] = waiter.wake[1] = -1;
-  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_BEGIN, holdoff_guarded_seed(host, now), now, last);
+  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_PUT_BEGIN, holdoff_guarded_seed(host, now), now, last);
   for (;;) {
     while (step.kind == HOLDOFF_SLEEP) {
       bool queued = step.cause == HOLDOFF_CAUSE_BULKHEAD;
@@ -579,8 +586,8 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
         holdoff_host_sleep(host, step.at);
       }
       now = holdoff_host_now(host);
-      step = holdoff_guarded_put(&call, policy, host, &waiter, holdoff_cancelled(cancel) ? HOLDOFF_CANCEL : HOLDOFF_TICK,
-                                 0, now, last);
+      step = holdoff_guarded_put(&call, policy, host, &waiter,
+                                 holdoff_cancelled(cancel) ? HOLDOFF_PUT_CANCEL : HOLDOFF_PUT_TICK, 0, now, last);
     }
     if (step.kind != HOLDOFF_ATTEMPT) {
       break;
@@ -593,15 +600,16 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
     memset(&failure, 0, sizeof failure);
     failure.kind = HOLDOFF_TRANSIENT;
     if (operation(context, &attempt, &failure)) {
-      step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_SUCCEED, ticket, holdoff_host_now(host), failure);
+      now = holdoff_host_now(host);
+      step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_PUT_SUCCEED, ticket, now, last);
       break;
     }
     now = holdoff_host_now(host);
     last = holdoff_judged(host, &attempt, failure, now);
     step = holdoff_guarded_put(&call, policy, host, &waiter,
-                               holdoff_cancelled(cancel)       ? HOLDOFF_CANCEL
-                               : failure.kind == HOLDOFF_FAULT ? HOLDOFF_ABANDON
-                                                               : HOLDOFF_FAIL,
+                               holdoff_cancelled(cancel)       ? HOLDOFF_PUT_CANCEL
+                               : failure.kind == HOLDOFF_FAULT ? HOLDOFF_PUT_ABANDON
+                                                               : HOLDOFF_PUT_FAIL,
                                ticket, now, last);
   }
   if (waiter.wake[0] != -1) {

@@ -1,4 +1,4 @@
-/* The two tests that prove the real clock: that a sleep lasts, and that cancelling cuts it short. */
+/* The tests that prove the real clock: that a sleep and a wait last, and that cancelling cuts them short. */
 #include "check.h"
 
 #include <pthread.h>
@@ -18,6 +18,34 @@ static void a_sleep_lasts_at_least_its_time(void) {
   CHECK(!holdoff_run(&policy, NULL, always_fails, &attempts, NULL));
   CHECK(holdoff_now() - begun >= 2 * MS);
   CHECK_NUMBER(attempts, 2);
+}
+
+static void a_wait_for_a_place_ends_in_time(void) {
+  holdoff_policy policy = constant("1ms", 3);
+  holdoff_options options;
+  holdoff_bulkhead bulkhead;
+  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_shared shared = {NULL, NULL, NULL, NULL};
+  holdoff_host host;
+  holdoff_result result;
+  uint32_t attempts = 0;
+  uint64_t begun = holdoff_now();
+  holdoff_options_init(&options);
+  holdoff_options_set_number(&options, "bulkhead", 1);
+  holdoff_options_set_number(&options, "bulkhead.queue", 1);
+  holdoff_options_set_text(&options, "bulkhead.max_wait", "2ms");
+  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL), HOLDOFF_OK);
+  holdoff_bulkhead_enter(&bulkhead, NULL);
+  guards.bulkhead = &bulkhead;
+  memset(&host, 0, sizeof host);
+  host.guards = &guards;
+  host.shared = &shared;
+  CHECK(!holdoff_run(&policy, &host, always_fails, &attempts, &result));
+  CHECK(holdoff_now() - begun >= 2 * MS);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_BULKHEAD);
+  CHECK_NUMBER(attempts, 0);
+  CHECK_NUMBER(holdoff_bulkhead_waiting(&bulkhead), 0);
+  CHECK(shared.waiters == NULL);
 }
 
 static holdoff_cancel cancel;
@@ -79,6 +107,7 @@ static void a_signal_wakes_a_sleep_at_once(void) {
 
 void real_time_tests(void) {
   RUN(a_sleep_lasts_at_least_its_time);
+  RUN(a_wait_for_a_place_ends_in_time);
   RUN(another_thread_wakes_a_sleep_at_once);
   RUN(a_signal_wakes_a_sleep_at_once);
 }
