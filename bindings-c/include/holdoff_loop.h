@@ -158,8 +158,8 @@ typedef struct holdoff_attempt {
    * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
    * in the context for instance. */
   holdoff_facts *facts;
-  /** What to hand down to a retry inside this attempt, as its host's `token`: of this attempt with a host's `nesting`, else the
-   * host's own `token`; perhaps NULL. */
+  /** What to hand down to a retry inside this attempt, as its host's `token`: of this attempt with a host's `nesting`, else
+   * the host's own `token`; perhaps NULL. */
   const holdoff_token *token;
 } holdoff_attempt;
 
@@ -189,8 +189,8 @@ static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
  */
 typedef bool (*holdoff_operation)(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
 
-/** Failure kind, for an operation in holdoff_run only: a fault of the caller's own program. Permanent whatever the rules say, and
- * guards learn nothing of it. */
+/** Failure kind, for an operation in holdoff_run only: a fault of the caller's own program. Permanent whatever the rules
+ * say, and guards learn nothing of it. */
 #define HOLDOFF_FAULT UINT32_C(65535)
 
 /** A retry that is about to be slept for. */
@@ -225,8 +225,9 @@ typedef struct holdoff_waiter {
 } holdoff_waiter;
 
 /**
- * Who shares guards: how to lock them, and who waits for a place in a bulkhead. One for all guards that are in a set together, and
- * for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where it is.
+ * Who shares guards: how to lock them, and who waits for a place in a bulkhead. One for all guards that are in a set
+ * together, and for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where
+ * it is.
  */
 typedef struct holdoff_shared {
   /** Locks and unlocks, such as a mutex that `state` points to. Held for one transition, never while an operation runs or a
@@ -239,8 +240,8 @@ typedef struct holdoff_shared {
 } holdoff_shared;
 
 /**
- * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run does
- * so. For programs that drive a holdoff_guarded or a bulkhead themselves beside it, after each transition.
+ * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run
+ * does so. For programs that drive a holdoff_guarded or a bulkhead themselves beside it, after each transition.
  */
 static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bulkhead *bulkhead) {
   holdoff_waiter *waiter = shared->waiters;
@@ -279,10 +280,11 @@ typedef struct holdoff_host {
   const holdoff_clock *clock;
   /** The guards of the call; NULL for none. Not with a hedge: a thread runs one attempt at a time. */
   const holdoff_guards *guards;
-  /** Who shares the guards; NULL when one thread at a time uses them, and then nobody waits for a place in a bulkhead that another
-   * thread gives back. */
+  /** Who shares the guards; NULL when one thread at a time uses them, and then nobody waits for a place in a bulkhead that
+   * another thread gives back. */
   holdoff_shared *shared;
-  /** What the policy does inside other retries; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their own. */
+  /** What the policy does inside other retries; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
+   * own. */
   const holdoff_nesting *nesting;
   /** The retry around, the `token` of its attempt; NULL for none. */
   const holdoff_token *token;
@@ -425,8 +427,8 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
   return step.outcome == HOLDOFF_SUCCEEDED;
 }
 
-/* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the operating
- * system, so that a success does not ask for one. The time tells a child process from its parent. */
+/* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the
+ * operating system, so that a success does not ask for one. The time tells a child process from its parent. */
 static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t now) {
   static uint64_t first, count;
   uint64_t start = __atomic_load_n(&first, __ATOMIC_RELAXED);
@@ -450,8 +452,8 @@ enum {
   HOLDOFF_PUT_CANCEL
 };
 
-/* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the bulkhead's
- * queue. `number` is the seed of a call that begins, else the ticket of an attempt. */
+/* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the
+ * bulkhead's queue. `number` is the seed of a call that begins, else the ticket of an attempt. */
 static inline holdoff_step holdoff_guarded_put(holdoff_guarded *call, const holdoff_policy *policy,
                                                const holdoff_host *host, holdoff_waiter *waiter, int input,
                                                uint64_t number, uint64_t now, holdoff_failure failure) {

@@ -85,7 +85,7 @@ static bool operate(void *context, const holdoff_attempt *attempt, holdoff_failu
   __atomic_fetch_add(&attempts, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&failed, fails, __ATOMIC_RELAXED);
   if (self->turn % 64 == 0) {
-    holdoff_sleep_until(holdoff_now() + 1, NULL);
+    holdoff_sleep_until(holdoff_now() + 200000, NULL);
   }
   __atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
   return !fails;

@@ -1,9 +1,10 @@
 /*
- * Recordings of the rest of langgraphgo's retry.go: its jittered retry, its breaker and its limiter as configurations of ours.
+ * Recordings of the rest of langgraphgo's retry.go: its jittered retry, its breaker and its limiter as configurations of
+ * ours.
  *
- * The breaker has two quirks that ours has not: its limit of half-open calls counts all of them but the first, and passing it
- * opens it again with an old time. From such a call on the two go apart until they meet again; what was recorded in between has
- * to be what the original's own rules give, so that a wrong recording is no deviation.
+ * The breaker has two quirks that ours has not: its limit of half-open calls counts all of them but the first, and passing
+ * it opens it again with an old time. From such a call on the two go apart until they meet again; what was recorded in
+ * between has to be what the original's own rules give, so that a wrong recording is no deviation.
  */
 #include "runner.h"
 
@@ -311,7 +312,10 @@ static verdict run_circuit(const cJSON *item) {
   holdoff_options_init(&options);
   holdoff_options_set_number(&options, "breaker.failures", threshold(config, "failure_threshold"));
   /* It is open for the timeout, that instant included. */
-  holdoff_options_set_ns(&options, "breaker.open_for", timeout < 0 ? 0 : timeout < INT64_MAX ? (uint64_t)timeout + 1 : INT64_MAX);
+  holdoff_options_set_ns(&options, "breaker.open_for",
+                         timeout < 0           ? 0
+                         : timeout < INT64_MAX ? (uint64_t)timeout + 1
+                                               : INT64_MAX);
   holdoff_options_set_number(&options, "breaker.probes", threshold(config, "half_open_max_calls"));
   holdoff_options_set_number(&options, "breaker.successes", threshold(config, "success_threshold"));
   holdoff_options_set_text(&options, "breaker.reopen", "streak");
