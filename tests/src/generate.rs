@@ -158,7 +158,11 @@ fn failures() -> Vec<EndAt> {
         Failure::TRANSIENT,
     ];
     let at = |index: usize| N(5_000_000_000 + 1_234_567_891 * index as u64);
-    failures.into_iter().enumerate().map(|(i, f)| EndAt { now: at(i), failure: Some(f.into()), new_call: false }).collect()
+    failures
+        .into_iter()
+        .enumerate()
+        .map(|(i, f)| EndAt { now: at(i), failure: Some(f.into()), new_call: false })
+        .collect()
 }
 
 fn retries() -> Result<File> {

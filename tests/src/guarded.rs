@@ -8,8 +8,8 @@ use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guarded, Guards,
-    GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch, StretchConfig, Ticket,
-    Timestamp,
+    GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch,
+    StretchConfig, Ticket, Timestamp,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -210,16 +210,12 @@ impl Session {
                 let state = calls.get_mut(*call).and_then(Option::as_mut).ok_or("the call has not begun")?;
                 let guards = &mut guards.lend();
                 return Ok(Some(match event {
-                    GuardedEvent::Succeed { ticket: number, now, .. } => {
-                        state.succeed(guards, ticket(number), at(now))
-                    }
+                    GuardedEvent::Succeed { ticket: number, now, .. } => state.succeed(guards, ticket(number), at(now)),
                     GuardedEvent::Fail { ticket: number, now, failure, .. } => {
                         let failure = failure.failure().ok_or("an unknown kind of failure")?;
                         state.fail(policy, guards, ticket(number), at(now), failure)
                     }
-                    GuardedEvent::Abandon { ticket: number, now, .. } => {
-                        state.abandon(guards, ticket(number), at(now))
-                    }
+                    GuardedEvent::Abandon { ticket: number, now, .. } => state.abandon(guards, ticket(number), at(now)),
                     GuardedEvent::Cancel { now, .. } => state.cancel(guards, at(now)),
                     GuardedEvent::Tick { now, .. } => state.tick(policy, guards, at(now)),
                     _ => return Ok(None),
@@ -351,8 +347,13 @@ fn one_move() -> impl Strategy<Value = Move> {
     ];
     let later = prop::option::of(prop_oneof![4 => 0..3_000_000_000_u64, 2 => 0..5_000_000_u64, 1 => Just(0)]);
     let ticket = prop::option::weighted(0.2, prop_oneof![4 => 0..6_u64, 1 => any::<u64>()]);
-    (0..CALLS, what, later, -1..=1_i8, ticket)
-        .prop_map(|(call, what, later, own, ticket)| Move { call, what, later, own, ticket })
+    (0..CALLS, what, later, -1..=1_i8, ticket).prop_map(|(call, what, later, own, ticket)| Move {
+        call,
+        what,
+        later,
+        own,
+        ticket,
+    })
 }
 
 type Drawn = (Document, u64, u64, Vec<Move>);
@@ -399,8 +400,8 @@ fn budget() -> impl Strategy<Value = Value> {
         .prop_map(|(ratio, least)| json!({ "kind": "share", "ratio": ratio, "min_concurrency": least }));
     let requests = (prop_oneof![Just(1.1), Just(1.5), Just(2.0)], brief())
         .prop_map(|(k, window)| json!({ "kind": "requests", "k": k, "window": window }));
-    let window = (number(5), brief())
-        .prop_map(|(limit, window)| json!({ "kind": "window", "limit": limit, "window": window }));
+    let window =
+        (number(5), brief()).prop_map(|(limit, window)| json!({ "kind": "window", "limit": limit, "window": window }));
     prop_oneof![token, throttle, ratio, concurrent, requests, window]
 }
 
