@@ -2,8 +2,8 @@
 
 use holdoff::{
     Backoff, BreakerOptions, BreakerState, BudgetConfig, BudgetKind, BulkheadConfig, CancelToken, GuardSet,
-    GuardsBuilder, HedgeConfig, Jitter, LimiterConfig, LimiterKind, Policy, Refusal, Span, StopReason, Timestamp, Trip,
-    Value, VirtualTime,
+    GuardsBuilder, Jitter, LimiterConfig, LimiterKind, Policy, Refusal, Span, StopReason, Timestamp, Trip, Value,
+    VirtualTime,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -211,6 +211,7 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
 #[cfg(feature = "tokio")]
 mod awaited {
     use super::*;
+    use holdoff::HedgeConfig;
     use tokio::time::{Instant, sleep};
 
     fn hedged(delay_ms: u64, attempts: u32) -> GuardSet {
