@@ -59,7 +59,12 @@ impl Held {
     }
 
     fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        self.transit(now, |call, guards| call.tick(policy, guards, now))
+        let step = self.transit(now, |call, guards| call.tick(policy, guards, now));
+        if !matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. }) {
+            // Whoever queues up again begins anew.
+            self.guards.stop_waiting(&mut self.waits);
+        }
+        step
     }
 
     fn stopped<E>(&self, step: Step, error: Option<E>, timed_out: bool, now: Timestamp) -> Stopped<E> {
@@ -156,14 +161,14 @@ impl<P, O, R, E, C, H, S: Sleeper, V> Retrying<P, O, R, E, C, H, S, V> {
     /// Blocks until a place in the bulkhead may have come free, `until` or the token; the time then.
     fn wait_for_place(&self, held: &mut Held, until: Timestamp, now: Timestamp) -> Timestamp {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let first = held.waits.is_none();
-        held.guards.wait(&mut held.waits, &waker);
         let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
         let told = |cancelled: &mut Cancelled| Pin::new(cancelled).poll(&mut Context::from_waker(&waker)).is_ready();
         // The first time it only asks again, now that it would be woken.
-        if !first && !cancelled.as_mut().is_some_and(told) && until > now {
+        if held.waits.is_some() && !cancelled.as_mut().is_some_and(told) && until > now {
             self.sleeper.park(until.since(now).as_duration());
         }
+        // Before the next look, so that a place that comes free after it ends the next wait.
+        held.guards.wait(&mut held.waits, &waker);
         not_before(now, self.sleeper.now())
     }
 }
@@ -409,5 +414,47 @@ where
             }
             None => Err(Stopped::cancelled(0, now)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdoff_core::{BulkheadConfig, Span};
+    use std::time::{Duration, Instant};
+
+    /// Does something before it waits.
+    struct Meanwhile<F>(F);
+
+    impl<F: Fn()> Sleeper for Meanwhile<F> {
+        fn sleep(&self, _: Duration, _: Option<&CancelToken>) {}
+
+        fn park(&self, duration: Duration) {
+            (self.0)();
+            std::thread::park_timeout(duration);
+        }
+    }
+
+    #[test]
+    fn a_place_that_comes_free_between_a_look_and_the_next_wait_is_not_missed() {
+        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
+        let (policy, now) = (Policy::default(), Timestamp::ZERO);
+        let begin = || Held::begin(&policy, &guards, false, 0, now).0;
+        let (running, mut queued) = (begin(), begin());
+        let gone = std::cell::Cell::new(Some(begin()));
+        let sleeper = Meanwhile(|| drop(gone.take()));
+        let retrying = crate::retry(&policy, || Ok::<(), ()>(())).sleeper(sleeper);
+        let until = Timestamp::from_nanos(10_000_000_000);
+        // The first wait only asks again; in the second one somebody leaves the queue, which tells everybody.
+        for _ in 0..2 {
+            retrying.wait_for_place(&mut queued, until, now);
+            assert!(matches!(queued.tick(&policy, now), Step::Sleep { cause: Cause::Bulkhead, .. }));
+        }
+        drop(running);
+        let started = Instant::now();
+        retrying.wait_for_place(&mut queued, until, now);
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(matches!(queued.tick(&policy, now), Step::Attempt { .. }));
+        assert_eq!(queued.waits, None);
     }
 }
