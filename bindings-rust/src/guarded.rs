@@ -342,24 +342,23 @@ where
     /// An attempt has ended with a result, or at its limit.
     fn ended(&mut self, ticket: Ticket, abort_at: Timestamp, result: Option<Result<T, E>>) -> End<T, E> {
         self.timed_out = result.is_none();
+        // A value is what the call ends with only when it is the latest answer.
+        drop(self.retrying.values.take());
         let known = match result {
             None => Some(Failure::TIMEOUT),
             Some(Err(error)) => {
                 self.error = Some(error);
                 None
             }
-            Some(Ok(value)) => {
-                drop(self.retrying.values.take());
-                match self.retrying.values.accept(value) {
-                    Ok(value) => {
-                        let now = self.now();
-                        self.flying.clear();
-                        self.held.as_mut()?.transit(now, |call, guards| call.succeed(guards, ticket, now));
-                        return Some(Ok(value));
-                    }
-                    Err(failure) => Some(failure),
+            Some(Ok(value)) => match self.retrying.values.accept(value) {
+                Ok(value) => {
+                    let now = self.now();
+                    self.flying.clear();
+                    self.held.as_mut()?.transit(now, |call, guards| call.succeed(guards, ticket, now));
+                    return Some(Ok(value));
                 }
-            }
+                Err(failure) => Some(failure),
+            },
         };
         let now = if self.timed_out { not_before(abort_at, self.now()) } else { self.now() };
         let held = self.held.as_mut()?;

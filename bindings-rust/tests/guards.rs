@@ -195,9 +195,12 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
             let wait = || inside.lock().map(drop).map_err(|_| ());
             holdoff::retry(policy(), wait).guards(set).call().unwrap();
         });
+        let places = guards.bulkhead().unwrap();
+        while places.with(|_, places| places.bulkhead.running()) == 0 {
+            std::thread::yield_now();
+        }
         let waiting =
             scope.spawn(|| holdoff::retry(policy(), || Ok::<_, ()>(())).cancel(&token).guards(&guards).call());
-        let places = guards.bulkhead().unwrap();
         while places.with(|_, places| places.bulkhead.waiting()) == 0 {
             std::thread::yield_now();
         }
@@ -302,5 +305,18 @@ mod awaited {
         let (stopped, ()) = tokio::join!(call, cancel);
         let stopped = stopped.unwrap_err();
         assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Cancelled, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_that_an_attempt_beside_returned_before_the_last_error_is_not_the_answer() {
+        let policy = Policy::builder().attempts(2).build().unwrap();
+        let run = |attempt: holdoff::Attempt| async move {
+            let first = attempt.number() == 1;
+            sleep(Duration::from_millis(if first { 500 } else { 20 })).await;
+            if first { Err("down") } else { Ok(503) }
+        };
+        let failure = |status: &u32| holdoff::Failure::from_http(*status, None);
+        let stopped = holdoff::retry_with(policy, run).when_result(failure).guards(&hedged(100, 2)).await.unwrap_err();
+        assert_eq!((stopped.reason(), stopped.error()), (StopReason::Attempts, Some(&"down")));
     }
 }
