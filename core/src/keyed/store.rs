@@ -60,8 +60,10 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
             None if self.slots.len() >= self.most => self.give_up_oldest(),
             None => {}
         }
-        self.order.insert(use_number, key.clone());
+        let named = key.clone();
         let slot = self.slots.entry(key).or_insert_with(|| Slot { state: make(), used: now, use_number });
+        // Only now: `make` may have panicked.
+        self.order.insert(use_number, named);
         slot.used = now;
         slot.use_number = use_number;
         &mut slot.state
@@ -172,6 +174,17 @@ mod tests {
         }
         assert_eq!(keys(&keyed), [1, 3]);
         assert_eq!(*keyed.entry(1, at(0), || 0), 10);
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_made_leaves_nothing_behind() {
+        let mut keyed = Keyed::new(1, Span::MAX);
+        let panics = std::panic::AssertUnwindSafe(|| _ = keyed.entry(1, at(0), || panic!("oh")));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        for key in [2, 3] {
+            keyed.entry(key, at(0), || key);
+        }
+        assert_eq!(keys(&keyed), [3]);
     }
 
     #[test]
