@@ -34,6 +34,12 @@ test("rows are milliseconds", () => {
   assert.equal(explain(long).rows.length, 100);
   assert.equal(explain(long, { rows: 1000 }).rows.length, 299);
   assert.equal(explain("aws-standard-2.1", { after: "throttled" }).rows[0].typical, 500);
+  assert.match(String(explain("aws-standard-2.1")), /^budget: 500 tokens, a retry costs 14/m);
+  assert.match(String(explain({ breaker: { failures: 3 } })), /^breaker: opens after 3 failures in a row/m);
+  assert.deepEqual(
+    lints({ attempts: "forever", jitter: "full", budget: "ratio" }).map((lint) => lint.word),
+    lints({ attempts: 3, jitter: "full", budget: "ratio" }).map((lint) => lint.word),
+  );
   assert.throws(() => explain("default", { rows: -1 }), ConfigError);
   assert.throws(() => explain("default", { after: "often" }), ConfigError);
 });

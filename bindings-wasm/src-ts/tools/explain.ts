@@ -3,6 +3,7 @@
 import { problem, WRONG_TYPE } from "../errors.js";
 import { kindOf } from "../failure.js";
 import type { PolicyFields, PresetName } from "../fields.js";
+import { layKept } from "../guards/kept.js";
 import { wordsOf } from "../machine.js";
 import { Policy } from "../policy.js";
 import type { FailureKind } from "../words.js";
@@ -46,7 +47,12 @@ export interface Explanation {
 
 type Given = Policy | PolicyFields | PresetName;
 
-const wordsOfAny = (policy: Given): Uint32Array => wordsOf(policy instanceof Policy ? policy : new Policy(policy));
+/** Lays a policy and its guards on the desk. */
+function layAny(given: Given): void {
+  const policy = given instanceof Policy ? given : new Policy(given);
+  desk().lay("policy", wordsOf(policy));
+  layKept(desk(), policy["kept"] ?? []);
+}
 
 const IN_TIME = ["", "always", "sometimes", "never"] as const;
 const AS_USUAL = 0xffffffff;
@@ -62,9 +68,8 @@ export function explain(policy: Given, options: { rows?: number; after?: Failure
   const { rows = AS_USUAL, after } = options;
   if (!(Number.isInteger(rows) && rows >= 0 && rows <= AS_USUAL)) throw problem(WRONG_TYPE, "rows", rows);
   const kind = after === undefined ? 0 : kindOf(after);
-  const words = wordsOfAny(policy);
+  layAny(policy);
   const { core } = desk();
-  desk().lay("policy", words);
   const text = desk().readText(core.explain(rows, kind));
   const found: Row[] = [];
   let count = 0;
@@ -92,7 +97,7 @@ function readRow(from: number): Row {
 
 /** What is questionable about a policy, its fields or a preset. */
 export function lints(policy: Given): Lint[] {
-  desk().lay("policy", wordsOfAny(policy));
+  layAny(policy);
   return readLints();
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Desk, with};
 use core::fmt;
-use holdoff_core::{Explanation, FailureKind, Given, Lint, Policy, Preset};
+use holdoff_core::{Explanation, FailureKind, Given, GuardsBuilder, Lint, Policy, Preset};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
@@ -17,12 +17,12 @@ fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
     }
 }
 
-/// The explanation as text; its length.
+/// The explanation as text, with the guards of `builder`; its length.
 #[unsafe(no_mangle)]
 extern "C" fn explain(rows: u32, kind: u32) -> u32 {
     with(|desk| {
-        let explanation = explanation(desk, rows, kind);
-        desk.text.say(&explanation)
+        let (explanation, guards) = (explanation(desk, rows, kind), desk.builder);
+        desk.text.say(&explanation.guarded(&guards))
     })
 }
 
@@ -42,21 +42,21 @@ extern "C" fn explain_rows(rows: u32, kind: u32, from: u32) -> u32 {
     })
 }
 
-/// What the linter says of `policy`, five lines each: number, word, text, and the two numbers in it: a time
+/// What the linter says of `policy` with the guards of `builder`, five lines each: number, word, text, and the two numbers in it: a time
 /// in nanoseconds behind `t`, another number behind `n`. The length.
 #[unsafe(no_mangle)]
 extern "C" fn lints() -> u32 {
     with(|desk| {
-        let policy = desk.policy;
-        desk.text.say(&Lints(&policy))
+        let (policy, guards) = (desk.policy, desk.builder);
+        desk.text.say(&Lints(&policy, &guards))
     })
 }
 
-struct Lints<'p>(&'p Policy);
+struct Lints<'p>(&'p Policy, &'p GuardsBuilder);
 
 impl fmt::Display for Lints<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.lints().try_for_each(|lint| {
+        self.1.lints(self.0).try_for_each(|lint| {
             let Lint { kind, found, limit } = lint;
             writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Plain(found), Plain(limit))
         })
