@@ -221,6 +221,12 @@ impl Guarded {
                 (guarded.at, guarded.cause) = (if own { until } else { now }, cause.code());
                 if let Some((config, budget)) = &mut guards.budget {
                     budget.begin(config, now);
+                    if guarded.attempt > 0
+                        && let Some(held) = budget.resume(config)
+                    {
+                        guarded.hold(held);
+                        guarded.flags |= UNRUN;
+                    }
                 }
             }
             Step::Stop(Outcome::Succeeded) => guarded.phase = SUCCEEDED,

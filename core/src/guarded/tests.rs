@@ -385,6 +385,27 @@ fn a_call_under_guards_is_saved_as_a_call_and_goes_on_under_other_guards() {
 }
 
 #[test]
+fn the_retry_of_a_resumed_call_is_one_of_those_at_once() {
+    let config = BudgetConfig::new(BudgetKind::Share { ratio: 0.0, min_concurrency: 3 }).unwrap();
+    let policy = policy();
+    let mut budget = Budget::new(&config, 0, at(0));
+    let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
+    let left = |guards: &Guards<'_>| guards.budget.as_ref().map(|(config, budget)| budget.balance(config, at(0)));
+    let (mut other, _) = Guarded::begin(&policy, guards, 7, at(0));
+    let step = other.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
+    assert_eq!((step, left(guards)), (sleep(1000, Cause::Backoff), Some(2.0)));
+    let saved = other.call();
+    let mut ran = Guarded::resume(&policy, guards, &saved, at(0));
+    let mut cancelled = Guarded::resume(&policy, guards, &saved, at(0));
+    assert_eq!(left(guards), Some(0.0));
+    cancelled.cancel(guards, at(0));
+    assert_eq!(left(guards), Some(1.0));
+    assert!(matches!(ran.tick(&policy, guards, at(1000)), Step::Attempt { .. }));
+    ran.succeed(guards, ticket(2), at(1000));
+    assert_eq!(left(guards), Some(2.0));
+}
+
+#[test]
 fn a_resumed_call_asks_the_guards_again_that_it_waited_for() {
     let (policy, config) = (policy(), breaker(1, Refusal::Wait));
     let mut state = Breaker::new(&config, 0, at(0));

@@ -412,6 +412,16 @@ impl Budget {
         }
     }
 
+    /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
+    /// nothing but a place among the retries at once of [`BudgetKind::Share`], where there is one or not.
+    pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Held> {
+        if config.kind != SHARE {
+            return None;
+        }
+        self.retries = self.retries.saturating_add(1);
+        Some(Held(0))
+    }
+
     /// The retry that `held` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
     #[inline]
     pub fn refund(&mut self, config: &BudgetConfig, now: Timestamp, held: Held) {
