@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { test } from "node:test";
 import fc from "fast-check";
 import { outcomeOf, Policy, retry, seed, wrap } from "holdoff";
@@ -350,4 +351,92 @@ test("a shared breaker may be used beside the loop", async () => {
   const breaker = new Breaker({ failures: 1 });
   breaker.record(breaker.acquire().permit, "failure");
   assert.equal((await failure(retry(() => 1, { guards: new Guards({ breaker }) }))).reason, "breaker");
+});
+
+test("who was queued runs in its own asynchronous context, and not in that of the call that left", async () => {
+  const context = new AsyncLocalStorage();
+  const guards = new Guards({ bulkhead: { limit: 1, queue: 10 } });
+  const seen = [];
+  const call = (name) =>
+    context.run(name, () =>
+      retry(
+        async () => {
+          seen.push([name, context.getStore()]);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        },
+        { guards },
+      ),
+    );
+  await Promise.all(["a", "b", "c"].map(call));
+  assert.deepEqual(seen, [
+    ["a", "a"],
+    ["b", "b"],
+    ["c", "c"],
+  ]);
+});
+
+test("who is cancelled between the place that came free and its attempt runs none, and the place goes on", async () => {
+  const bulkhead = new Bulkhead({ limit: 1, queue: 10 });
+  const guards = new Guards({ bulkhead });
+  const controller = new AbortController();
+  bulkhead.enter();
+  let calls = 0;
+  const second = failure(retry(() => calls++, { guards, signal: controller.signal }));
+  const third = retry(() => "third", { guards });
+  bulkhead.leave();
+  // After the microtask in which those who wait are asked.
+  await Promise.resolve();
+  controller.abort(new Error("enough"));
+  assert.equal((await second).message, "enough");
+  assert.equal(await third, "third");
+  assert.deepEqual([calls, bulkhead.running, bulkhead.waiting], [0, 0, 0]);
+});
+
+test("a clock that throws ends the operation with its error, and everything comes back", async () => {
+  const fault = new Error("clock");
+  for (const limits of [{}, { deadline: "5s" }, { attemptTimeout: "5s" }]) {
+    for (const work of [() => 1, down]) {
+      for (let right = 0; right < 8; right++) {
+        const clock = new VirtualClock();
+        const { now } = clock;
+        let reads = 0;
+        clock.now = () => {
+          if (++reads > right) throw fault;
+          return now();
+        };
+        const guards = new Guards({ budget: { kind: "share", ratio: 1, minConcurrency: 9 }, bulkhead: 1, now: 0 });
+        const controller = new AbortController();
+        const options = { ...steady, ...limits, attempts: 2, clock, guards, signal: controller.signal };
+        const full = guards.budget.balance();
+        const ended = await clock.settled(retry(work, options)).catch((error) => error);
+        assert.ok(ended === fault || ended === 1 || ended.message === "down", String(ended));
+        assert.deepEqual([guards.bulkhead.running, guards.budget.balance(), clock.timers.size], [0, full, 0]);
+      }
+    }
+  }
+});
+
+test("answers that nobody will read are freed: those before a success, and those that lost", async () => {
+  const freed = [];
+  const answer = (status, name) => {
+    const cancel = async () => void freed.push(name);
+    return { status, name, headers: new Headers(), bodyUsed: false, body: { locked: false, cancel } };
+  };
+  const budget = { kind: "token" };
+  const clock = new VirtualClock();
+  const tried = ({ attempt }) => answer(attempt === 1 ? 503 : 200, attempt);
+  const options = { ...steady, clock, whenResult: true };
+  assert.equal((await clock.settled(retry(tried, { ...options, guards: new Guards({ budget }) }))).name, 2);
+  assert.deepEqual(freed.splice(0), [1]);
+
+  const again = answer(503, "again");
+  assert.equal(await clock.settled(retry(() => again, { ...options, guards: new Guards({ budget }) })), again);
+  assert.deepEqual(freed, []);
+
+  const raced = ({ attempt }) =>
+    new Promise((resolve) => clock.setTimeout(() => resolve(answer(200, attempt)), attempt === 1 ? 50 : 10));
+  const guards = new Guards({ hedge: "5ms" });
+  assert.equal((await clock.settled(retry(raced, { clock, guards }))).name, 2);
+  await clock.settled(new Promise((resolve) => clock.setTimeout(resolve, 100)));
+  assert.deepEqual(freed, [1]);
 });

@@ -278,3 +278,14 @@ test("keys share what is given as an object, and nothing else", () => {
   assert.notEqual(keyed.of("a").breaker, keyed.of("b").breaker);
   assert.throws(() => new KeyedGuards({}, { most: 0 }), { path: "most" });
 });
+
+test("a name that is no guard's is not looked over in what was saved", () => {
+  const options = { breaker: { failures: 3 } };
+  const saved = new Guards(options).save();
+  assert.throws(() => Guards.restore(options, { braker: saved.breaker }), {
+    name: "ConfigError",
+    path: "saved.braker",
+  });
+  assert.throws(() => Guards.restore(options, null), { name: "ConfigError", path: "saved" });
+  assert.throws(() => Guards.restore(options, { breaker: "" }), { name: "ConfigError" });
+});

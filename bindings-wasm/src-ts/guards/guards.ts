@@ -101,12 +101,16 @@ export class Guards implements Guarding {
 
   /** A set of which each state is one that was saved; guards that the mapping does not name begin anew. */
   static restore(options: GuardsOptions, saved: SavedGuards, now?: Time): Guards {
+    if (!isFields(saved)) throw problem(WRONG_TYPE, "saved", saved);
+    for (const name in saved) {
+      if (!NAMES.includes(name as GuardName)) throw problem(UNKNOWN_FIELD, `saved.${name}`, saved[name as GuardName]);
+    }
     const guards = new Guards();
     fill(guards, blueprintOf(options), { seed: options.seed, now: now ?? options.now });
     for (const name of NAMES) {
       const bytes = saved[name];
       const guard = guards[name];
-      if (bytes && guard) Guard.again(guard, bytes, now);
+      if (bytes !== undefined && bytes !== null && guard && name !== "bulkhead") Guard.again(guard, bytes, now);
     }
     return guards;
   }

@@ -3,7 +3,7 @@ import { type Length, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { seedAt } from "../seed.js";
 import { originOf } from "./alone.js";
-import { hostNow } from "./desk.js";
+import { hostNow, nanosOf } from "./desk.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
 
 /** How many sets are kept, and for how long. */
@@ -39,7 +39,7 @@ export class KeyedGuards<Key = string> {
     this.seed = originOf({ seed: options.seed }).seed;
     this.most = longest;
     this.idle = Number(nanos(idle, "idle", 600_000_000_000n));
-    this.clock = now ? () => Math.round(now() * 1e6) : hostNow;
+    this.clock = now ? () => nanosOf(now()) : hostNow;
   }
 
   /** The guards of a key; new ones for a key that is new, or was not asked for lately. */

@@ -9,7 +9,7 @@ import type { Policy } from "../policy.js";
 import { ATTEMPT, Attempt, LONGEST_TIMER, SLEEP, settle, system } from "../run.js";
 import { isSeeded } from "../seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "../words.js";
-import type { Breaker, Waiter } from "./alone.js";
+import type { Breaker, Bulkhead, Waiter } from "./alone.js";
 import {
   core,
   desk,
@@ -133,7 +133,13 @@ function quick<T>(
     fn,
     (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, seed, started),
     (value) => {
-      const now = nanosOf(clock.now());
+      let now = started;
+      let broken: { error: unknown } | undefined;
+      try {
+        now = nanosOf(clock.now());
+      } catch (error) {
+        broken = { error };
+      }
       layAll(guards);
       give(0, now);
       giveSeed(seed);
@@ -141,6 +147,7 @@ function quick<T>(
       give(6, started);
       core.call_succeeded(guards.mask);
       guards.bulkhead?.stir();
+      if (broken) throw broken.error;
       return value;
     },
   );
@@ -185,6 +192,8 @@ class Guarded<T> implements Waiter {
   private readonly flying = new Map<number, Flight>();
   /** When to tick. */
   private wakeAt = Infinity;
+  /** In the bulkhead's queue: what to call with the step that ends the wait. */
+  private called: ((step: () => void) => void) | undefined;
   private timer: unknown;
   private signal: AbortSignal | undefined;
   /** How the latest failed attempt ended: with an error, or with a value that is no success. */
@@ -218,36 +227,41 @@ class Guarded<T> implements Waiter {
       }
       hear(signal, this);
     }
-    if (this.nesting) this.nest(this.nesting);
-    const seed = seedOf(this.options.seed);
-    const now = this.now();
-    this.move(now, () => {
-      giveSeed(seed);
-      desk().core.call_begin(this.guards.mask);
+    this.safely(() => {
+      if (this.nesting) this.nest(this.nesting);
+      const seed = seedOf(this.options.seed);
+      const now = this.now();
+      this.move(now, () => {
+        giveSeed(seed);
+        desk().core.call_begin(this.guards.mask);
+      });
+      this.followStep(now);
     });
-    this.followStep(now);
     return this.promise;
   }
 
   /** From where the core has just begun it, and its first step is none to run an attempt. */
   begun(started: number): Promise<Awaited<T>> {
     this.call = desk().taken("call");
-    this.followStep(started);
+    this.safely(() => this.followStep(started));
     return this.promise;
   }
 
   /** From the failure of its first attempt on, which has that permit. */
   rescue(error: unknown, permit: number, seed: Seed | undefined, started: number | undefined): Promise<Awaited<T>> {
-    const now = this.now();
-    const drawn = seed ?? seedOf(this.options.seed);
-    giveSeed(drawn);
-    give(5, permit);
-    give(6, started ?? now);
-    core.call_underway();
-    this.call = desk().taken("call");
-    this.attempt = 1;
-    this.flying.set(1, new Flight(1, Infinity, undefined));
-    this.failed(1, error, false, now);
+    let now = started ?? 0;
+    this.safely(() => {
+      // What it holds is known first, whatever the clock does.
+      if (started === undefined) now = this.now();
+      giveSeed(seed ?? seedOf(this.options.seed));
+      give(5, permit);
+      give(6, started ?? now);
+      core.call_underway();
+      this.call = desk().taken("call");
+      this.attempt = 1;
+      this.flying.set(1, new Flight(1, Infinity, undefined));
+      this.failed(1, error, false, started === undefined ? now : this.now());
+    });
     return this.promise;
   }
 
@@ -281,7 +295,7 @@ class Guarded<T> implements Waiter {
   private follow(codes: number, at: number, wakeAt: number, attempt: number, now: number): void {
     const { bulkhead } = this.guards;
     const queued = (codes & 255) === SLEEP && codes >>> 24 === BULKHEAD;
-    if (queued) bulkhead?.join(this);
+    if (queued && bulkhead) this.join(bulkhead);
     else bulkhead?.part(this);
     bulkhead?.stir();
     switch (codes & 255) {
@@ -317,9 +331,18 @@ class Guarded<T> implements Waiter {
       return;
     }
     Promise.resolve(result).then(
-      (value) => this.succeeded(attempt, value),
-      (error: unknown) => this.failed(attempt, error, false),
+      (value) => this.safely(() => this.succeeded(attempt, value)),
+      (error: unknown) => this.safely(() => this.failed(attempt, error, false)),
     );
+  }
+
+  /** An error of the clock ends the operation, as one of a hook does. */
+  private safely(step: () => void): void {
+    try {
+      step();
+    } catch (raised) {
+      this.raise(raised);
+    }
   }
 
   /** Whether the result of an attempt is of interest; from then on it is not. */
@@ -328,7 +351,11 @@ class Guarded<T> implements Waiter {
   }
 
   private succeeded(attempt: number, value: Awaited<T>): void {
-    if (!this.lands(attempt)) return;
+    if (!this.lands(attempt)) {
+      // Nobody will read it, unless it is what the winner returned, too.
+      if (this.ended && value !== this.lastResult) discard(value);
+      return;
+    }
     const { whenResult } = this.options;
     if (whenResult) this.asked(attempt, value, whenResult);
     else this.succeed(attempt, value);
@@ -341,6 +368,8 @@ class Guarded<T> implements Waiter {
       desk().core.call_succeed(this.guards.mask);
     });
     this.stopped = (stepCodes() & 255) === STOP;
+    this.drop(value);
+    this.failedWith(undefined, value, false);
     this.end();
     this.abortAll();
     this.resolve(value);
@@ -359,7 +388,7 @@ class Guarded<T> implements Waiter {
         this.succeed(attempt, value);
         return;
       }
-      this.drop();
+      this.drop(value);
       this.failedWith(undefined, value, true);
       const now = this.now();
       const kind = judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value);
@@ -395,9 +424,9 @@ class Guarded<T> implements Waiter {
     }
   }
 
-  /** The value that an earlier attempt returned is nobody's now. */
-  private drop(): void {
-    if (this.returned) discard(this.lastResult);
+  /** The value that an earlier attempt returned is nobody's now, unless it was returned again. */
+  private drop(again?: Awaited<T>): void {
+    if (this.returned && this.lastResult !== again) discard(this.lastResult);
   }
 
   private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
@@ -446,11 +475,30 @@ class Guarded<T> implements Waiter {
   /** Asks for a place in the bulkhead again; whether it waits no longer. */
   ask(): boolean {
     if (this.ended) return true;
-    this.move(this.now(), () => desk().core.call_tick(this.guards.mask));
-    const codes = stepCodes();
-    if ((codes & 255) === SLEEP && codes >>> 24 === BULKHEAD) return false;
-    this.followStep(this.now());
-    return true;
+    this.safely(() => {
+      const now = this.now();
+      this.move(now, () => desk().core.call_tick(this.guards.mask));
+      const codes = stepCodes();
+      if ((codes & 255) === SLEEP && codes >>> 24 === BULKHEAD) return;
+      const [at, wakeAt, attempt] = [stepAt(), stepWakeAt(), stepAttempt()];
+      const { called } = this;
+      this.called = undefined;
+      this.guards.bulkhead?.part(this);
+      called?.(() => {
+        if (!this.ended) this.follow(codes, at, wakeAt, attempt, now);
+      });
+    });
+    return this.called === undefined;
+  }
+
+  /** In the queue, from now on. Whoever leaves the bulkhead calls, and what follows runs in the context of this one. */
+  private join(bulkhead: Bulkhead): void {
+    if (this.called === undefined) {
+      new Promise<() => void>((resolve) => {
+        this.called = resolve;
+      }).then((step) => this.safely(step));
+    }
+    bulkhead.join(this);
   }
 
   private gaveUp(reason: StopReason, at: number, now: number): void {
@@ -471,8 +519,10 @@ class Guarded<T> implements Waiter {
 
   /** A hook's error ends the operation. */
   private raise(error: unknown): void {
-    this.end();
-    this.abortAll();
+    if (!this.ended) {
+      this.end();
+      this.abortAll();
+    }
     this.reject(error);
   }
 
@@ -512,7 +562,13 @@ class Guarded<T> implements Waiter {
     if (this.signal) hearNoMore(this.signal, this);
     if (!this.stopped && this.call) {
       this.stopped = true;
-      this.move(this.now(), () => desk().core.call_cancel(this.guards.mask));
+      let now = 0;
+      try {
+        now = this.now();
+      } catch {
+        // What it holds goes back all the same, at the time that it has last seen.
+      }
+      this.move(now, () => desk().core.call_cancel(this.guards.mask));
     }
     this.guards.bulkhead?.part(this);
     this.guards.bulkhead?.stir();
@@ -534,7 +590,7 @@ class Guarded<T> implements Waiter {
     const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
     this.timer = this.clock.setTimeout(() => {
       this.timer = undefined;
-      this.wake(this.now());
+      this.safely(() => this.wake(this.now()));
     }, milliseconds);
   }
 
