@@ -222,7 +222,15 @@ impl Retrying {
         let result = Self::run_loop(slf, &mut operation, first, function, args, kwargs);
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.has_given_up() => {
-                fallback.bind(slf.py()).call1((error.into_value(slf.py()),))
+                let py = slf.py();
+                let last = error.into_value(py);
+                fallback.bind(py).call1((&last,)).map_err(|own| {
+                    // As in an `except` clause.
+                    if !own.value(py).is(&last) && own.context(py).is_none() {
+                        own.set_context(py, Some(PyErr::from_value(last.into_bound(py).into_any())));
+                    }
+                    own
+                })
             }
             (result, _) => result,
         }

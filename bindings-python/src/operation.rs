@@ -640,7 +640,14 @@ impl Next {
 impl Drop for Operation {
     fn drop(&mut self) {
         if matches!(self.call, Some(Machine::Shared(_))) {
-            Python::try_attach(|py| self.release(py));
+            Python::try_attach(|py| {
+                // It may be dropped while an error unwinds, and to wake those who wait runs Python, which must not see it.
+                let unwinding = PyErr::take(py);
+                self.release(py);
+                if let Some(error) = unwinding {
+                    error.restore(py);
+                }
+            });
         }
     }
 }

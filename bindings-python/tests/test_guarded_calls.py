@@ -11,6 +11,7 @@ from typing import Any
 
 import holdoff
 import pytest
+from holdoff import _async
 from holdoff.testing import virtual_time
 
 POLICY = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 1}, jitter="none")
@@ -495,3 +496,118 @@ def test_a_program_with_a_seed_repeats_its_guarded_calls() -> None:
     finally:
         holdoff.seed(None)
     assert delays() != first
+
+
+@pytest.mark.parametrize("hook", ["on_retry", "classify", "cancel"])
+@pytest.mark.parametrize("awaits", [False, True])
+def test_a_loop_that_a_hook_or_a_token_ends_gives_back_what_it_held(hook: str, awaits: bool) -> None:
+    guards = holdoff.Guards(bulkhead=1, budget={"kind": "token", "capacity": 10})
+    token = holdoff.Cancel()
+
+    def fault(_: object) -> None:
+        raise ZeroDivisionError
+
+    hooks: dict[str, Any] = {"cancel": token} if hook == "cancel" else {hook: fault}
+    loop = holdoff.attempts(POLICY, guards=guards, **hooks)
+
+    def fail() -> None:
+        if hook == "cancel":
+            token.cancel()
+        raise ConnectionError
+
+    async def awaited() -> None:
+        async for attempt in loop:
+            with attempt:
+                if hook == "cancel":
+                    token.cancel()
+                    await asyncio.sleep(10)
+                fail()
+
+    # As long as somebody holds the error, its traceback holds the loop.
+    with pytest.raises(holdoff.Cancelled if hook == "cancel" else ZeroDivisionError) as held:
+        if awaits:
+            asyncio.run(awaited())
+        else:
+            for attempt in loop:
+                with attempt:
+                    fail()
+    assert held.value.__traceback__ is not None
+    assert guards.bulkhead is not None
+    assert guards.budget is not None
+    assert (guards.bulkhead.running, guards.budget.balance()) == (0, 10.0)
+
+
+def test_a_loop_that_an_error_drops_wakes_who_waits_and_lets_the_error_through() -> None:
+    guards = holdoff.Guards(bulkhead={"limit": 1, "queue": 1, "max_wait": "20s"})
+    assert guards.bulkhead is not None
+    waiting = threading.Thread(target=lambda: POLICY.retrying(guards=guards).call(int))
+
+    def left() -> None:
+        for attempt in holdoff.attempts(POLICY, guards=guards):
+            del attempt
+            waiting.start()
+            assert guards.bulkhead is not None
+            while guards.bulkhead.waiting == 0:
+                real.sleep(0.001)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        left()
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_nobody_hears_of_an_error_of_an_attempt_that_lost() -> None:
+    heard: list[object] = []
+
+    async def search(runs: list[int]) -> int:
+        runs.append(1)
+        number = len(runs)
+        try:
+            await asyncio.sleep(0 if number > 1 else 30)
+        except asyncio.CancelledError:
+            raise ZeroDivisionError from None
+        return number
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _, context: heard.append(context))
+    hedged = holdoff.Policy().retrying(guards={"hedge": "1ms"})
+    # A loop that is closed at once, and calls nobody back any more.
+    assert loop.run_until_complete(hedged.call(search, [])) == 2
+    loop.close()
+    gc.collect()
+    assert heard == []
+    assert not _async._abandoned
+
+
+def test_a_fallback_comes_when_the_other_attempts_have_been_ended() -> None:
+    ended: list[int] = []
+
+    async def search(runs: list[int]) -> int:
+        runs.append(1)
+        if len(runs) > 1:
+            raise PermissionError
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.append(1)
+        return 0
+
+    async def instead(_: Exception) -> int:
+        await asyncio.sleep(0.01)
+        return len(ended)
+
+    def permanent(_: Exception) -> str:
+        return "permanent"
+
+    hedged = holdoff.Policy().retrying(guards={"hedge": "1ms"}, fallback=instead, classify=permanent)  # type: ignore[arg-type]
+    assert asyncio.run(hedged.call(search, [])) == 1
+
+
+def test_what_a_fallback_raises_says_after_which_error() -> None:
+    def instead(error: Exception) -> int:
+        raise LookupError
+
+    with pytest.raises(LookupError) as raised:
+        holdoff.retry(Operation(9).run, attempts=1, fallback=instead)()
+    assert isinstance(raised.value.__context__, ConnectionError)

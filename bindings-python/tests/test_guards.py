@@ -359,3 +359,10 @@ def test_a_guarded_call_is_resumed_under_guards() -> None:
     assert guards.bulkhead.running == 0
     with pytest.raises(holdoff.SaveError):
         holdoff.GuardedCall.resume(b"", policy, guards, 0)
+
+
+def test_a_name_that_is_no_guards_is_not_looked_over_in_what_was_saved() -> None:
+    saved = holdoff.Guards(breaker={"failures": 3}).save()
+    misnamed: Any = {"braker": saved["breaker"]}
+    with pytest.raises(TypeError, match="'braker' is no guard"):
+        holdoff.Guards.restore({"breaker": {"failures": 3}}, misnamed)

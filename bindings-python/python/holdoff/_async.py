@@ -233,16 +233,27 @@ async def race(
             elif said == "attempt":
                 start()
     except Exception as error:
+        # The others end now, and not when what comes instead is there.
+        _abandon(operation, running)
         fallback = operation.fallback
         if fallback is None:
             raise
         return await _instead(fallback, error)
     finally:
-        operation.cancel()
-        for task in running:
-            _abandoned.add(task)
-            task.add_done_callback(_forget)
-            task.cancel()
+        _abandon(operation, running)
+
+
+def _abandon(operation: Operation, running: dict[Task[Any], Any]) -> None:
+    """The call is over, and with it whatever still runs."""
+    operation.cancel()
+    for task in running:
+        if task.done():
+            _look(task)
+            continue
+        _abandoned.add(task)
+        task.add_done_callback(_forget)
+        task.cancel()
+    running.clear()
 
 
 _abandoned: set[Task[Any]] = set()
@@ -251,8 +262,12 @@ _abandoned: set[Task[Any]] = set()
 
 def _forget(task: Task[Any]) -> None:
     _abandoned.discard(task)
+    _look(task)
+
+
+def _look(task: Task[Any]) -> None:
+    """Looks at how it ended, so that nobody is told of an error that is of no interest."""
     if not task.cancelled():
-        # Looked at, so that nobody is told of an error that is of no interest.
         task.exception()
 
 
@@ -264,8 +279,17 @@ async def _attempt(
     attempt: Awaitable[Any] | None,
 ) -> Any:
     """One attempt in a task, and so in a context, of its own."""
-    with guard:
-        return await (function(*args, **kwargs) if attempt is None else attempt)
+    try:
+        with guard:
+            return await (function(*args, **kwargs) if attempt is None else attempt)
+    except BaseException as error:
+        task = current_task()
+        if task in _abandoned:
+            # It has lost, and its loop may be closed before anybody can look.
+            _abandoned.discard(task)
+            if isinstance(error, Exception):
+                return None
+        raise
 
 
 async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[Any] | None:
@@ -329,7 +353,11 @@ async def _listen(operation: Operation, bell: Bell, seen: int, seconds: float) -
     def wake() -> None:
         """Called in any thread."""
         if not loop.is_closed():
-            loop.call_soon_threadsafe(ring)
+            try:  # noqa: SIM105 (contextlib is slow to import)
+                loop.call_soon_threadsafe(ring)
+            except RuntimeError:
+                # Closed since.
+                pass
 
     listening = bell.subscribe(seen, wake)
     if listening is None:

@@ -84,7 +84,12 @@ class Attempts:
 
         if not self._goes_on():
             raise StopAsyncIteration
-        await rest(self._operation, self._operation.resume())
+        try:
+            seconds = self._operation.resume()
+        except BaseException:
+            self._operation.cancel()
+            raise
+        await rest(self._operation, seconds)
         return self._next()
 
     def _goes_on(self) -> bool:
@@ -93,6 +98,7 @@ class Attempts:
             self._operation.begin()
             return True
         if last._state in (_NEW, _ENTERED):
+            self._operation.cancel()
             raise RuntimeError(f"attempt {last.number} was not made: write `with attempt:` around the block")
         return last._state == _FAILED
 
@@ -149,6 +155,16 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._state = _OVER
+        try:
+            return self._ends(kind, error, traceback)
+        except BaseException:
+            # A hook's error, or the token: what the guards gave goes back now, and not when nobody holds the traceback.
+            self._operation.cancel()
+            raise
+
+    def _ends(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
         if self._handed is not None:
             take_back(self._handed)
         if self._scope is not None:

@@ -1,5 +1,6 @@
 //! Whom to wake when a place in a bulkhead comes free.
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,13 +30,30 @@ impl Bell {
         let sleepers = std::mem::take(&mut self.sleepers().1);
         for (_, waker) in sleepers {
             if let Err(error) = waker.call0(py) {
-                error.write_unraisable(py, None);
+                // An interrupt between its lines is not about it, and whoever waits must not sleep on.
+                if let Err(again) = waker.call0(py) {
+                    again.write_unraisable(py, None);
+                }
+                give_on(py, error);
             }
         }
     }
 
     fn sleepers(&self) -> MutexGuard<'_, (u64, Sleepers)> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nobody here can take an error; an interrupt is the main thread's, and comes again there.
+#[cold]
+fn give_on(py: Python<'_>, error: PyErr) {
+    let again = if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main")).map(drop)
+    } else {
+        Err(error)
+    };
+    if let Err(error) = again {
+        error.write_unraisable(py, None);
     }
 }
 

@@ -87,16 +87,22 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
     }
 }
 
+/// Each name must be that of a guard.
+fn check_names(mapping: &Bound<'_, PyMapping>) -> PyResult<()> {
+    for name in mapping.keys()? {
+        let known = name.extract::<String>().is_ok_and(|name| SECTIONS.contains(&name.as_str()));
+        if !known {
+            let (known, name) = (SECTIONS.join(", "), name.repr()?);
+            return Err(PyTypeError::new_err(format!("{name} is no guard; there are {known}")));
+        }
+    }
+    Ok(())
+}
+
 impl Recipe {
     /// Of options by their names; those of a policy that have nothing to do with guards only where it is one.
     fn of(options: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        for name in options.keys()? {
-            let known = name.extract::<String>().is_ok_and(|name| SECTIONS.contains(&name.as_str()));
-            if !known {
-                let (known, name) = (SECTIONS.join(", "), name.repr()?);
-                return Err(PyTypeError::new_err(format!("{name} is no guard; there are {known}")));
-            }
-        }
+        check_names(options)?;
         Ok(Self {
             budget: Source::of(options)?,
             breaker: Source::of(options)?,
@@ -288,6 +294,7 @@ impl Guards {
     ) -> PyResult<Self> {
         let py = options.py();
         let (seed, now) = (seeds::given(seed)?, clock::given(py, now)?);
+        check_names(saved)?;
         let recipe = match options.cast::<Policy>() {
             Ok(policy) => Recipe::of_builder(&policy.get().document().guards),
             Err(_) => Recipe::of(options.cast::<PyMapping>()?)?,
