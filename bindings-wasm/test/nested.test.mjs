@@ -79,3 +79,17 @@ test("in Node tokens find their own way down", async () => {
   assert.equal(seen, "1");
   assert.equal(currentToken(), undefined);
 });
+
+test("what is no token, and no number of attempts, is refused", async () => {
+  const wrong = (path) => ({ name: "ConfigError", path });
+  const nested = new Policy({ ...steady, nested: "outermost" });
+  await assert.rejects(
+    nested.retry(() => 1, { token: {} }),
+    wrong("token"),
+  );
+  assert.throws(() => Token.child({}, 1, 2), wrong("token"));
+  for (const count of [0, -1, 1.5, NaN, "2", 2 ** 32]) {
+    assert.throws(() => Token.child(undefined, count, 3), wrong("attempt"));
+    assert.throws(() => Token.child(undefined, 1, count), wrong("attempts"));
+  }
+});

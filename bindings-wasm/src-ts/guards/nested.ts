@@ -22,6 +22,8 @@ export class Token {
 
   /** The token of attempt `attempt` of at most `attempts` (Infinity for ever), inside the retry that `parent` tells of. */
   static child(parent: Token | undefined, attempt: number, attempts: number): Token {
+    checkCount(attempt, "attempt");
+    if (attempts !== Infinity) checkCount(attempts, "attempts");
     layToken(parent);
     desk().core.token_child(attempt, attempts === Infinity ? FOREVER : attempts);
     return takeToken() as Token;
@@ -71,6 +73,12 @@ export class Token {
   }
 }
 
+function checkCount(value: unknown, name: string): void {
+  if (!(Number.isInteger(value) && (value as number) >= 1 && (value as number) < FOREVER)) {
+    throw problem(WRONG_TYPE, name, value);
+  }
+}
+
 function read(value: unknown, grpc: number): Token | undefined {
   if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
   desk().core.token_read(desk().writeText(value), grpc);
@@ -78,7 +86,8 @@ function read(value: unknown, grpc: number): Token | undefined {
 }
 
 /** Lays a token down. */
-export function layToken(token: Token | undefined): void {
+export function layToken(token: Token | null | undefined): void {
+  if (token !== undefined && token !== null && !(token instanceof Token)) throw problem(WRONG_TYPE, "token", token);
   desk().lay("token", token?.["words"] ?? NONE);
 }
 
@@ -100,6 +109,8 @@ const MODES = ["allow", "innermost", "outermost", "cap"] as const;
 export function nestedAttempts(mode: (typeof MODES)[number], token: Token | undefined, own: number, cap = 1): number {
   const code = MODES.indexOf(mode);
   if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
+  if (own !== Infinity) checkCount(own, "own");
+  checkCount(cap, "cap");
   layToken(token);
   const attempts = desk().core.nested_attempts(code, cap, own === Infinity ? FOREVER : own) >>> 0;
   return attempts === FOREVER ? Infinity : attempts;
@@ -107,8 +118,10 @@ export function nestedAttempts(mode: (typeof MODES)[number], token: Token | unde
 
 /** What a failure is to a policy of that nesting when a retry inside it has given up on it. */
 export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | FailureKind): Failure {
+  const nesting = MODES.indexOf(mode);
+  if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
   const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
-  const code = desk().core.nested_failure(MODES.indexOf(mode), kindOf(kind));
+  const code = desk().core.nested_failure(nesting, kindOf(kind));
   return { kind: kindWord(code), hint };
 }
 
