@@ -611,3 +611,9 @@ def test_what_a_fallback_raises_says_after_which_error() -> None:
     with pytest.raises(LookupError) as raised:
         holdoff.retry(Operation(9).run, attempts=1, fallback=instead)()
     assert isinstance(raised.value.__context__, ConnectionError)
+
+
+def test_what_is_no_token_is_refused() -> None:
+    header: Any = "2"
+    with pytest.raises(TypeError, match="from_header"):
+        holdoff.inside(header)

@@ -42,6 +42,12 @@ class inside:
     __slots__ = ("_scope", "_token")
 
     def __init__(self, token: Token | None) -> None:
+        from ._holdoff import Token as Handed
+
+        if token is not None and not isinstance(token, Handed):
+            raise TypeError(
+                f"inside() takes a holdoff.Token or None, not {type(token).__name__}; see Token.from_header"
+            )
         self._token = token
         self._scope: Scope[Token | None] | None = None
 
