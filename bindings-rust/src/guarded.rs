@@ -420,6 +420,7 @@ where
 mod tests {
     use super::*;
     use holdoff_core::{BulkheadConfig, Span};
+    use std::cell::Cell;
     use std::time::{Duration, Instant};
 
     /// Does something before it waits.
@@ -439,17 +440,23 @@ mod tests {
         let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
         let (policy, now) = (Policy::default(), Timestamp::ZERO);
         let begin = || Held::begin(&policy, &guards, false, 0, now).0;
-        let (running, mut queued) = (begin(), begin());
-        let gone = std::cell::Cell::new(Some(begin()));
-        let sleeper = Meanwhile(|| drop(gone.take()));
+        let (running, first, mut queued) = (Cell::new(Some(begin())), Cell::new(Some(begin())), begin());
+        let sleeper = Meanwhile(|| {
+            if running.take().is_some()
+                && let Some(mut held) = first.take()
+            {
+                assert!(matches!(held.tick(&policy, now), Step::Attempt { .. }));
+                first.set(Some(held));
+            }
+        });
         let retrying = crate::retry(&policy, || Ok::<(), ()>(())).sleeper(sleeper);
         let until = Timestamp::from_nanos(10_000_000_000);
-        // The first wait only asks again; in the second one somebody leaves the queue, which tells everybody.
+        // The first wait only asks again; in the second one everybody is told of a place, and the first in the queue takes it.
         for _ in 0..2 {
             retrying.wait_for_place(&mut queued, until, now);
             assert!(matches!(queued.tick(&policy, now), Step::Sleep { cause: Cause::Bulkhead, .. }));
         }
-        drop(running);
+        drop(first.take());
         let started = Instant::now();
         retrying.wait_for_place(&mut queued, until, now);
         assert!(started.elapsed() < Duration::from_secs(5));

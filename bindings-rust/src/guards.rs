@@ -32,7 +32,8 @@ impl<C, S> Shared<C, S> {
         &self.0.0
     }
 
-    /// Looks at it or changes it, alone with it. Time is that of the calls: [`System`]'s clock unless they have another.
+    /// Looks at it or changes it, alone with it: what `f` does with another guard, or a call that it makes under one, may wait
+    /// for ever. Time is that of the calls: [`System`]'s clock unless they have another.
     pub fn with<R>(&self, f: impl FnOnce(&C, &mut S) -> R) -> R {
         f(&self.0.0, &mut self.lock())
     }

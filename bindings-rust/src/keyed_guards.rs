@@ -26,7 +26,7 @@ pub struct KeyedGuards<K> {
 }
 
 impl<K: Ord + Clone> KeyedGuards<K> {
-    /// No keys yet; `make` makes the guards of one.
+    /// No keys yet; `make` makes the guards of one, and asks for no key itself. How long a key was idle is by the system's clock.
     pub fn new(most: usize, idle: Duration, make: impl Fn() -> GuardSet + Send + Sync + 'static) -> Self {
         Self { sets: Mutex::new(Keyed::new(most, Span::from_duration(idle))), make: Box::new(make) }
     }

@@ -128,7 +128,8 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
                     .call();
                     ended.fetch_add(1, Ordering::SeqCst);
                     if let Err(stopped) = answer {
-                        assert_eq!(stopped.reason(), StopReason::Budget);
+                        // A full queue is one of 64 places given since that of the first, who may be slow to come (spec 25.2).
+                        assert!(matches!(stopped.reason(), StopReason::Budget | StopReason::Bulkhead));
                     }
                 }
             });
