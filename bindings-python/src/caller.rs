@@ -224,12 +224,11 @@ impl Retrying {
             (Err(error), Some(fallback)) if operation.has_given_up() => {
                 let py = slf.py();
                 let last = error.into_value(py);
-                fallback.bind(py).call1((&last,)).map_err(|own| {
+                fallback.bind(py).call1((&last,)).inspect_err(|own| {
                     // As in an `except` clause.
                     if !own.value(py).is(&last) && own.context(py).is_none() {
                         own.set_context(py, Some(PyErr::from_value(last.into_bound(py).into_any())));
                     }
-                    own
                 })
             }
             (result, _) => result,

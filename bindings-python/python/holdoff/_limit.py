@@ -44,7 +44,7 @@ class inside:
     def __init__(self, token: Token | None) -> None:
         from ._holdoff import Token as Handed
 
-        if token is not None and not isinstance(token, Handed):
+        if token is not None and not isinstance(token, Handed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"inside() takes a holdoff.Token or None, not {type(token).__name__}; see Token.from_header"
             )
