@@ -208,7 +208,7 @@ def test_a_fallback_comes_instead_of_the_last_error(failing: bool) -> None:
 
 
 def test_a_fallback_hears_of_refusals_and_not_of_cancellations() -> None:
-    guards = holdoff.Guards(breaker={})
+    guards = holdoff.Guards(breaker="consecutive")
     assert guards.breaker is not None
     guards.breaker.isolate()
     seen: list[Exception] = []

@@ -78,9 +78,13 @@ def test_what_is_no_guard_is_refused() -> None:
         holdoff.retry(lambda: None, guards=anything)
 
 
+def test_an_empty_section_is_no_guard() -> None:
+    assert holdoff.Guards(breaker={}, budget=None).breaker is None
+
+
 def test_one_budget_may_serve_several_sets() -> None:
     budget = holdoff.Budget(kind="token", capacity=20, now=0)
-    one, other = holdoff.Guards(budget=budget), holdoff.Guards(budget=budget, breaker={})
+    one, other = holdoff.Guards(budget=budget), holdoff.Guards(budget=budget, breaker="consecutive")
     assert one.budget is other.budget is budget
     assert other.breaker is not None
 
@@ -227,7 +231,7 @@ def test_the_same_seed_makes_the_same_draws() -> None:
 
 
 def test_a_key_has_its_guards_for_as_long_as_it_is_known() -> None:
-    keyed = holdoff.KeyedGuards(breaker={}, most=2, idle="10s", seed=1)
+    keyed = holdoff.KeyedGuards(breaker="consecutive", most=2, idle="10s", seed=1)
     one = keyed.of("one", 0)
     assert keyed.of("one", 1) is one
     assert keyed.of("two", 2) is not one
@@ -243,13 +247,13 @@ def test_a_key_has_its_guards_for_as_long_as_it_is_known() -> None:
 
 def test_a_guard_that_is_given_as_one_is_shared_by_all_keys() -> None:
     budget = holdoff.Budget()
-    keyed = holdoff.KeyedGuards(budget=budget, breaker={})
+    keyed = holdoff.KeyedGuards(budget=budget, breaker="consecutive")
     assert keyed.of("one").budget is keyed.of("two").budget is budget
     assert keyed.of("one").breaker is not keyed.of("two").breaker
 
 
 def test_a_million_keys_stay_bounded() -> None:
-    keyed = holdoff.KeyedGuards(breaker={}, most=1000)
+    keyed = holdoff.KeyedGuards(breaker="consecutive", most=1000)
     for number in range(1_000_000):
         keyed.of(f"host{number}", number)
     assert len(keyed) == 1000

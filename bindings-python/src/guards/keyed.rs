@@ -58,8 +58,9 @@ impl KeyedGuards {
                 sets.entry(key, now, || known.clone_ref(py));
                 return Ok(known);
             }
+            let seed = seed_at(self.seed, *made);
             *made = made.wrapping_add(1);
-            seed_at(self.seed, *made)
+            seed
         };
         // Not under the lock: making an object may collect garbage, and that may run anything.
         let made = Py::new(py, self.recipe.make(py, seed, now)?)?;

@@ -68,6 +68,10 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
         if value.is_none() {
             return Ok(Self::Nothing);
         }
+        if value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false)) {
+            // As good as not given, as an empty section of a document is (spec 32.2).
+            return Ok(Self::Nothing);
+        }
         if let Ok(guard) = value.cast::<G>() {
             return Ok(Self::Object(guard.clone().unbind()));
         }
