@@ -77,7 +77,7 @@ except OSError as error:
 else:
     raise AssertionError("a call under an open breaker went on")
 assert holdoff.retry(Flaky(), guards=guards, fallback=lambda error: type(error))() is holdoff.Refused
-assert set(holdoff.Guards.restore({"breaker": {}}, guards.save()).save()) == {"breaker"}
+assert set(holdoff.Guards.restore({"breaker": "consecutive"}, guards.save()).save()) == {"breaker"}
 
 
 async def hedging() -> int:
