@@ -564,9 +564,6 @@ impl Guarded {
         let permanent = failure.kind == FailureKind::Permanent;
         // spec 29.6: an answer that will always be the same is an answer
         self.settle(guards, slot, now, Some(if permanent { Verdict::Success } else { Verdict::Failure }));
-        if let (Some((config, breaker)), Some(asked)) = (&mut guards.breaker, failure.hint.span()) {
-            breaker.hint(config, now, asked);
-        }
         if let Some((config, stretch)) = &mut guards.stretch {
             stretch.record(config, now, !permanent);
         }
@@ -575,6 +572,9 @@ impl Guarded {
         }
         if let Some((config, budget)) = &mut guards.budget {
             budget.fail(config, now, failure.kind);
+        }
+        if let (Some((config, breaker)), Some(asked)) = (&mut guards.breaker, failure.hint.span()) {
+            breaker.hint(config, now, asked);
         }
     }
 
