@@ -1,4 +1,8 @@
+use super::config::{MOST, thousandths};
 use super::*;
+use crate::error::ErrorCode;
+use crate::policy::Field;
+use crate::time::Span;
 use proptest::prelude::*;
 use std::vec::Vec;
 
