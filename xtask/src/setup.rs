@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod debian;
+mod servers;
 
 /// Installs what the languages need and the machine lacks; says what to install where it cannot.
 pub(crate) fn setup(lang: Lang) -> Result<()> {

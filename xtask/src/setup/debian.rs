@@ -1,14 +1,14 @@
 //! The programs and libraries that come from the system's package manager.
 
-use super::Needs;
+use super::{Needs, servers};
 use crate::shell;
 use anyhow::Result;
 use std::process::{Command, Stdio};
 
 /// Something to have, and the Debian package that brings it.
-struct Package {
-    name: &'static str,
-    is_there: fn() -> bool,
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    pub(super) is_there: fn() -> bool,
 }
 
 const CHROMIUM: Package = Package { name: "chromium", is_there: || shell::browser().is_some() };
@@ -47,6 +47,7 @@ pub(super) fn install(missing: &[&str]) -> Result<()> {
         return Ok(());
     }
     shell::download("updating the list of Debian packages", || apt_get(&["update"]))?;
+    let _asleep = servers::Asleep::around(missing)?;
     shell::download(&format!("installing {}", missing.join(" ")), || {
         let mut command = apt_get(&["install", "--yes", "--no-install-recommends"]);
         command.args(missing);
@@ -61,6 +62,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
     }
     if needs.python {
         wanted.push(VENV);
+        wanted.extend(servers::PACKAGES);
     }
     if needs.c || needs.demo {
         wanted.extend([PKG_CONFIG, CJSON]);
