@@ -116,7 +116,7 @@ pub use keyed::longest;
 #[cfg(feature = "alloc")]
 pub use keyed::store::Keyed;
 pub use layered::{Layered, Layers, Level};
-pub use lint::{Lint, LintKind};
+pub use lint::{Lint, LintKind, nested_attempts};
 pub use periodic::flat::FlatPeriodicStep;
 pub use periodic::options::{PeriodicOptions, Timer};
 pub use periodic::pace::{Pace, Reset};

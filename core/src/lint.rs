@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::guards::Refusal;
 use crate::guards::budget::BudgetKind;
 use crate::guards::builder::GuardsBuilder;
-use crate::guards::nested::Nesting;
+use crate::guards::nested::{Nesting, Token};
 use crate::hint::{HintMode, HintOver};
 use crate::jitter::Jitter;
 use crate::policy::Policy;
@@ -50,11 +50,15 @@ pub enum LintKind {
     OpenAboveDeadline = 314,
     /// The budget never allows a retry.
     EmptyBudget = 315,
+    /// The sleeps alone take longer than somebody waits, whatever the deadline: see [`Policy::lints_within`].
+    WaitAboveTimeout = 316,
+    /// Retries inside retries multiply attempts: see [`Lint::nested`].
+    NestedRetries = 317,
 }
 
 impl LintKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Forever,
         Self::Shrinking,
         Self::NoJitter,
@@ -70,6 +74,8 @@ impl LintKind {
         Self::AttemptsAboveNested,
         Self::OpenAboveDeadline,
         Self::EmptyBudget,
+        Self::WaitAboveTimeout,
+        Self::NestedRetries,
     ];
 
     /// The number, the same in every language.
@@ -97,6 +103,8 @@ impl LintKind {
             Self::AttemptsAboveNested => "attempts_above_nested",
             Self::OpenAboveDeadline => "open_above_deadline",
             Self::EmptyBudget => "empty_budget",
+            Self::WaitAboveTimeout => "wait_above_timeout",
+            Self::NestedRetries => "nested_retries",
         }
     }
 
@@ -121,6 +129,8 @@ impl LintKind {
             Self::AttemptsAboveNested => "there are more attempts than nested retries may make together",
             Self::OpenAboveDeadline => "a call waits for a breaker that stays open until after the deadline",
             Self::EmptyBudget => "the budget never allows a retry",
+            Self::WaitAboveTimeout => "the sleeps alone take longer than the caller waits, without jitter",
+            Self::NestedRetries => "a retry inside a retry multiplies attempts",
         }
     }
 }
@@ -144,7 +154,12 @@ impl fmt::Display for Lint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "warning {} {}: {}", self.kind.code(), self.kind.name(), self.kind.text())?;
         match (self.found, self.limit) {
-            (Given::Unshown, _) => Ok(()),
+            (Given::Unshown, Given::Unshown) if self.kind == LintKind::NestedRetries => {
+                f.write_str(" (without an end)")
+            }
+            (found, _) if self.kind == LintKind::NestedRetries => write!(f, " (at most {} in all)", Shown(found)),
+            (Given::Unshown, Given::Unshown) => Ok(()),
+            (Given::Unshown, limit) => write!(f, " (without an end, limit {})", Shown(limit)),
             (can, all) if self.kind == LintKind::UnreachableAttempts => {
                 write!(f, " ({} of {})", Shown(can), Shown(all))
             }
@@ -171,7 +186,22 @@ impl Policy {
         LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
     }
 
-    /// That lint, if there is reason for it.
+    /// The same for a caller who waits so long and no longer, which the policy does not know of: a request's time, a job's.
+    pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> {
+        self.lints().chain(self.lint_within(timeout))
+    }
+
+    /// [`LintKind::WaitAboveTimeout`], if there is reason for it. A deadline ends the sleeps, too (spec 13.7).
+    fn lint_within(&self, timeout: Span) -> Option<Lint> {
+        let (found, limit) = match [self.total_wait(), self.deadline()].into_iter().flatten().min() {
+            None => (Given::Unshown, Given::Span(timeout)),
+            longest => above(longest, Some(timeout))?,
+        };
+        Some(Lint { kind: LintKind::WaitAboveTimeout, found, limit })
+    }
+
+    /// That lint, if there is reason for it. The policy alone gives none for [`LintKind::WaitAboveTimeout`] and
+    /// [`LintKind::NestedRetries`].
     #[must_use]
     pub fn lint(&self, kind: LintKind) -> Option<Lint> {
         let (found, limit) = match kind {
@@ -209,7 +239,10 @@ impl Policy {
             | LintKind::LateHedge
             | LintKind::AttemptsAboveNested
             | LintKind::OpenAboveDeadline
-            | LintKind::EmptyBudget => None,
+            | LintKind::EmptyBudget
+            // spec 13.7 and 13.8: what is around the policy
+            | LintKind::WaitAboveTimeout
+            | LintKind::NestedRetries => None,
         }?;
         Some(Lint { kind, found, limit })
     }
@@ -251,6 +284,11 @@ impl GuardsBuilder {
     /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
     pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
         LintKind::ALL.into_iter().filter_map(|kind| self.lint(policy, kind))
+    }
+
+    /// The same for a caller who waits so long and no longer.
+    pub fn lints_within(&self, policy: &Policy, timeout: Span) -> impl Iterator<Item = Lint> {
+        self.lints(policy).chain(policy.lint_within(timeout))
     }
 
     /// That lint, if there is reason for it.
@@ -300,6 +338,43 @@ impl GuardsBuilder {
         Some(Lint { kind, found, limit })
     }
 }
+
+impl Lint {
+    /// What is questionable about retries that are inside one another, the outermost first, each with its nesting
+    /// ([`Nesting::default`] for a policy without guards): [`LintKind::NestedRetries`] where more than one of them retries,
+    /// with the attempts of the innermost operation in all as what was found.
+    pub fn nested<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> Option<Self> {
+        let (attempts, retrying) = multiplied(retries);
+        let found = attempts.map_or(Given::Unshown, |attempts| Given::Number(attempts as f64));
+        (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Given::Unshown })
+    }
+}
+
+/// How often an operation runs at most that never succeeds, inside all these retries, the outermost first, each with its
+/// nesting; `None` for ever. Their own attempts count only: no deadline, no hedge and no budget (spec 13.8).
+pub fn nested_attempts<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> Option<u64> {
+    multiplied(retries).0
+}
+
+/// The attempts in all, and how many of these retry.
+fn multiplied<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> (Option<u64>, u32) {
+    let mut retries = retries.into_iter().peekable();
+    let (mut all, mut retrying, mut token) = (Some(1_u64), 0_u32, None);
+    while let Some((policy, nesting)) = retries.next() {
+        let mut attempts = nesting.attempts(token, policy.attempts().unwrap_or(FOREVER));
+        token = Some(Token::child(token, 1, attempts));
+        // spec 30.4: what has been given up inside is not tried again
+        if nesting == Nesting::Innermost && retries.peek().is_some() {
+            attempts = 1;
+        }
+        all = all.filter(|_| attempts != FOREVER).map(|all| all.saturating_mul(attempts.into()));
+        retrying = retrying.saturating_add((attempts > 1).into());
+    }
+    (all, retrying)
+}
+
+/// The attempts of a policy without an end, as nesting counts them.
+const FOREVER: u32 = u32::MAX;
 
 /// The first delay of a backoff without its randomness.
 const fn first_of(backoff: Backoff) -> Span {
@@ -409,6 +484,56 @@ mod tests {
             "warning 306 unreachable_attempts: not all attempts can happen before the deadline, even with the shortest sleeps (5 of 12)",
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn sleeps_are_held_against_the_time_that_somebody_waits() {
+        let policy = || Policy::builder().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
+        let within = |policy: PolicyBuilder, seconds| -> Vec<_> {
+            policy.build().unwrap().lints_within(Span::from_secs(seconds)).map(|lint| lint.to_string()).collect()
+        };
+        let text = "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter";
+        assert_eq!(within(policy(), 7), Vec::<&str>::new());
+        assert_eq!(within(policy(), 6), [std::format!("{text} (7s, limit 6s)")]);
+        assert_eq!(within(policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
+        assert_eq!(within(policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
+        assert_eq!(within(policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
+        let budget = GuardsBuilder::NEW;
+        let policy = policy().build().unwrap();
+        let codes: Vec<_> = budget.lints_within(&policy, Span::from_secs(6)).map(|lint| lint.kind.code()).collect();
+        assert_eq!(codes, [316]);
+    }
+
+    #[test]
+    fn retries_inside_retries_multiply_unless_their_nesting_says_otherwise() {
+        let [one, three, ever] = [Policy::builder().attempts(1), Policy::builder(), Policy::builder().forever()]
+            .map(|policy| policy.build().unwrap());
+        let (allow, inner, outer) = (Nesting::Allow, Nesting::Innermost, Nesting::Outermost);
+        for (retries, attempts, is_questioned) in [
+            (&[][..], Some(1), false),
+            (&[(&three, allow)], Some(3), false),
+            (&[(&three, inner)], Some(3), false),
+            (&[(&three, allow), (&one, allow), (&one, allow)], Some(3), false),
+            (&[(&three, allow), (&three, allow)], Some(9), true),
+            (&[(&three, allow); 3], Some(27), true),
+            (&[(&three, allow); 90], Some(u64::MAX), true),
+            (&[(&ever, allow), (&three, allow)], None, true),
+            (&[(&ever, allow), (&one, allow)], None, false),
+            (&[(&three, inner), (&three, allow)], Some(3), false),
+            (&[(&three, inner), (&three, inner), (&three, inner)], Some(3), false),
+            (&[(&three, allow), (&three, outer)], Some(3), false),
+            (&[(&three, outer), (&three, allow)], Some(9), true),
+            (&[(&three, allow), (&three, Nesting::Cap(5))], Some(3), false),
+            (&[(&three, allow), (&three, Nesting::Cap(7))], Some(6), true),
+            (&[(&ever, inner), (&three, Nesting::Cap(7))], Some(1), false),
+        ] {
+            assert_eq!(nested_attempts(retries.iter().copied()), attempts, "{retries:?}");
+            assert_eq!(Lint::nested(retries.iter().copied()).is_some(), is_questioned, "{retries:?}");
+        }
+        let text = |retries: &[_]| Lint::nested(retries.iter().copied()).unwrap().to_string();
+        let start = "warning 317 nested_retries: a retry inside a retry multiplies attempts";
+        assert_eq!(text(&[(&three, allow); 2]), std::format!("{start} (at most 9 in all)"));
+        assert_eq!(text(&[(&three, allow), (&ever, allow)]), std::format!("{start} (without an end)"));
     }
 
     #[test]
