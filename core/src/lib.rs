@@ -80,6 +80,8 @@ mod save;
 mod schedule;
 mod stepped;
 mod time;
+#[cfg(feature = "alloc")]
+mod wheel;
 mod write;
 
 pub use backoff::{Backoff, Stage};
@@ -129,4 +131,6 @@ pub use save::{SaveError, Saved};
 pub use schedule::Schedule;
 pub use stepped::Stepped;
 pub use time::{Span, Timestamp};
+#[cfg(feature = "alloc")]
+pub use wheel::{TimerKey, Wheel, WheelFull};
 pub use write::{write_document, write_guarded};

@@ -1,0 +1,544 @@
+//! Who is due, and when to wake next: one timer for a million retries.
+//!
+//! A heap answers the same questions, but every insertion and every pop of one walks through memory that no cache holds
+//! once there are a million timers, and a cancelled timer stays in it until its time has come. Here a timer moves through
+//! a few buckets, each of which is written and read from one end to the other.
+//!
+//! Times are cut into ticks of 2^20 ns (about a millisecond) and ticks into digits of 8 bits. A timer lies in the level of
+//! the highest digit in which its tick differs from the cursor's, in the bucket of that digit. So all buckets of a level
+//! are later than all of the levels below it, and the first that holds anything is found by its bit, were it years away.
+//! When the earliest timer of a bucket is due, the cursor moves to that timer's tick and the bucket's timers move to the
+//! levels below; those of the tick itself are sorted by their exact times. Whoever is put into a bucket is put at its end,
+//! so that equal times keep their order without a number that says so.
+
+mod level;
+mod pool;
+mod room;
+mod segments;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use crate::time::Timestamp;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::{Ordering, Reverse};
+use core::fmt;
+use level::{BUCKETS, Bucket, DIGIT_BITS, Level};
+use pool::{Entry, Pool};
+use slots::Slots;
+
+/// How many bits of a time its tick leaves out.
+const TICK_BITS: u32 = 20;
+/// As many digits as a tick has.
+const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(DIGIT_BITS) as usize;
+/// So few cancelled timers are never worth a sweep.
+const FEW: usize = 64;
+/// The longest run whose memory is kept for the next one.
+const KEPT_RUN: usize = 4096;
+
+/// What names a timer of a [`Wheel`].
+///
+/// A key is never the key of another timer again before 2^31 others were inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TimerKey {
+    index: u32,
+    /// The word of the slot while the timer lives.
+    word: u32,
+}
+
+impl TimerKey {
+    const fn new(index: u32, word: u32) -> Self {
+        Self { index, word }
+    }
+
+    const fn word(self) -> u32 {
+        self.word
+    }
+
+    /// A number below the most timers that there ever were at once since the wheel was made or cleared, which no other
+    /// pending timer has: what belongs to a timer can be kept in an array.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+
+    /// The key as one number, never zero, whose lower half is the index.
+    #[must_use]
+    pub const fn as_raw(self) -> u64 {
+        (self.word as u64) << 32 | self.index as u64
+    }
+
+    /// The key that [`Self::as_raw`] gave. Any other number names no timer, or perhaps another's.
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self { index: raw as u32, word: (raw >> 32) as u32 }
+    }
+}
+
+impl fmt::Debug for TimerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.index, self.word & (u32::MAX >> 1))
+    }
+}
+
+/// There is no memory for another timer, or there are 2^31 - 1 already. The wheel is as it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WheelFull;
+
+impl fmt::Display for WheelFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no room for another timer")
+    }
+}
+
+impl core::error::Error for WheelFull {}
+
+/// Timers, and which of them is due next.
+///
+/// # Contract
+/// [`Wheel::insert`] adds a timer, [`Wheel::cancel`] takes one away, [`Wheel::pop`] takes the one that is due: call it
+/// until it gives none, then wait until [`Wheel::next_wake`]. A host need ask that only after a wake-up, and may go by what
+/// it knows when a timer was inserted: only an earlier one matters. Timers fire by time, equal times in the order of
+/// insertion, and never before their time. A time that has passed is due at once, before all that are later;
+/// [`Timestamp::NEVER`] never fires and can be cancelled. Time is monotonic: a `now` before the latest one reads as that one
+/// (spec 1.3). No memory is needed to pop or to cancel.
+///
+/// # Cost
+/// Inserting and cancelling take constant time, popping does on average: a timer moves at most once through each level below
+/// its own, and what a bucket's worth of timers costs is paid by the pop that reaches it. Jumping over years costs no more
+/// than jumping over a millisecond. Timers for times that have passed, or for the millisecond that is being popped, are
+/// kept in a heap and take logarithmic time. `next_wake` takes constant time, but where the earliest timer was cancelled it
+/// looks at all others of the same bucket: those of the same millisecond, or if there are none before the next 268 ms, of
+/// the same 268 ms, and so on. A timer takes about 20 bytes. Cancelled timers take theirs until they are reached or
+/// outnumber the pending ones; memory is kept for timers to come until [`Wheel::clear`].
+///
+/// ```
+/// use holdoff_core::{Timestamp, Wheel};
+///
+/// let mut wheel = Wheel::new();
+/// let late = wheel.insert(Timestamp::from_nanos(2_000_000_000))?;
+/// let soon = wheel.insert(Timestamp::from_nanos(1_000_000_000))?;
+/// assert_eq!(wheel.next_wake(), Some(Timestamp::from_nanos(1_000_000_000)));
+/// assert_eq!(wheel.pop(Timestamp::from_nanos(999_999_999)), None);
+/// assert_eq!(wheel.pop(Timestamp::from_nanos(1_500_000_000)).map(|(key, _)| key), Some(soon));
+/// assert!(wheel.cancel(late));
+/// assert_eq!(wheel.next_wake(), None);
+/// # Ok::<(), holdoff_core::WheelFull>(())
+/// ```
+#[derive(Debug)]
+pub struct Wheel {
+    slots: Slots,
+    pool: Pool,
+    levels: [Level; LEVELS],
+    /// The levels that hold anything, by their bits.
+    occupied: u32,
+    /// The timers of the cursor's tick from `run_start` on, sorted.
+    run: Vec<Entry>,
+    run_start: usize,
+    /// Timers that came for the cursor's tick or before it: due before anything in a bucket, and after equals in the run.
+    late: BinaryHeap<Reverse<Late>>,
+    /// What the next of them is numbered.
+    late_count: u64,
+    /// The latest tick whose bucket was opened, never after the latest time.
+    cursor: u64,
+    latest: Timestamp,
+    /// No timer is due before.
+    quiet_until: u64,
+    /// Timers that are pending.
+    live: usize,
+    /// Entries for them, and for those that were cancelled.
+    entries: usize,
+}
+
+impl Wheel {
+    /// Without timers and without memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::from(0, Timestamp::ZERO, 0)
+    }
+
+    const fn from(stamp: u32, latest: Timestamp, cursor: u64) -> Self {
+        Self {
+            slots: Slots::new(stamp),
+            pool: Pool::new(),
+            levels: [Level::EMPTY; LEVELS],
+            occupied: 0,
+            run: Vec::new(),
+            run_start: 0,
+            late: BinaryHeap::new(),
+            late_count: 0,
+            cursor,
+            latest,
+            quiet_until: u64::MAX,
+            live: 0,
+            entries: 0,
+        }
+    }
+
+    /// Adds a timer that is due `at`.
+    ///
+    /// # Errors
+    /// [`WheelFull`] when there is no memory for it.
+    #[inline]
+    pub fn insert(&mut self, at: Timestamp) -> Result<TimerKey, WheelFull> {
+        let at = at.as_nanos();
+        let key = self.slots.take()?;
+        if let Err(full) = self.put(Entry { at, key }) {
+            self.slots.free(key);
+            return Err(full);
+        }
+        self.live = self.live.wrapping_add(1);
+        self.entries = self.entries.wrapping_add(1);
+        self.quiet_until = self.quiet_until.min(at);
+        Ok(key)
+    }
+
+    /// Takes a timer away: whether it was pending. A key of one that fired or was cancelled before is none.
+    #[inline]
+    pub fn cancel(&mut self, key: TimerKey) -> bool {
+        let lived = self.slots.free(key);
+        if lived {
+            self.live = self.live.wrapping_sub(1);
+            if self.entries.wrapping_sub(self.live) > self.live.max(FEW) {
+                self.sweep();
+            }
+        }
+        lived
+    }
+
+    /// Takes the next timer that is due at `now`, and says when it was.
+    #[inline]
+    pub fn pop(&mut self, now: Timestamp) -> Option<(TimerKey, Timestamp)> {
+        self.latest = self.latest.max(now.as_now());
+        let now = self.latest.as_nanos();
+        if now < self.quiet_until { None } else { self.pop_due(now) }
+    }
+
+    /// When the next timer is due: exactly, and of those only that are pending. None when there is none, or none that ever
+    /// fires. Moves no timer, so that an earlier one may still come.
+    #[must_use]
+    pub fn next_wake(&mut self) -> Option<Timestamp> {
+        let at = match self.front_pending() {
+            Some(at) => Some(at),
+            None => self.bucket_pending(),
+        };
+        at.map(Timestamp::from_nanos).filter(|at| !at.is_never())
+    }
+
+    /// How many timers are pending, those included that never fire.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether none is pending.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Cancels all timers and gives their memory back. The keys that there were stay unknown.
+    pub fn clear(&mut self) {
+        *self = Self::from(self.slots.stamp(), self.latest, self.cursor);
+    }
+
+    /// Puts an entry where it belongs by the cursor.
+    #[inline]
+    fn put(&mut self, entry: Entry) -> Result<(), WheelFull> {
+        let tick = entry.at >> TICK_BITS;
+        if tick <= self.cursor && !(tick == self.cursor && self.is_own_bucket_waiting()) {
+            return self.put_late(entry);
+        }
+        self.put_in_bucket(tick, entry)
+    }
+
+    #[inline(always)]
+    fn put_in_bucket(&mut self, tick: u64, entry: Entry) -> Result<(), WheelFull> {
+        let highest = u64::BITS.wrapping_sub((tick ^ self.cursor | 1).leading_zeros()).wrapping_sub(1);
+        let number = highest / DIGIT_BITS;
+        let digit = digit(tick, number);
+        let level = self.levels.get_mut(number as usize).ok_or(WheelFull)?;
+        level.prepare()?;
+        let bucket = level.bucket(digit).ok_or(WheelFull)?;
+        self.pool.push(&mut bucket.list, entry)?;
+        if bucket.list.count() == 1 || entry.at < bucket.earliest.at {
+            bucket.earliest = entry;
+        }
+        level.mark(digit);
+        self.occupied |= 1 << number;
+        Ok(())
+    }
+
+    /// Whether the cursor's tick could not be sorted for want of memory, and still lies in its bucket.
+    #[cold]
+    fn is_own_bucket_waiting(&self) -> bool {
+        self.levels.first().is_some_and(|level| level.is_occupied(digit(self.cursor, 0)))
+    }
+
+    #[cold]
+    fn put_late(&mut self, entry: Entry) -> Result<(), WheelFull> {
+        room::heap(&mut self.late)?;
+        self.late.push(Reverse(Late { entry, number: self.late_count }));
+        self.late_count = self.late_count.wrapping_add(1);
+        Ok(())
+    }
+
+    fn pop_due(&mut self, now: u64) -> Option<(TimerKey, Timestamp)> {
+        loop {
+            while let Some((at, is_late)) = self.front() {
+                if at > now {
+                    self.quiet_until = at;
+                    return None;
+                }
+                let popped = self.pop_front(is_late)?;
+                if self.slots.free(popped.key) {
+                    self.live = self.live.wrapping_sub(1);
+                    return Some((popped.key, Timestamp::from_nanos(at)));
+                }
+            }
+            let Some((number, digit)) = self.first_bucket() else {
+                self.quiet_until = u64::MAX;
+                return None;
+            };
+            let at = self.bucket(number, digit)?.earliest.at;
+            if at > now {
+                self.quiet_until = at;
+                return None;
+            }
+            if self.open(number, digit).is_err() {
+                return self.pop_in_place(now);
+            }
+        }
+    }
+
+    /// The earliest time in the run and among the late ones, pending or not, and whether it is a late one's.
+    #[inline(always)]
+    fn front(&self) -> Option<(u64, bool)> {
+        let run = self.run.get(self.run_start).map(|entry| entry.at);
+        if self.late.is_empty() {
+            return run.map(|at| (at, false));
+        }
+        let late = self.late.peek().map_or(u64::MAX, |late| late.0.entry.at);
+        match run {
+            Some(run) if run <= late => Some((run, false)),
+            _ => Some((late, true)),
+        }
+    }
+
+    #[inline(always)]
+    fn pop_front(&mut self, is_late: bool) -> Option<Entry> {
+        self.entries = self.entries.wrapping_sub(1);
+        if is_late {
+            return self.late.pop().map(|late| late.0.entry);
+        }
+        let entry = self.run.get(self.run_start).copied();
+        self.run_start = self.run_start.wrapping_add(1);
+        if self.run_start == self.run.len() {
+            self.end_run();
+        }
+        entry
+    }
+
+    #[inline(always)]
+    fn end_run(&mut self) {
+        self.run_start = 0;
+        if self.run.capacity() > KEPT_RUN {
+            self.run = Vec::new();
+        } else {
+            self.run.clear();
+        }
+    }
+
+    /// The first bucket that holds anything, if any: its level and its digit.
+    #[inline(always)]
+    fn first_bucket(&self) -> Option<(u32, u32)> {
+        let number = self.occupied.trailing_zeros();
+        let digit = self.levels.get(number as usize)?.first()?;
+        Some((number, digit))
+    }
+
+    #[inline(always)]
+    fn bucket(&mut self, number: u32, digit: u32) -> Option<&mut Bucket> {
+        self.levels.get_mut(number as usize)?.bucket(digit)
+    }
+
+    /// Takes all there is out of a bucket.
+    #[inline(always)]
+    fn take_bucket(&mut self, number: u32, digit: u32) -> Bucket {
+        let taken =
+            self.bucket(number, digit).map_or(Bucket::EMPTY, |bucket| core::mem::replace(bucket, Bucket::EMPTY));
+        if self.levels.get_mut(number as usize).is_some_and(|level| !level.unmark(digit)) {
+            self.occupied &= !(1 << number);
+        }
+        taken
+    }
+
+    /// Opens the first bucket: sorts it into the run, or spreads it over the levels below. Without memory nothing happens.
+    fn open(&mut self, number: u32, digit: u32) -> Result<(), WheelFull> {
+        let Bucket { earliest, list } = *self.bucket(number, digit).ok_or(WheelFull)?;
+        if number == 0 {
+            room::amortised(&mut self.run, list.count())?;
+            self.cursor = earliest.at >> TICK_BITS;
+            self.sort(digit);
+            return Ok(());
+        }
+        // Each bucket below may need a chunk that is not full; full ones take the place of those that were read.
+        let below = (number as usize).wrapping_mul(BUCKETS);
+        self.pool.reserve(below.min(list.count()).saturating_add(1))?;
+        self.levels.iter_mut().take(number as usize).try_for_each(Level::prepare)?;
+        self.cursor = earliest.at >> TICK_BITS;
+        let mut list = self.take_bucket(number, digit).list;
+        while let Some((chunk, count)) = self.pool.shift(&mut list) {
+            for entry in chunk.entries(count) {
+                self.put_in_bucket(entry.at >> TICK_BITS, *entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the bucket of one tick to the run, for which there is room, and sorts it by time and place.
+    fn sort(&mut self, digit: u32) {
+        let mut list = self.take_bucket(0, digit).list;
+        let had = list.count();
+        // What is the same in all of them gives way to their places, so that sorting needs no memory to be stable.
+        let tick = self.cursor << TICK_BITS;
+        let mut place = 0_u64;
+        while let Some((chunk, count)) = self.pool.shift(&mut list) {
+            for entry in chunk.entries(count) {
+                // All slots are looked up in one go, so that waiting for one's memory is waiting for many's.
+                if self.slots.holds(entry.key) {
+                    self.run.push(Entry { at: entry.at << (u64::BITS - TICK_BITS) | place, key: entry.key });
+                    place = place.wrapping_add(1);
+                }
+            }
+        }
+        self.entries = self.entries.wrapping_sub(had.wrapping_sub(self.run.len()));
+        if self.run.len() > 1 {
+            self.run.sort_unstable_by_key(|entry| entry.at);
+        }
+        for entry in &mut self.run {
+            entry.at = tick | entry.at >> (u64::BITS - TICK_BITS);
+        }
+    }
+
+    /// Pops without memory: the earliest timer of the first bucket where it lies.
+    #[cold]
+    fn pop_in_place(&mut self, now: u64) -> Option<(TimerKey, Timestamp)> {
+        let at = self.bucket_pending()?;
+        if at > now {
+            self.quiet_until = at;
+            return None;
+        }
+        let (number, digit) = self.first_bucket()?;
+        let key = self.bucket(number, digit)?.earliest.key;
+        self.slots.free(key);
+        self.live = self.live.wrapping_sub(1);
+        Some((key, Timestamp::from_nanos(at)))
+    }
+
+    /// The earliest pending time in the run and among the late ones, for which those that were cancelled are dropped.
+    fn front_pending(&mut self) -> Option<u64> {
+        while let Some((at, is_late)) = self.front() {
+            let key = if is_late { self.late.peek()?.0.entry.key } else { self.run.get(self.run_start)?.key };
+            if self.slots.holds(key) {
+                return Some(at);
+            }
+            self.pop_front(is_late);
+        }
+        None
+    }
+
+    /// The earliest pending time in a bucket. Where the one that was known is gone, the bucket's others are looked at.
+    fn bucket_pending(&mut self) -> Option<u64> {
+        loop {
+            let (number, digit) = self.first_bucket()?;
+            let earliest = self.bucket(number, digit)?.earliest;
+            if self.slots.holds(earliest.key) {
+                return Some(earliest.at);
+            }
+            self.tidy(number, digit);
+        }
+    }
+
+    /// Drops what was cancelled from a bucket.
+    fn tidy(&mut self, number: u32, digit: u32) {
+        let Self { slots, pool, levels, entries, .. } = self;
+        let Some(bucket) = levels.get_mut(number as usize).and_then(|level| level.bucket(digit)) else { return };
+        let had = bucket.list.count();
+        let mut earliest = Entry::NOTHING;
+        let mut is_first = true;
+        pool.retain(&mut bucket.list, |entry| {
+            let keep = slots.holds(entry.key);
+            if keep && (is_first || entry.at < earliest.at) {
+                earliest = *entry;
+                is_first = false;
+            }
+            keep
+        });
+        bucket.earliest = earliest;
+        let left = bucket.list.count();
+        *entries = entries.wrapping_sub(had.wrapping_sub(left));
+        if left == 0 {
+            self.take_bucket(number, digit);
+        }
+    }
+
+    /// Drops everything that was cancelled.
+    #[cold]
+    fn sweep(&mut self) {
+        for number in 0..LEVELS as u32 {
+            for digit in 0..BUCKETS as u32 {
+                if self.levels.get(number as usize).is_some_and(|level| level.is_occupied(digit)) {
+                    self.tidy(number, digit);
+                }
+            }
+        }
+        let Self { slots, run, late, entries, .. } = self;
+        run.drain(..self.run_start);
+        self.run_start = 0;
+        let had = run.len().wrapping_add(late.len());
+        run.retain(|entry| slots.holds(entry.key));
+        late.retain(|late| slots.holds(late.0.entry.key));
+        *entries = entries.wrapping_sub(had.wrapping_sub(run.len().wrapping_add(late.len())));
+    }
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The digit of a tick that a level goes by.
+#[inline(always)]
+const fn digit(tick: u64, level: u32) -> u32 {
+    (tick >> level.wrapping_mul(DIGIT_BITS)) as u32 & (BUCKETS as u32 - 1)
+}
+
+/// A timer that came late, by time and then by its number.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    entry: Entry,
+    number: u64,
+}
+
+impl Ord for Late {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.entry.at, self.number).cmp(&(other.entry.at, other.number))
+    }
+}
+
+impl PartialOrd for Late {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Late {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Late {}

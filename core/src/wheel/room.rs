@@ -1,0 +1,53 @@
+//! Memory that is asked for and may be refused.
+
+use super::WheelFull;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+
+/// Room for `more` values in a list, as a list grows: by doubling.
+pub(super) fn amortised<T>(list: &mut Vec<T>, more: usize) -> Result<(), WheelFull> {
+    asked()?;
+    list.try_reserve(more).map_err(|_| WheelFull)
+}
+
+/// Room for exactly `more` values in a list.
+pub(super) fn exact<T>(list: &mut Vec<T>, more: usize) -> Result<(), WheelFull> {
+    asked()?;
+    list.try_reserve_exact(more).map_err(|_| WheelFull)
+}
+
+/// Room for one more value in a heap.
+pub(super) fn heap<T: Ord>(heap: &mut BinaryHeap<T>) -> Result<(), WheelFull> {
+    asked()?;
+    heap.try_reserve(1).map_err(|_| WheelFull)
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+#[expect(clippy::unnecessary_wraps, reason = "tests refuse")]
+const fn asked() -> Result<(), WheelFull> {
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) use refusing::{asked, refuse};
+
+/// Tests take the memory away, because what happens then must lose nothing.
+#[cfg(test)]
+mod refusing {
+    use super::WheelFull;
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static REFUSED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Whether this thread is refused memory from now on.
+    pub(in super::super) fn refuse(refused: bool) {
+        REFUSED.set(refused);
+    }
+
+    pub(in super::super) fn asked() -> Result<(), WheelFull> {
+        if REFUSED.get() { Err(WheelFull) } else { Ok(()) }
+    }
+}
