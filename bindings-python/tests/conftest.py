@@ -1,8 +1,38 @@
-"""Hypothesis keeps what it remembers out of the repository."""
+"""What tests share: servers, each started when the first test asks for it."""
+
+from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
+from servers import Postgres, Rabbit, Redis
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Hypothesis keeps what it remembers out of the repository.
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "holdoff-hypothesis")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that all tests of a run share."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Redis]:
+    """A Redis that all tests of a run share."""
+    with Redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbit() -> Iterator[Rabbit]:
+    """A RabbitMQ that all tests of a run share."""
+    with Rabbit() as server:
+        yield server
