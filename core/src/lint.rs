@@ -340,28 +340,28 @@ impl GuardsBuilder {
 }
 
 impl Lint {
-    /// What is questionable about retries that are inside one another, the outermost first, each with its nesting
-    /// ([`Nesting::default`] for a policy without guards): [`LintKind::NestedRetries`] where more than one of them retries,
+    /// What is questionable about retries that are inside one another, the outermost first, each by its policy's attempts and
+    /// its nesting ([`Nesting::default`] without guards): [`LintKind::NestedRetries`] where more than one of them retries,
     /// with the attempts of the innermost operation in all as what was found.
-    pub fn nested<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> Option<Self> {
+    pub fn nested(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<Self> {
         let (attempts, retrying) = multiplied(retries);
         let found = attempts.map_or(Given::Unshown, |attempts| Given::Number(attempts as f64));
         (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Given::Unshown })
     }
 }
 
-/// How often an operation runs at most that never succeeds, inside all these retries, the outermost first, each with its
-/// nesting; `None` for ever. Their own attempts count only: no deadline, no hedge and no budget (spec 13.8).
-pub fn nested_attempts<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> Option<u64> {
+/// How often an operation runs at most that never succeeds, inside all these retries, the outermost first, each by its
+/// policy's attempts and its nesting; `None` for ever. No deadline, hedge or budget is looked at (spec 13.8).
+pub fn nested_attempts(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<u64> {
     multiplied(retries).0
 }
 
 /// The attempts in all, and how many of these retry.
-fn multiplied<'p>(retries: impl IntoIterator<Item = (&'p Policy, Nesting)>) -> (Option<u64>, u32) {
+fn multiplied(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> (Option<u64>, u32) {
     let mut retries = retries.into_iter().peekable();
     let (mut all, mut retrying, mut token) = (Some(1_u64), 0_u32, None);
-    while let Some((policy, nesting)) = retries.next() {
-        let mut attempts = nesting.attempts(token, policy.attempts().unwrap_or(FOREVER));
+    while let Some((own, nesting)) = retries.next() {
+        let mut attempts = nesting.attempts(token, own.unwrap_or(FOREVER));
         token = Some(Token::child(token, 1, attempts));
         // spec 30.4: what has been given up inside is not tried again
         if nesting == Nesting::Innermost && retries.peek().is_some() {
@@ -506,34 +506,33 @@ mod tests {
 
     #[test]
     fn retries_inside_retries_multiply_unless_their_nesting_says_otherwise() {
-        let [one, three, ever] = [Policy::builder().attempts(1), Policy::builder(), Policy::builder().forever()]
-            .map(|policy| policy.build().unwrap());
+        let (one, three, ever) = (Some(1), Some(3), None);
         let (allow, inner, outer) = (Nesting::Allow, Nesting::Innermost, Nesting::Outermost);
         for (retries, attempts, is_questioned) in [
             (&[][..], Some(1), false),
-            (&[(&three, allow)], Some(3), false),
-            (&[(&three, inner)], Some(3), false),
-            (&[(&three, allow), (&one, allow), (&one, allow)], Some(3), false),
-            (&[(&three, allow), (&three, allow)], Some(9), true),
-            (&[(&three, allow); 3], Some(27), true),
-            (&[(&three, allow); 90], Some(u64::MAX), true),
-            (&[(&ever, allow), (&three, allow)], None, true),
-            (&[(&ever, allow), (&one, allow)], None, false),
-            (&[(&three, inner), (&three, allow)], Some(3), false),
-            (&[(&three, inner), (&three, inner), (&three, inner)], Some(3), false),
-            (&[(&three, allow), (&three, outer)], Some(3), false),
-            (&[(&three, outer), (&three, allow)], Some(9), true),
-            (&[(&three, allow), (&three, Nesting::Cap(5))], Some(3), false),
-            (&[(&three, allow), (&three, Nesting::Cap(7))], Some(6), true),
-            (&[(&ever, inner), (&three, Nesting::Cap(7))], Some(1), false),
+            (&[(three, allow)], Some(3), false),
+            (&[(three, inner)], Some(3), false),
+            (&[(three, allow), (one, allow), (one, allow)], Some(3), false),
+            (&[(three, allow), (three, allow)], Some(9), true),
+            (&[(three, allow); 3], Some(27), true),
+            (&[(three, allow); 90], Some(u64::MAX), true),
+            (&[(ever, allow), (three, allow)], None, true),
+            (&[(ever, allow), (one, allow)], None, false),
+            (&[(three, inner), (three, allow)], Some(3), false),
+            (&[(three, inner), (three, inner), (three, inner)], Some(3), false),
+            (&[(three, allow), (three, outer)], Some(3), false),
+            (&[(three, outer), (three, allow)], Some(9), true),
+            (&[(three, allow), (three, Nesting::Cap(5))], Some(3), false),
+            (&[(three, allow), (three, Nesting::Cap(7))], Some(6), true),
+            (&[(ever, inner), (three, Nesting::Cap(7))], Some(1), false),
         ] {
             assert_eq!(nested_attempts(retries.iter().copied()), attempts, "{retries:?}");
             assert_eq!(Lint::nested(retries.iter().copied()).is_some(), is_questioned, "{retries:?}");
         }
         let text = |retries: &[_]| Lint::nested(retries.iter().copied()).unwrap().to_string();
         let start = "warning 317 nested_retries: a retry inside a retry multiplies attempts";
-        assert_eq!(text(&[(&three, allow); 2]), std::format!("{start} (at most 9 in all)"));
-        assert_eq!(text(&[(&three, allow), (&ever, allow)]), std::format!("{start} (without an end)"));
+        assert_eq!(text(&[(three, allow); 2]), std::format!("{start} (at most 9 in all)"));
+        assert_eq!(text(&[(three, allow), (ever, allow)]), std::format!("{start} (without an end)"));
     }
 
     #[test]
