@@ -637,6 +637,16 @@
 #define HOLDOFF_LINT_EMPTY_BUDGET 315
 
 /**
+ * Lint: the sleeps alone take longer than the caller waits.
+ */
+#define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316
+
+/**
+ * Lint: a retry inside a retry multiplies attempts.
+ */
+#define HOLDOFF_LINT_NESTED_RETRIES 317
+
+/**
  * Level: the inner level gave up for a reason after which the outer one does not go on.
  */
 #define HOLDOFF_LEVEL_INNER 1
@@ -1063,6 +1073,20 @@ typedef struct holdoff_row {
 } holdoff_row;
 
 /**
+ * What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
+ */
+typedef struct holdoff_nesting {
+  /**
+   * A HOLDOFF_NESTED_ number.
+   */
+  uint32_t mode;
+  /**
+   * HOLDOFF_NESTED_CAP: the most attempts in all; 0 is as good as 1.
+   */
+  uint32_t cap;
+} holdoff_nesting;
+
+/**
  * The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered calls and
  * never written to by them. The content is the library's.
  */
@@ -1432,20 +1456,6 @@ typedef struct holdoff_guarded {
   uint64_t magic;
   uint64_t state[22];
 } holdoff_guarded;
-
-/**
- * What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
- */
-typedef struct holdoff_nesting {
-  /**
-   * A HOLDOFF_NESTED_ number.
-   */
-  uint32_t mode;
-  /**
-   * HOLDOFF_NESTED_CAP: the most attempts in all; 0 is as good as 1.
-   */
-  uint32_t cap;
-} holdoff_nesting;
 
 /**
  * What an attempt hands down to what runs inside it: 12 bytes, plain numbers.
@@ -2150,6 +2160,42 @@ int holdoff_policy_lint_text(const struct holdoff_policy *policy,
                              uint32_t lint,
                              char *text,
                              size_t size);
+
+/**
+ * Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
+ * a policy take longer than a caller who waits `timeout_ns` and no longer.
+ *
+ * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for memory
+ * that holds no policy.
+ */
+int holdoff_policy_lint_within(const struct holdoff_policy *policy,
+                               uint64_t timeout_ns,
+                               char *text,
+                               size_t size);
+
+/**
+ * Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
+ * to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
+ *
+ * Returns whether there is an end; false for a null pointer and for memory that holds no policy.
+ */
+bool holdoff_nested_attempts(const struct holdoff_policy *policies,
+                             const struct holdoff_nesting *nestings,
+                             size_t count,
+                             uint64_t *attempts);
+
+/**
+ * Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
+ * `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
+ *
+ * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a null pointer
+ * and for memory that holds no policy.
+ */
+int holdoff_nested_lint(const struct holdoff_policy *policies,
+                        const struct holdoff_nesting *nestings,
+                        size_t count,
+                        char *text,
+                        size_t size);
 
 /**
  * The same as holdoff_policy_explain for what options describe, with a line for each guard.

@@ -1,12 +1,13 @@
 //! What a policy does, for people, and what is questionable about it.
 
 use crate::boundary::{answer, look};
+use crate::guards::nested::{holdoff_nesting, nesting_of};
 use crate::options::{guards_of, holdoff_options, sound};
 use crate::policy::holdoff_policy;
 use crate::text::print;
 use core::ffi::{c_char, c_int};
 use core::fmt::Display;
-use holdoff_core::{FailureKind, GuardsBuilder, InTime, Lint, LintKind, Policy, Row};
+use holdoff_core::{FailureKind, GuardsBuilder, InTime, Lint, LintKind, Nesting, Policy, Row, Span, nested_attempts};
 
 /// In time: the retry comes before the deadline whatever the draws.
 pub const HOLDOFF_IN_TIME_ALWAYS: u32 = 1;
@@ -45,6 +46,10 @@ pub const HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED: u32 = 313;
 pub const HOLDOFF_LINT_OPEN_ABOVE_DEADLINE: u32 = 314;
 /// Lint: the budget never allows a retry.
 pub const HOLDOFF_LINT_EMPTY_BUDGET: u32 = 315;
+/// Lint: the sleeps alone take longer than the caller waits.
+pub const HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT: u32 = 316;
+/// Lint: a retry inside a retry multiplies attempts.
+pub const HOLDOFF_LINT_NESTED_RETRIES: u32 = 317;
 
 macro_rules! same {
     ($($header:ident = $core:expr),* $(,)?) => { $(const _: () = assert!($header == $core as u32);)* };
@@ -69,6 +74,8 @@ same! {
     HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED = LintKind::AttemptsAboveNested,
     HOLDOFF_LINT_OPEN_ABOVE_DEADLINE = LintKind::OpenAboveDeadline,
     HOLDOFF_LINT_EMPTY_BUDGET = LintKind::EmptyBudget,
+    HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT = LintKind::WaitAboveTimeout,
+    HOLDOFF_LINT_NESTED_RETRIES = LintKind::NestedRetries,
 }
 
 /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
@@ -199,6 +206,87 @@ pub unsafe extern "C" fn holdoff_policy_lint_text(
         policy.and_then(|policy| policy.lints().find(|found| u32::from(found.kind.code()) == lint));
     // SAFETY: the header's promise.
     unsafe { print(text, size, found.as_ref().map(|found| found as &dyn Display)) }
+}
+
+/// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
+/// a policy take longer than a caller who waits `timeout_ns` and no longer.
+///
+/// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for memory
+/// that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_policy_lint_within(
+    policy: *const holdoff_policy,
+    timeout_ns: u64,
+    text: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let found = unsafe { look(policy) }.ok().and_then(|policy| {
+        let mut lints = policy.lints_within(Span::from_nanos(timeout_ns));
+        lints.find(|found| found.kind == LintKind::WaitAboveTimeout)
+    });
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, found.as_ref().map(|found| found as &dyn Display)) }
+}
+
+/// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
+/// to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
+///
+/// Returns whether there is an end; false for a null pointer and for memory that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_nested_attempts(
+    policies: *const holdoff_policy,
+    nestings: *const holdoff_nesting,
+    count: usize,
+    attempts: *mut u64,
+) -> bool {
+    // SAFETY: the header's promise.
+    let all = unsafe { retries(policies, nestings, count) }.and_then(nested_attempts);
+    if let Some(all) = all {
+        // SAFETY: the header's promise.
+        unsafe { answer(attempts, all) }
+    }
+    all.is_some()
+}
+
+/// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
+/// `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
+///
+/// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a null pointer
+/// and for memory that holds no policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_nested_lint(
+    policies: *const holdoff_policy,
+    nestings: *const holdoff_nesting,
+    count: usize,
+    text: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let found = unsafe { retries(policies, nestings, count) }.and_then(Lint::nested);
+    // SAFETY: the header's promise.
+    unsafe { print(text, size, found.as_ref().map(|found| found as &dyn Display)) }
+}
+
+/// What so many policies are to the retries inside them; nothing unless all of them are policies.
+///
+/// # Safety
+/// `policies` is null or points to `count` policies, `nestings` is null or points to as many nestings.
+unsafe fn retries<'a>(
+    policies: *const holdoff_policy,
+    nestings: *const holdoff_nesting,
+    count: usize,
+) -> Option<impl Iterator<Item = (Option<u32>, Nesting)> + 'a> {
+    // SAFETY: the caller vouches for as many as are counted; a null pointer is looked at once and found to be one.
+    let attempts = move |at| unsafe { look(policies.wrapping_add(at)) }.map(Policy::attempts);
+    if count > 0 && (policies.is_null() || (0..count).any(|at| attempts(at).is_err())) {
+        return None;
+    }
+    Some((0..count).map(move |at| {
+        let nesting = if nestings.is_null() { nestings } else { nestings.wrapping_add(at) };
+        // SAFETY: as above.
+        (attempts(at).unwrap_or_default(), unsafe { nesting_of(nesting) })
+    }))
 }
 
 /// The same as holdoff_policy_explain for what options describe, with a line for each guard.

@@ -50,8 +50,39 @@ static void what_is_questionable_is_said(void) {
   CHECK(!holdoff_policy_total_wait(&policy, &ns));
 }
 
+static void what_is_around_a_policy_is_questioned(void) {
+  holdoff_policy policies[2];
+  holdoff_nesting nestings[2] = {{HOLDOFF_NESTED_ALLOW, 0}, {HOLDOFF_NESTED_OUTERMOST, 0}};
+  uint64_t attempts = 0;
+  char line[200];
+  policies[0] = constant("1s", 3);
+  policies[1] = constant("1s", 4);
+  holdoff_policy_lint_within(&policies[0], SECOND, line, sizeof line);
+  CHECK_TEXT(line, "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter "
+                   "(2s, limit 1s)");
+  CHECK_NUMBER(holdoff_policy_lint_within(&policies[0], 2 * SECOND, line, sizeof line), 0);
+  CHECK_NUMBER(holdoff_policy_lint_within(NULL, SECOND, line, sizeof line), 0);
+  holdoff_nested_lint(policies, NULL, 2, line, sizeof line);
+  CHECK_TEXT(line, "warning 317 nested_retries: a retry inside a retry multiplies attempts (at most 12 in all)");
+  CHECK(holdoff_nested_attempts(policies, NULL, 2, &attempts));
+  CHECK_NUMBER(attempts, 12);
+  CHECK(holdoff_nested_attempts(policies, nestings, 2, &attempts));
+  CHECK_NUMBER(attempts, 3);
+  CHECK_NUMBER(holdoff_nested_lint(policies, nestings, 2, line, sizeof line), 0);
+  CHECK(holdoff_nested_attempts(NULL, NULL, 0, &attempts));
+  CHECK_NUMBER(attempts, 1);
+  CHECK(!holdoff_nested_attempts(NULL, NULL, 1, &attempts));
+  holdoff_policy_preset(&policies[0], "temporal");
+  CHECK(!holdoff_nested_attempts(policies, NULL, 2, &attempts));
+  holdoff_nested_lint(policies, NULL, 2, line, sizeof line);
+  CHECK(strstr(line, "(without an end)") != NULL);
+  memset(&policies[1], 0, sizeof policies[1]);
+  CHECK_NUMBER(holdoff_nested_lint(policies, NULL, 2, line, sizeof line), 0);
+}
+
 void explain_tests(void) {
   RUN(a_policy_is_explained_as_a_table);
   RUN(rows_are_numbers);
   RUN(what_is_questionable_is_said);
+  RUN(what_is_around_a_policy_is_questioned);
 }

@@ -81,7 +81,7 @@ pub unsafe extern "C" fn holdoff_nesting_init(
 ///
 /// # Safety
 /// `nesting` is null or points to a nesting.
-unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
+pub(crate) unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
     if nesting.is_null() {
         return Nesting::Allow;
     }
