@@ -1,8 +1,8 @@
 //! What a policy does, as rows and as text, and what is questionable about it.
 
 use crate::convert;
-use crate::policy::Policy;
-use holdoff_core::{Given, GuardsBuilder, Preset};
+use crate::policy::{Given, Policy};
+use holdoff_core::{Given as Number, GuardsBuilder, Preset, Span};
 use pyo3::prelude::*;
 
 /// What a policy does: its rows by iteration, and everything as text by str().
@@ -121,8 +121,12 @@ impl Row {
 pub(crate) struct Lint(holdoff_core::Lint);
 
 impl Lint {
-    pub(crate) fn all(policy: &Policy) -> Vec<Self> {
-        policy.document().guards.lints(policy.core()).map(Self).collect()
+    pub(crate) fn all(policy: &Policy, within: Option<Span>) -> Vec<Self> {
+        let (guards, policy) = (policy.document().guards, policy.core());
+        match within {
+            None => guards.lints(policy).map(Self).collect(),
+            Some(timeout) => guards.lints_within(policy, timeout).map(Self).collect(),
+        }
     }
 }
 
@@ -167,12 +171,21 @@ impl Lint {
     }
 }
 
-fn number(given: Given) -> Option<f64> {
+fn number(given: Number) -> Option<f64> {
     match given {
-        Given::Unshown => None,
-        Given::Span(span) => Some(convert::seconds(span.as_nanos())),
-        Given::Number(number) => Some(number),
+        Number::Unshown => None,
+        Number::Span(span) => Some(convert::seconds(span.as_nanos())),
+        Number::Number(number) => Some(number),
     }
+}
+
+/// What is questionable about retries that are inside one another, the outermost first; None for nothing. Its `found` is how
+/// often the innermost operation runs at most, None for ever.
+#[pyfunction]
+#[pyo3(signature = (policies, /))]
+pub(crate) fn lint_nested(policies: Vec<Given<'_>>) -> Option<Lint> {
+    let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.nesting()));
+    holdoff_core::Lint::nested(retries).map(Lint)
 }
 
 /// The names of the presets.

@@ -12,6 +12,7 @@ mod classify;
 mod clock;
 mod config;
 mod convert;
+mod event;
 mod explain;
 mod failure;
 mod gates;
@@ -23,9 +24,11 @@ mod machine;
 mod operation;
 mod outcome;
 mod policy;
+mod recorder;
 mod save;
 mod seeds;
 mod stepped;
+mod wheel;
 
 #[pymodule]
 mod _holdoff {
@@ -38,7 +41,9 @@ mod _holdoff {
     #[pymodule_export]
     use config::parse_duration;
     #[pymodule_export]
-    use explain::{Explanation, Lint, Row, Rows, preset_names};
+    use event::Event;
+    #[pymodule_export]
+    use explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names};
     #[pymodule_export]
     use failure::Failure;
     #[pymodule_export]
@@ -78,9 +83,13 @@ mod _holdoff {
     #[pymodule_export]
     use policy::Policy;
     #[pymodule_export]
+    use recorder::{Recorder, replay};
+    #[pymodule_export]
     use seeds::{seed, seed_at};
     #[pymodule_export]
     use stepped::{Pace, Periodic, PeriodicStep, Stepped};
+    #[pymodule_export]
+    use wheel::Wheel;
 
     #[pymodule_export]
     const NEVER: u64 = u64::MAX;

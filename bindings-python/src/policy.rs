@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::guards::nested::Token;
 use crate::guards::set::Guards;
 use crate::{classify, convert, hints, json};
-use holdoff_core::{Document, Form, Nesting};
+use holdoff_core::{Document, Form, Nesting, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -97,6 +97,10 @@ pub(crate) struct Given<'py>(Bound<'py, Policy>);
 impl Given<'_> {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.0.get().core()
+    }
+
+    pub(crate) fn nesting(&self) -> Nesting {
+        self.0.get().nesting.unwrap_or_default()
     }
 }
 
@@ -188,9 +192,24 @@ impl Policy {
         Ok(self.document.rules.is_failure(hints::half("status", status)?, idempotent))
     }
 
-    /// What is questionable about the policy.
-    fn lints(&self) -> Vec<Lint> {
-        Lint::all(self)
+    /// What is questionable about the policy, and about waiting for it for so long and no longer.
+    #[pyo3(signature = (*, within = None))]
+    fn lints(&self, within: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Lint>> {
+        let within = within.map(|timeout| config::span("within", timeout)).transpose()?;
+        Ok(Lint::all(self, within))
+    }
+
+    /// How long all sleeps take together if no draw spreads them, in seconds; None without an end. The deadline is not looked
+    /// at.
+    #[getter]
+    fn total_wait(&self) -> Option<f64> {
+        self.total_wait_ns().map(convert::seconds)
+    }
+
+    /// The same in nanoseconds, exactly.
+    #[getter]
+    fn total_wait_ns(&self) -> Option<u64> {
+        self.core().total_wait().map(Span::as_nanos)
     }
 
     /// How many attempts there may be inside the retry that the token tells of, the first included; None for ever.

@@ -6,12 +6,13 @@ import copy
 import json
 import pickle
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
 import holdoff
 import pytest
-from holdoff import ConfigError, Policy
+from holdoff import ConfigError, Policy, lint_nested
 from holdoff.__main__ import main
 from holdoff.types import FormName, PresetName
 from hypothesis import given
@@ -265,6 +266,37 @@ def test_lints_say_what_is_questionable() -> None:
     assert Policy().lints() == []
     long = Policy(attempts=5, backoff={"kind": "constant", "delay": "1h"}, deadline=60).lints()
     assert [(lint.found, lint.limit) for lint in long if lint.name == "wait_above_deadline"] == [(4 * 3600, 60)]
+
+
+def test_the_total_wait_is_seconds_and_exact_nanoseconds() -> None:
+    policy = Policy(attempts=4, backoff={"initial": "1s", "max": "none"})
+    assert (policy.total_wait, policy.total_wait_ns) == (7.0, 7_000_000_000)
+    assert (Policy("temporal").total_wait, Policy("temporal").total_wait_ns) == (None, None)
+    long = Policy(attempts=3, backoff={"kind": "constant", "delay": "2000000h"})
+    assert long.total_wait_ns == 2**63 - 1
+
+
+def test_sleeps_are_held_against_the_time_that_somebody_waits() -> None:
+    policy = Policy(attempts=4, backoff={"initial": "1s", "max": "none"})
+    assert policy.lints(within=7) == policy.lints(within="7s") == policy.lints() == []
+    (lint,) = policy.lints(within=timedelta(seconds=6))
+    assert (lint.code, lint.name, lint.found, lint.limit) == (316, "wait_above_timeout", 7, 6)
+    assert str(lint).endswith("the sleeps alone take longer than the caller waits, without jitter (7s, limit 6s)")
+    with pytest.raises(ConfigError) as raised:
+        policy.lints(within=-1)
+    assert raised.value.path == "within"
+
+
+def test_retries_inside_retries_are_counted() -> None:
+    three, outermost = Policy(attempts=3), Policy(attempts=3, nested="outermost")
+    lint = lint_nested([three, "default", three])
+    assert lint is not None
+    assert (lint.code, lint.name, lint.found, lint.limit) == (317, "nested_retries", 27, None)
+    assert str(lint) == "warning 317 nested_retries: a retry inside a retry multiplies attempts (at most 27 in all)"
+    assert str(lint_nested([three, "temporal"])).endswith("(without an end)")
+    assert lint_nested([]) is lint_nested([three]) is lint_nested([three, outermost]) is None
+    with pytest.raises(TypeError):
+        lint_nested([3])  # type: ignore[list-item]
 
 
 def test_the_command_explains_and_lists(
