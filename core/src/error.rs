@@ -198,6 +198,34 @@ pub enum ErrorCode {
     GuardConfig = 155,
     /// A saved guard that is too short or too long.
     GuardLength = 156,
+    /// A log without any event.
+    LogEmpty = 160,
+    /// A log that does not begin with event 1, of type STARTED.
+    LogStart = 161,
+    /// An event of a log that is not there.
+    LogGap = 162,
+    /// An event of a log that is there twice.
+    LogTwice = 163,
+    /// An event that comes after a later one.
+    LogOrder = 164,
+    /// An event that cannot come at that place of a log.
+    LogImpossible = 165,
+    /// An event that is earlier than the one before it.
+    LogTime = 166,
+    /// A log that was written under another policy.
+    LogPolicy = 167,
+    /// A decision in a log that is not the one that the policy makes.
+    LogDiverged = 168,
+    /// An event that was changed, or contradicts itself.
+    EventDamaged = 169,
+    /// An event of a version that this library does not read.
+    EventVersion = 170,
+    /// No field of an event has this name.
+    UnknownEventField = 171,
+    /// A field of an event that is not there.
+    MissingEventField = 172,
+    /// Bytes that end within an event.
+    EventCut = 173,
     /// A null pointer where an object is needed.
     NullPointer = 200,
     /// Memory that holds no policy: zeroed, stale or foreign.
@@ -214,7 +242,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 58] = [
+    pub const ALL: [Self; 72] = [
         Self::UnknownField,
         Self::WrongType,
         Self::UnknownWord,
@@ -267,6 +295,20 @@ impl ErrorCode {
         Self::NotAGuard,
         Self::GuardConfig,
         Self::GuardLength,
+        Self::LogEmpty,
+        Self::LogStart,
+        Self::LogGap,
+        Self::LogTwice,
+        Self::LogOrder,
+        Self::LogImpossible,
+        Self::LogTime,
+        Self::LogPolicy,
+        Self::LogDiverged,
+        Self::EventDamaged,
+        Self::EventVersion,
+        Self::UnknownEventField,
+        Self::MissingEventField,
+        Self::EventCut,
         Self::NullPointer,
         Self::NotAPolicy,
         Self::NotACall,
@@ -337,6 +379,20 @@ impl ErrorCode {
             Self::NotAGuard => "not_a_guard",
             Self::GuardConfig => "guard_config",
             Self::GuardLength => "guard_length",
+            Self::LogEmpty => "log_empty",
+            Self::LogStart => "log_start",
+            Self::LogGap => "log_gap",
+            Self::LogTwice => "log_twice",
+            Self::LogOrder => "log_order",
+            Self::LogImpossible => "log_impossible",
+            Self::LogTime => "log_time",
+            Self::LogPolicy => "log_policy",
+            Self::LogDiverged => "log_diverged",
+            Self::EventDamaged => "event_damaged",
+            Self::EventVersion => "event_version",
+            Self::UnknownEventField => "unknown_event_field",
+            Self::MissingEventField => "missing_event_field",
+            Self::EventCut => "event_cut",
             Self::NullPointer => "null_pointer",
             Self::NotAPolicy => "not_a_policy",
             Self::NotACall => "not_a_call",
@@ -429,6 +485,20 @@ impl ErrorCode {
             Self::NotAGuard => "the memory holds no such guard",
             Self::GuardConfig => "is another than the one the guard was saved under",
             Self::GuardLength => "must be as long as its guard saves itself",
+            Self::LogEmpty => "has no event",
+            Self::LogStart => "does not begin the log: that is event 1, STARTED",
+            Self::LogGap => "is missing",
+            Self::LogTwice => "is there twice",
+            Self::LogOrder => "comes after a later one",
+            Self::LogImpossible => "cannot come here",
+            Self::LogTime => "is earlier than the event before it",
+            Self::LogPolicy => "was written under another policy",
+            Self::LogDiverged => "is not what the policy decides",
+            Self::EventDamaged => "was changed, or its fields contradict each other",
+            Self::EventVersion => "is not the version that this library reads, which is 1",
+            Self::UnknownEventField => "is no field of an event",
+            Self::MissingEventField => "is missing",
+            Self::EventCut => "is cut: the bytes end within it",
             Self::NullPointer => "a pointer is null",
             Self::NotAPolicy => "the memory holds no policy",
             Self::NotACall => "the memory holds no call",

@@ -219,15 +219,7 @@ impl Guarded {
             Step::Sleep { until, cause } => {
                 let own = matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip);
                 (guarded.at, guarded.cause) = (if own { until } else { now }, cause.code());
-                if let Some((config, budget)) = &mut guards.budget {
-                    budget.begin(config, now);
-                    if guarded.attempt > 0
-                        && let Some(held) = budget.resume(config)
-                    {
-                        guarded.hold(held);
-                        guarded.flags |= UNRUN;
-                    }
-                }
+                guarded.join(guards, now);
             }
             Step::Stop(Outcome::Succeeded) => guarded.phase = SUCCEEDED,
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
@@ -657,7 +649,7 @@ impl Guarded {
     }
 
     /// The step that still holds.
-    const fn held(&self) -> Step {
+    pub(crate) const fn held(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: self.at },
             SLEEPING => Step::Sleep { until: self.at, cause: crate::call::cause(self.cause) },
@@ -667,6 +659,8 @@ impl Guarded {
         }
     }
 }
+
+mod recorded;
 
 /// The bit of an attempt in flight.
 const fn bit(slot: usize) -> u8 {

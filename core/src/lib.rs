@@ -57,6 +57,7 @@ mod classify;
 #[cfg(feature = "serde")]
 mod document;
 mod error;
+mod event;
 mod explain;
 mod failure;
 mod flat;
@@ -74,6 +75,8 @@ mod nearest;
 mod periodic;
 mod policy;
 mod preset;
+mod recorder;
+mod replay;
 mod retry;
 mod rng;
 mod save;
@@ -91,6 +94,9 @@ pub use classify::{Facts, Kept, Operations, Rules};
 #[cfg(feature = "serde")]
 pub use document::{Document, DocumentError};
 pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
+pub use event::{Event, EventError, EventJson, EventKind, EventReader, Notes, Taken};
+#[cfg(feature = "serde")]
+pub use event::Noted;
 pub use explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;
@@ -125,6 +131,8 @@ pub use periodic::pace::{Pace, Reset};
 pub use periodic::{Answer, Ended, Periodic, PeriodicStep};
 pub use policy::{Field, OnDeadline, Policy, PolicyBuilder, Value};
 pub use preset::Preset;
+pub use recorder::{Events, Recorded, Recorder};
+pub use replay::{Replay, ReplayError, ReplayMode};
 pub use retry::{Cause, Decision, Retry};
 pub use rng::{Rng, seed_at};
 pub use save::{SaveError, Saved};

@@ -1,8 +1,8 @@
 //! Prints docs/errors.md: every number and word that crosses a language border, from the core's own tables.
 
 use holdoff_core::{
-    Answer, Cause, Ended, ErrorCode, FailureKind, Field, FlatPeriodicStep, FlatStep, GuardsBuilder, LintKind, Preset,
-    StopReason,
+    Answer, Cause, Ended, ErrorCode, EventKind, FailureKind, Field, FlatPeriodicStep, FlatStep, GuardsBuilder,
+    LintKind, Preset, ReplayMode, StopReason,
 };
 
 fn main() {
@@ -93,6 +93,33 @@ fn main() {
                 Ended::Steps => "the steps were used up",
             };
             (end.code().into(), end.name(), means)
+        }),
+    );
+    table(
+        "Events",
+        "means",
+        EventKind::ALL.map(|kind| {
+            let means = match kind {
+                EventKind::Started => "the call began",
+                EventKind::AttemptFailed => "an attempt failed",
+                EventKind::RetryScheduled => "there will be another attempt, at a time",
+                EventKind::Resumed => "an attempt began that was due, or that was interrupted",
+                EventKind::Succeeded => "an attempt succeeded: the end",
+                EventKind::GaveUp => "there will be no other attempt: the end",
+                EventKind::Cancelled => "the caller cancelled: the end",
+            };
+            (kind.code().into(), kind.name(), means)
+        }),
+    );
+    table(
+        "Modes of replaying",
+        "means",
+        ReplayMode::ALL.map(|mode| {
+            let means = match mode {
+                ReplayMode::Follow => "what the log says counts",
+                ReplayMode::Verify => "where the log and the policy differ is an error",
+            };
+            (mode.code().into(), mode.name(), means)
         }),
     );
     println!("## Presets\n\n| number | name |\n|---|---|");
