@@ -1,0 +1,69 @@
+"""Retries that outlive their process: a journal of every event, and workflows that go on where they were.
+
+    journal = Journal("orders.db")
+    flow = Workflow("order")
+
+Nothing of this is imported by ``import holdoff``. It needs the extra ``holdoff[durable]``.
+"""
+
+from __future__ import annotations
+
+try:
+    import sqlalchemy as _sqlalchemy
+except ImportError as _missing:
+    raise ImportError('holdoff.durable needs SQLAlchemy: pip install "holdoff[durable]"') from _missing
+if int(_sqlalchemy.__version__.partition(".")[0]) < 2:
+    raise ImportError(
+        f'holdoff.durable needs SQLAlchemy 2, not {_sqlalchemy.__version__}: pip install "holdoff[durable]"'
+    )
+
+from ._entries import Entry, JournalEvent
+from ._errors import (
+    DefinitionChanged,
+    DefinitionError,
+    JournalConflict,
+    JournalDamaged,
+    JournalError,
+    JournalFull,
+    JournalLocked,
+    JournalReadOnly,
+    JournalRefused,
+    JournalUnavailable,
+    JournalVersion,
+    LeaseLost,
+    NotAJournal,
+    PayloadError,
+    WorkflowBusy,
+    WorkflowCancelled,
+    WorkflowFailed,
+    WorkflowUnknown,
+)
+from ._journal import Journal, Snapshot, WorkflowRecord
+from ._lease import Lease
+
+__all__ = [
+    "DefinitionChanged",
+    "DefinitionError",
+    "Entry",
+    "Journal",
+    "JournalConflict",
+    "JournalDamaged",
+    "JournalError",
+    "JournalEvent",
+    "JournalFull",
+    "JournalLocked",
+    "JournalReadOnly",
+    "JournalRefused",
+    "JournalUnavailable",
+    "JournalVersion",
+    "Lease",
+    "LeaseLost",
+    "NotAJournal",
+    "PayloadError",
+    "Snapshot",
+    "WorkflowBusy",
+    "WorkflowCancelled",
+    "WorkflowFailed",
+    "WorkflowRecord",
+    "WorkflowUnknown",
+]

@@ -1,0 +1,188 @@
+"""An event on its way into the journal and back: the columns that people query, and the rest beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from ._errors import JournalDamaged, PayloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_REASON = 4000
+"""Characters of an error's text that are kept: a page of it, not a dump."""
+
+_COLUMNS = frozenset({"sequence", "type", "at", "attemptNumber", "backoffDelayMs", "failureReason", "payload"})
+
+
+def to_text(value: object, where: str, what: str) -> str:
+    """A value as JSON, the same text for the same value."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        told = "nests too deeply" if isinstance(error, RecursionError) else str(error)
+        raise PayloadError(
+            f"{what} cannot be kept as JSON: {told}",
+            where,
+            "return what JSON has (text, numbers that are finite, lists, dicts with text keys, True, False, None)",
+        ) from error
+    return text
+
+
+def from_text(text: str, where: str, what: str) -> Any:
+    """What was written."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise JournalDamaged(
+            f"{what} is no JSON: {error}",
+            where,
+            "somebody has changed the journal: restore it, or run the workflow under a new name",
+        ) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """The text of an error for the column failure_reason: the class and what it says."""
+    try:
+        said = str(error)
+    except Exception:  # An error in an error's own text must not lose the event.
+        said = ""
+    name = type(error).__name__
+    return plain(f"{name}: {said}" if said else name)
+
+
+def plain(text: str) -> str:
+    """Text that every database takes: no NUL, no half of a pair of surrogates, not without end."""
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event to be appended."""
+
+    step: str
+    """The step it is about; empty for the workflow itself."""
+    step_sequence: int
+    """Its number among the events of that step, from 1: in the core's terms the event's sequence."""
+    type: str
+    at: int
+    """Nanoseconds since 1970."""
+    attempt_number: int = 1
+    backoff_delay_ms: int | None = None
+    failure_reason: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    detail: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, step: str, event: Mapping[str, Any], payload: Mapping[str, Any] | None = None) -> Entry:
+        """The entry of an event in its JSON form, with more for its payload: a result."""
+        reason = event.get("failureReason")
+        return cls(
+            step=step,
+            step_sequence=event["sequence"],
+            type=event["type"],
+            at=int(event["at"]),
+            attempt_number=event.get("attemptNumber", 1),
+            backoff_delay_ms=event.get("backoffDelayMs"),
+            failure_reason=None if reason is None else plain(reason),
+            payload={**event.get("payload", {}), **(payload or {})},
+            detail={name: value for name, value in event.items() if name not in _COLUMNS},
+        )
+
+    def row(self, workflow_id: str, where: str) -> dict[str, Any]:
+        """The columns but for the sequence. The key is made of everything that the event says."""
+        payload = to_text(self.payload, where, f"the payload of {self.type} of {self.step or 'the workflow'}")
+        detail = to_text(self.detail, where, f"the detail of {self.type}")
+        content = json.dumps(
+            [
+                workflow_id,
+                self.step,
+                self.step_sequence,
+                self.type,
+                self.at,
+                self.attempt_number,
+                self.backoff_delay_ms,
+                self.failure_reason,
+                payload,
+                detail,
+            ]
+        )
+        return {
+            "workflow_id": workflow_id,
+            "event_type": self.type,
+            "payload": payload,
+            "attempt_number": self.attempt_number,
+            "backoff_delay_ms": self.backoff_delay_ms,
+            "failure_reason": self.failure_reason,
+            "idempotency_key": sha256(content.encode()).hexdigest(),
+            "occurred_at": self.at,
+            "step": self.step,
+            "step_sequence": self.step_sequence,
+            "detail": detail,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEvent:
+    """An event that was recorded."""
+
+    workflow_id: str
+    sequence: int
+    """Its number among the events of the workflow, from 1 without gaps."""
+    type: str
+    at: int
+    """Nanoseconds since 1970."""
+    attempt_number: int
+    backoff_delay_ms: int | None
+    failure_reason: str | None
+    payload: dict[str, Any]
+    step: str
+    """The step it is about; empty for the workflow itself."""
+    step_sequence: int
+    """Its number among the events of that step, from 1."""
+    idempotency_key: str
+    detail: dict[str, Any]
+
+    @classmethod
+    def from_row(cls, row: Any, where: str) -> JournalEvent:
+        """What a row of the table says."""
+        about = f"{where}, workflow {row.workflow_id!r}, event {row.sequence}"
+        return cls(
+            workflow_id=row.workflow_id,
+            sequence=row.sequence,
+            type=row.event_type,
+            at=row.occurred_at,
+            attempt_number=row.attempt_number,
+            backoff_delay_ms=row.backoff_delay_ms,
+            failure_reason=row.failure_reason,
+            payload=from_text(row.payload, about, "the payload"),
+            step=row.step,
+            step_sequence=row.step_sequence,
+            idempotency_key=row.idempotency_key,
+            detail=from_text(row.detail, about, "the detail"),
+        )
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The event in the JSON form that every language of holdoff reads, numbered within its step."""
+        event: dict[str, Any] = {
+            "sequence": self.step_sequence,
+            "type": self.type,
+            "at": str(self.at),
+            "attemptNumber": self.attempt_number,
+        }
+        if self.backoff_delay_ms is not None:
+            event["backoffDelayMs"] = self.backoff_delay_ms
+        if self.failure_reason is not None:
+            event["failureReason"] = self.failure_reason
+        payload = {name: self.payload[name] for name in ("taskId", "reason") if name in self.payload}
+        if payload:
+            event["payload"] = payload
+        event.update(self.detail)
+        return event

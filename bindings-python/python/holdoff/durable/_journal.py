@@ -1,0 +1,473 @@
+"""The journal: every event of every workflow, in a file of SQLite or in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from base64 import b64decode, b64encode
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, inspect, literal, select, text, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from ._database import WRITES, Database
+from ._entries import Entry, JournalEvent, from_text, to_text
+from ._errors import (
+    JournalReadOnly,
+    JournalUnavailable,
+    JournalVersion,
+    NotAJournal,
+    WorkflowBusy,
+    WorkflowUnknown,
+)
+from ._lease import Lease, is_gone, told
+from ._schema import VERSION, Tables
+from ._snapshot import retry_context
+from ._writer import Request, Writer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Literal
+
+    from sqlalchemy import Connection
+
+NAME = "holdoff.durable"
+"""Under which the tables' version stands."""
+
+_LOCK = 0x686F6C64
+"""Of PostgreSQL's advisory locks, the one under which the tables are made."""
+
+ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
+"""The states of a workflow in which nothing happens any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRecord:
+    """What the journal knows of a workflow besides its events."""
+
+    workflow_id: str
+    name: str
+    status: str
+    """``RUNNING``, ``COMPENSATING``, ``COMPLETED``, ``FAILED`` or ``CANCELLED``."""
+    input: Any
+    definition: str
+    """A fingerprint of the steps."""
+    steps: dict[str, Any]
+    last_sequence: int
+    owner: str | None
+    """Who runs it, for people."""
+    lease_until: int
+    started_at: int
+    updated_at: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing happens any more."""
+        return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How far the steps of a workflow were at some event."""
+
+    sequence: int
+    retry_context: dict[str, dict[str, Any]]
+    taken_at: int
+
+
+class Journal:
+    """The events of workflows, append-only.
+
+    ``Journal("orders.db")`` is a file of SQLite, ``Journal("postgresql://user@host/name")`` a database of PostgreSQL.
+    May be shared by threads; a file may be shared by the processes of one machine.
+
+    An append returns when the events are on the disk. One transaction has all that belongs together, and appending the
+    same again changes nothing. ``synchronous="NORMAL"`` lets a file's last commits be lost when the machine loses power
+    (never when only the program ends), and is several times as fast.
+    """
+
+    def __init__(
+        self,
+        url_or_path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+        busy_timeout: float = 5.0,
+        schema: str | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self._database = Database(
+            url_or_path, read_only=read_only, synchronous=synchronous, busy_timeout=busy_timeout, schema=schema
+        )
+        self._tables = Tables(self._database.schema)
+        self._clock = clock
+        self.where = self._database.where
+        """The file or the server, without a password."""
+        try:
+            self._open(read_only)
+        except BaseException:
+            self._database.engine.dispose()
+            raise
+        self._writer = Writer(self._database, self._tables)
+
+    # Opening.
+
+    def _open(self, read_only: bool) -> None:
+        path = self._database.path
+        if path is not None and not path.exists():
+            if read_only:
+                raise NotAJournal("there is no such file", self.where, "a Runner makes one")
+            if not path.absolute().parent.is_dir():
+                raise JournalUnavailable(
+                    "its folder does not exist", self.where, f"make {path.absolute().parent} first"
+                )
+        options = {} if read_only else {WRITES: True}
+        try:
+            with self._database.engine.connect().execution_options(**options) as connection, connection.begin():
+                self._check(connection, read_only)
+        except SQLAlchemyError as error:
+            raise self._database.translate(error) from error
+
+    def _check(self, connection: Connection, read_only: bool) -> None:
+        if not (read_only or self._database.is_file):
+            connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        schema = self._database.schema
+        there = set(inspect(connection).get_table_names(schema=schema)) if self._has_schema(connection) else set[str]()
+        ours = {table.name for table in self._tables.metadata.tables.values()}
+        if "schema_version" in there:
+            versions = self._tables.schema_version
+            found = connection.execute(
+                select(versions.c.version).where(versions.c.component == NAME)
+            ).scalar_one_or_none()
+            if found == VERSION:
+                return
+            if found is not None:
+                raise JournalVersion(
+                    f"its tables are of version {found}, and this holdoff reads version {VERSION}",
+                    self.where,
+                    "nothing was touched; "
+                    + ("use a newer holdoff" if found > VERSION else "let its workflows end under the older holdoff")
+                    + ", or begin a new journal under another name",
+                )
+        elsewhere = there if self._database.is_file else there & ours
+        if elsewhere:
+            raise NotAJournal(
+                f"there are other tables ({', '.join(sorted(elsewhere)[:5])})",
+                self.where,
+                "they were not touched: give another " + ("path" if self._database.is_file else "schema="),
+            )
+        if read_only:
+            raise NotAJournal("it has no tables of a journal", self.where, "a Runner makes them")
+        if schema is not None and not self._has_schema(connection):
+            # Where it exists nobody needs the right to make one.
+            quoted = connection.dialect.identifier_preparer.quote_schema(schema)
+            connection.execute(text(f"CREATE SCHEMA {quoted}"))
+        self._tables.metadata.create_all(connection, checkfirst=False)
+        connection.execute(insert(self._tables.schema_version).values(component=NAME, version=VERSION))
+
+    def _has_schema(self, connection: Connection) -> bool:
+        return self._database.schema is None or inspect(connection).has_schema(self._database.schema)
+
+    def close(self) -> None:
+        """Writes what is under way, and closes the database."""
+        self._writer.close()
+        self._database.engine.dispose()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Journal {self.where}>"
+
+    # Reading.
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        try:
+            with self._database.engine.connect() as connection, connection.begin():
+                yield connection
+        except SQLAlchemyError as error:
+            raise self._database.translate(error) from error
+
+    def events(self, workflow_id: str, from_sequence: int = 1) -> list[JournalEvent]:
+        """The events of a workflow in their order, from that one on, which is included."""
+        events = self._tables.events
+        return self._select_events(events.c.workflow_id == workflow_id, events.c.sequence >= from_sequence)
+
+    def events_of_attempt(self, workflow_id: str, attempt: int) -> list[JournalEvent]:
+        """The events of a workflow that are about that attempt of whichever step, in their order."""
+        events = self._tables.events
+        return self._select_events(events.c.workflow_id == workflow_id, events.c.attempt_number == attempt)
+
+    def events_of_step(self, workflow_id: str, step: str) -> list[JournalEvent]:
+        """The events of one step in their order: the log that the core replays."""
+        events = self._tables.events
+        return self._select_events(events.c.workflow_id == workflow_id, events.c.step == step)
+
+    def _select_events(self, *where: Any) -> list[JournalEvent]:
+        events = self._tables.events
+        with self._read() as connection:
+            found = connection.execute(select(events).where(*where).order_by(events.c.sequence))
+            return [JournalEvent.from_row(row, self.where) for row in found]
+
+    def workflows(self, status: str | None = None, name: str | None = None) -> list[WorkflowRecord]:
+        """The workflows, those that began first first; of one status, or of one name, if given."""
+        workflows = self._tables.workflows
+        chosen = select(workflows).order_by(workflows.c.started_at, workflows.c.workflow_id)
+        if status is not None:
+            chosen = chosen.where(workflows.c.status == status)
+        if name is not None:
+            chosen = chosen.where(workflows.c.name == name)
+        with self._read() as connection:
+            return [self._record(row) for row in connection.execute(chosen)]
+
+    def workflow(self, workflow_id: str) -> WorkflowRecord | None:
+        """What is known of one workflow; None when there is none of that name."""
+        workflows = self._tables.workflows
+        with self._read() as connection:
+            row = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one_or_none()
+            return None if row is None else self._record(row)
+
+    def _record(self, row: Any) -> WorkflowRecord:
+        about = f"{self.where}, workflow {row.workflow_id!r}"
+        return WorkflowRecord(
+            workflow_id=row.workflow_id,
+            name=row.name,
+            status=row.status,
+            input=from_text(row.input, about, "the input"),
+            definition=row.definition,
+            steps=from_text(row.steps, about, "the list of steps"),
+            last_sequence=row.last_sequence,
+            owner=None if row.owner is None else told(row.owner),
+            lease_until=row.lease_until,
+            started_at=row.started_at,
+            updated_at=row.updated_at,
+        )
+
+    def retry_context(self, workflow_id: str) -> dict[str, dict[str, Any]]:
+        """Of each step that has begun ``{"currentAttempt": n, "lastBackoff": ms}``, as Aster keeps it."""
+        with self._read() as connection:
+            return retry_context(connection, self._tables, workflow_id, self.where)[1]
+
+    def snapshot(self, workflow_id: str) -> Snapshot | None:
+        """The latest snapshot: one is taken every 100 events."""
+        snapshots = self._tables.snapshots
+        with self._read() as connection:
+            row = connection.execute(select(snapshots).where(snapshots.c.workflow_id == workflow_id)).one_or_none()
+        if row is None:
+            return None
+        return Snapshot(row.sequence, from_text(row.retry_context, self.where, "the snapshot"), row.taken_at)
+
+    def guards(self, name: str) -> dict[str, bytes] | None:
+        """The state of guards as it was kept last."""
+        guards = self._tables.guards
+        with self._read() as connection:
+            state = connection.execute(select(guards.c.state).where(guards.c.name == name)).scalar_one_or_none()
+        if state is None:
+            return None
+        return {kind: b64decode(saved) for kind, saved in from_text(state, self.where, f"the guards {name!r}").items()}
+
+    # Writing.
+
+    def append(
+        self,
+        workflow_id: str,
+        entries: Iterable[Entry],
+        *,
+        lease: Lease | None = None,
+        status: str | None = None,
+        guards: Mapping[str, Mapping[str, bytes]] | None = None,
+    ) -> list[int]:
+        """Appends events in one transaction, and answers with their numbers when they are on the disk.
+
+        What is there already is not written again: its number is the answer. With a lease it is refused when somebody
+        else has taken the workflow over (`LeaseLost`), without one while somebody has it (`WorkflowBusy`).
+        """
+        request = self._request(workflow_id, entries, lease, status, guards, None)
+        self._put(request)
+        answer: list[int] = request.waiter.result()
+        return answer
+
+    async def append_async(
+        self,
+        workflow_id: str,
+        entries: Iterable[Entry],
+        *,
+        lease: Lease | None = None,
+        status: str | None = None,
+        guards: Mapping[str, Mapping[str, bytes]] | None = None,
+    ) -> list[int]:
+        """The same for a coroutine, which waits without holding up its loop."""
+        request = self._request(workflow_id, entries, lease, status, guards, asyncio.get_running_loop())
+        self._put(request)
+        answer: list[int] = await request.waiter
+        return answer
+
+    def _request(
+        self,
+        workflow_id: str,
+        entries: Iterable[Entry],
+        lease: Lease | None,
+        status: str | None,
+        guards: Mapping[str, Mapping[str, bytes]] | None,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> Request:
+        rows = [entry.row(workflow_id, self.where) for entry in entries]
+        if not rows:
+            raise ValueError("there is nothing to append")
+        kept = [
+            {
+                "name": name,
+                "state": json.dumps({kind: b64encode(saved).decode() for kind, saved in state.items()}),
+                "saved_at": rows[-1]["occurred_at"],
+            }
+            for name, state in (guards or {}).items()
+        ]
+        return Request(workflow_id, rows, lease, status, kept, None, loop)
+
+    def _put(self, request: Request) -> None:
+        if self._database.read_only:
+            raise JournalReadOnly("the journal was opened for reading", self.where, "open it without read_only")
+        self._writer.put(request)
+
+    def _do(self, work: Callable[[Connection], Any]) -> Any:
+        """Has something done in the writer's thread, in a transaction."""
+        request = Request(work=work)
+        self._put(request)
+        return request.waiter.result()
+
+    async def _do_async(self, work: Callable[[Connection], Any]) -> Any:
+        request = Request(work=work, loop=asyncio.get_running_loop())
+        self._put(request)
+        return await request.waiter
+
+    # The lease.
+
+    def begin(
+        self,
+        workflow_id: str,
+        *,
+        name: str,
+        input: object,
+        definition: str,
+        steps: Mapping[str, Any],
+        at: int,
+    ) -> WorkflowRecord:
+        """The workflow of that name, made if there is none; its first event is ``WORKFLOW_STARTED``."""
+        record: WorkflowRecord = self._do(self._beginning(workflow_id, name, input, definition, steps, at))
+        return record
+
+    def _beginning(
+        self, workflow_id: str, name: str, input: object, definition: str, steps: Mapping[str, Any], at: int
+    ) -> Callable[[Connection], WorkflowRecord]:
+        if not workflow_id or len(workflow_id) > 255 or "\0" in workflow_id:
+            raise ValueError("the name of a workflow has 1 to 255 characters")
+        about = f"{self.where}, workflow {workflow_id!r}"
+        workflows = self._tables.workflows
+        row = {
+            "workflow_id": workflow_id,
+            "name": name,
+            "status": "RUNNING",
+            "input": to_text(input, about, "the input"),
+            "definition": definition,
+            "steps": to_text(steps, about, "the list of steps"),
+            "last_sequence": 1,
+            "owner": None,
+            "lease_until": 0,
+            "lease_number": 0,
+            "started_at": at,
+            "updated_at": at,
+        }
+        first = Entry("", 1, "WORKFLOW_STARTED", at, payload={"name": name, "input": input})
+        event = {**first.row(workflow_id, self.where), "sequence": 1}
+
+        def begin(connection: Connection) -> WorkflowRecord:
+            made = connection.execute(self._database.insert(workflows).values(row).on_conflict_do_nothing())
+            if made.rowcount == 1:
+                connection.execute(insert(self._tables.events).values(event))
+            found = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one()
+            return self._record(found)
+
+        return begin
+
+    def take(self, workflow_id: str, owner: str, lasting: float = 30.0) -> Lease:
+        """The lease of a workflow for so many seconds; `WorkflowBusy` while another runner has it."""
+        lease: Lease = self._do(self._taking(workflow_id, owner, lasting))
+        return lease
+
+    def _taking(self, workflow_id: str, owner: str, lasting: float) -> Callable[[Connection], Lease]:
+        workflows = self._tables.workflows
+        about = f"{self.where}, workflow {workflow_id!r}"
+
+        def take(connection: Connection) -> Lease:
+            known = select(workflows, self._now().label("now")).where(workflows.c.workflow_id == workflow_id)
+            row = connection.execute(known.with_for_update(of=workflows)).one_or_none()
+            if row is None:
+                raise WorkflowUnknown("there is no such workflow", about, "run it first")
+            held = row.owner is not None and row.owner != owner and row.lease_until > row.now
+            if held and not is_gone(row.owner):
+                left = (row.lease_until - row.now) / 1e9
+                raise WorkflowBusy(
+                    f"{told(row.owner)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
+                )
+            number: int = row.lease_number + 1
+            swapped = connection.execute(
+                update(workflows)
+                .where(
+                    workflows.c.workflow_id == workflow_id,
+                    workflows.c.lease_number == row.lease_number,
+                    workflows.c.lease_until == row.lease_until,
+                )
+                .values(owner=owner, lease_number=number, lease_until=row.now + round(lasting * 1e9))
+            )
+            if swapped.rowcount != 1:
+                raise WorkflowBusy("another runner was quicker", about, "it goes on with it")
+            return Lease(workflow_id, owner, number, row.last_sequence, row.status)
+
+        return take
+
+    def renew(self, owner: str, lasting: float = 30.0) -> int:
+        """Lets all leases of an owner last for so many seconds more, and answers with how many those are."""
+        count: int = self._do(self._renewing(owner, lasting))
+        return count
+
+    def _renewing(self, owner: str, lasting: float) -> Callable[[Connection], int]:
+        workflows = self._tables.workflows
+        renewed = (
+            update(workflows)
+            .where(workflows.c.owner == owner)
+            .values(lease_until=self._now() + literal(round(lasting * 1e9)))
+        )
+        return lambda connection: connection.execute(renewed).rowcount
+
+    def release(self, lease: Lease) -> None:
+        """Gives a workflow back; if it was lost before there is nothing to give."""
+        self._do(self._releasing(lease))
+
+    def _releasing(self, lease: Lease) -> Callable[[Connection], object]:
+        workflows = self._tables.workflows
+        released = (
+            update(workflows)
+            .where(
+                workflows.c.workflow_id == lease.workflow_id,
+                workflows.c.owner == lease.owner,
+                workflows.c.lease_number == lease.number,
+            )
+            .values(owner=None, lease_until=0)
+        )
+        return lambda connection: connection.execute(released).rowcount
+
+    def _now(self) -> Any:
+        if self._clock is None and not self._database.is_file:
+            return self._database.server_time()
+        return literal(self._clock() if self._clock is not None else time.time_ns())

@@ -1,0 +1,97 @@
+"""Who may run a workflow.
+
+The rule, in full:
+
+1. A workflow may be taken when nobody has it, when the lease of the one who has it has ended, or when that was a
+   process of this machine that is no more. Taking it is one compare-and-swap in the database, and counts
+   `lease_number` up.
+2. Who has it renews the lease every third of its length.
+3. Every append compares owner and `lease_number` in its own transaction. Whoever has been overtaken is told so by
+   `LeaseLost` and writes nothing: the history stays one history even when a clock was wrong or a machine was suspended.
+   What such a runner was just doing outside of the journal cannot be taken back: at least once, never exactly once.
+
+The time is the server's with PostgreSQL, so that clocks of several machines need not agree, and this machine's with a
+file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from platform import node
+from secrets import token_hex
+
+
+@dataclass(slots=True)
+class Lease:
+    """A workflow in hand."""
+
+    workflow_id: str
+    owner: str
+    number: int
+    last_sequence: int
+    """Of the workflow's events: only who has the lease writes them."""
+    status: str
+
+
+def new_owner() -> str:
+    """A name for one runner that says which process it lives in."""
+    pid = os.getpid()
+    return f"{node() or 'somewhere'} {machine()} {pid} {_started(pid)} {token_hex(8)}"
+
+
+def is_gone(owner: str) -> bool:
+    """Whether that was a process of this machine that is no more. When in doubt it lives."""
+    parts = owner.rsplit(" ", 4)
+    if len(parts) != 5 or parts[1] != machine() or not parts[2].isdecimal():
+        return False
+    pid = int(parts[2])
+    if pid == os.getpid() and parts[3] == _started(pid):
+        return False
+    if sys.platform == "win32":
+        # Asking about a process the way that is portable elsewhere would end it here.
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    # The number may have been given to another process since.
+    return _started(pid) != parts[3]
+
+
+def told(owner: str) -> str:
+    """An owner for people."""
+    parts = owner.rsplit(" ", 4)
+    return f"process {parts[2]} on {parts[0]}" if len(parts) == 5 else owner
+
+
+@lru_cache(maxsize=1)
+def machine() -> str:
+    """What two processes have in common that see each other by number: machine, boot and container."""
+    known = [node()]
+    for path in ("/proc/sys/kernel/random/boot_id", "/etc/machine-id"):
+        try:
+            known.append(Path(path).read_text(encoding="ascii").strip())
+        except (OSError, ValueError):
+            continue
+    with suppress(OSError):
+        known.append(str(Path("/proc/self/ns/pid").readlink()))
+    return sha256("\n".join(known).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def _started(pid: int) -> str:
+    """When a process began, in its system's ticks, where the system tells; a zombie has ended."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "-"
+    # The name in parentheses may have spaces.
+    fields = stat.rpartition(")")[2].split()
+    return "ended" if fields[0] == "Z" else fields[19]
