@@ -41,10 +41,14 @@ pub(crate) fn config_error(py: Python<'_>, problem: &Problem<'_>) -> PyErr {
 
 /// The exception of that class, which is about the `whole` where there is no path.
 pub(crate) fn raise(class: &Bound<'_, PyType>, problem: &Problem<'_>, whole: &str) -> PyResult<PyErr> {
-    let path = if problem.path.is_empty() { whole } else { problem.path };
+    raise_about(class, problem, if problem.path.is_empty() { whole } else { problem.path })
+}
+
+/// The exception of that class, whose text begins with what it is about.
+pub(crate) fn raise_about(class: &Bound<'_, PyType>, problem: &Problem<'_>, about: &str) -> PyResult<PyErr> {
     let mut text = match &problem.given {
-        Some(given) => format!("{path} = {given}: {}", problem.rule),
-        None => format!("{path}: {}", problem.rule),
+        Some(given) => format!("{about} = {given}: {}", problem.rule),
+        None => format!("{about}: {}", problem.rule),
     };
     if let Some(nearest) = problem.nearest {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));

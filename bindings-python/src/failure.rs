@@ -39,7 +39,7 @@ impl Failure {
 
     /// Seconds from the failure before which not to come back, "never", or None when the server said nothing.
     #[getter]
-    fn hint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn hint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.0.hint {
             hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
             hint => match hint.span() {

@@ -115,7 +115,7 @@ impl Step {
 
 /// The whole loop as a machine. Every method answers with the step that holds now; see the guide for the contract.
 #[pyclass(module = "holdoff")]
-pub(crate) struct Call(holdoff_core::Call);
+pub(crate) struct Call(pub(crate) holdoff_core::Call);
 
 #[pymethods]
 impl Call {

@@ -8,7 +8,7 @@ Every decision (how long, whether at all) comes from the core that all languages
 
 from ._attempts import Attempt, Attempts, attempts
 from ._cancel import Cancel
-from ._errors import Cancelled, ConfigError, Refused, SaveError
+from ._errors import Cancelled, ConfigError, EventError, Refused, ReplayError, SaveError
 from ._holdoff import (
     NEVER,
     Adaptive,
@@ -18,6 +18,7 @@ from ._holdoff import (
     Bulkhead,
     Call,
     Decision,
+    Event,
     Explanation,
     Failure,
     Gate,
@@ -36,6 +37,7 @@ from ._holdoff import (
     Periodic,
     PeriodicStep,
     Policy,
+    Recorder,
     Retry,
     RetryEvent,
     Retrying,
@@ -45,6 +47,7 @@ from ._holdoff import (
     Stepped,
     Stretch,
     Token,
+    Wheel,
     __version__,
     grpc_failure,
     hint_of,
@@ -53,6 +56,7 @@ from ._holdoff import (
     outcome_of,
     parse_duration,
     remaining,
+    replay,
     retry,
     seed,
     seed_at,
@@ -75,6 +79,8 @@ __all__ = [
     "Cancelled",
     "ConfigError",
     "Decision",
+    "Event",
+    "EventError",
     "Explanation",
     "Failure",
     "FailureKind",
@@ -94,7 +100,9 @@ __all__ = [
     "Periodic",
     "PeriodicStep",
     "Policy",
+    "Recorder",
     "Refused",
+    "ReplayError",
     "Retry",
     "RetryEvent",
     "Retrying",
@@ -105,6 +113,7 @@ __all__ = [
     "Stepped",
     "Stretch",
     "Token",
+    "Wheel",
     "__version__",
     "attempts",
     "grpc_failure",
@@ -116,6 +125,7 @@ __all__ = [
     "parse_duration",
     "presets",
     "remaining",
+    "replay",
     "retry",
     "seed",
     "seed_at",

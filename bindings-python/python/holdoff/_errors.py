@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._holdoff import Event
+
 
 class ConfigError(ValueError):
     """A policy or an argument that breaks a rule: ``path = value: rule; did you mean "nearest"?``"""
@@ -20,6 +25,28 @@ class ConfigError(ValueError):
 
 class SaveError(ConfigError):
     """A saved state that is none, is damaged, or is of another kind or policy. Its path is the field, if any."""
+
+
+class EventError(ConfigError):
+    """An event that cannot be read: not one, cut, damaged, of another version or with a field that does not fit."""
+
+    sequence: int = 0
+    """The place in its log at which the event was expected; 0 where that is not known."""
+
+
+class ReplayError(ValueError):
+    """A log that is none, or not that of the policy; nothing was made of it."""
+
+    code: int = 0
+    """The number of the rule, the same in every language."""
+    name: str = ""
+    """The word of the rule, the same in every language."""
+    sequence: int = 0
+    """The event that it is about; where one is missing, the first that is."""
+    recorded: Event | None = None
+    """The event that came."""
+    computed: Event | None = None
+    """What the policy says in its place, where that is known."""
 
 
 class Refused(Exception):

@@ -1,0 +1,287 @@
+//! What happened to a call: events that a host writes down. The texts are the host's, lent where an event is written.
+
+use crate::config::{self, Problem, raise_about, shown};
+use crate::failure::Failure;
+use crate::{convert, json};
+use holdoff_core::{ErrorCode, EventError, EventKind, EventReader, Notes, Span, Value};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyType};
+
+/// One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
+#[pyclass(frozen, eq, module = "holdoff")]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Event(pub(crate) holdoff_core::Event);
+
+impl Event {
+    fn scheduled(&self) -> Option<&holdoff_core::Event> {
+        (self.0.kind() == EventKind::RetryScheduled).then_some(&self.0)
+    }
+
+    fn begun(&self) -> Option<&holdoff_core::Event> {
+        (self.0.kind() == EventKind::Started).then_some(&self.0)
+    }
+
+    fn json(&self, task: Option<&str>, failure: Option<&str>) -> String {
+        self.0.json(&Notes { task, failure }).to_string()
+    }
+}
+
+#[pymethods]
+impl Event {
+    /// Its place in the log of its call, from 1.
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.0.sequence()
+    }
+
+    /// When it happened.
+    #[getter]
+    fn at(&self) -> u64 {
+        self.0.at().as_nanos()
+    }
+
+    /// "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP" or "CANCELLED".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
+    }
+
+    /// Whether nothing comes after it.
+    #[getter]
+    fn is_end(&self) -> bool {
+        self.0.kind().is_end()
+    }
+
+    /// The attempt it is about: the one that failed, the one that comes, the one that begins; at an end the last one that
+    /// ran, 0 for none.
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.0.attempt()
+    }
+
+    /// Retry scheduled: when the next attempt is due.
+    #[getter]
+    fn until(&self) -> Option<u64> {
+        self.scheduled().map(|event| event.until().as_nanos())
+    }
+
+    /// Retry scheduled: seconds until the next attempt is due.
+    #[getter]
+    fn delay(&self) -> Option<f64> {
+        self.delay_ns().map(convert::seconds)
+    }
+
+    /// Retry scheduled: the same in nanoseconds.
+    #[getter]
+    fn delay_ns(&self) -> Option<u64> {
+        self.scheduled().map(|event| event.delay().as_nanos())
+    }
+
+    /// Retry scheduled: the same in whole milliseconds, rounded up.
+    #[getter]
+    fn backoff_delay_ms(&self) -> Option<u64> {
+        self.scheduled().map(holdoff_core::Event::delay_ms)
+    }
+
+    /// Retry scheduled: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    #[getter]
+    fn cause(&self) -> Option<&'static str> {
+        self.0.cause().map(holdoff_core::Cause::name)
+    }
+
+    /// Attempt failed: its kind and what the server said.
+    #[getter]
+    fn failure(&self) -> Option<Failure> {
+        self.0.failure().map(|kind| Failure(holdoff_core::Failure::new(kind).with_hint(self.0.hint())))
+    }
+
+    /// Attempt failed: the failure's hint in seconds, "never", or None when the server said nothing.
+    #[getter]
+    fn hint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.failure().map_or(Ok(None), |failure| failure.hint(py))
+    }
+
+    /// Attempt failed: the failure's hint in nanoseconds; None when there is none or it is "never".
+    #[getter]
+    fn hint_ns(&self) -> Option<u64> {
+        self.0.hint().span().map(Span::as_nanos)
+    }
+
+    /// Gave up: why.
+    #[getter]
+    fn reason(&self) -> Option<&'static str> {
+        self.0.reason().map(holdoff_core::StopReason::name)
+    }
+
+    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    #[getter]
+    fn retry_at(&self) -> Option<u64> {
+        (self.0.kind() == EventKind::GaveUp).then(|| self.0.until().as_nanos())
+    }
+
+    /// Started: the seed of the call.
+    #[getter]
+    fn seed(&self) -> Option<u64> {
+        self.begun().map(holdoff_core::Event::seed)
+    }
+
+    /// Started: the fingerprint of the call's policy.
+    #[getter]
+    fn policy(&self) -> Option<u64> {
+        self.begun().map(holdoff_core::Event::policy)
+    }
+
+    /// Started: whether the call shares guards.
+    #[getter]
+    fn is_guarded(&self) -> Option<bool> {
+        self.begun().map(holdoff_core::Event::is_guarded)
+    }
+
+    /// The fields of its JSON, with the texts that are given: the name of the task, and what the failure said.
+    #[pyo3(signature = (task = None, failure_reason = None))]
+    fn to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        task: Option<&str>,
+        failure_reason: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        Ok(json::loads(&PyString::new(py, &self.json(task, failure_reason)))?.cast_into()?)
+    }
+
+    /// Its JSON in one line, with the texts that are given.
+    #[pyo3(signature = (task = None, failure_reason = None))]
+    fn to_json(&self, task: Option<&str>, failure_reason: Option<&str>) -> String {
+        self.json(task, failure_reason)
+    }
+
+    /// Its bytes with a text of at most 65535 bytes: what the failure said. A log is the bytes of its events, one after the
+    /// other.
+    #[pyo3(signature = (failure_reason = ""))]
+    fn to_bytes<'py>(&self, py: Python<'py>, failure_reason: &str) -> Bound<'py, PyBytes> {
+        let mut small = [0; 256];
+        if let Some(bytes) = self.0.to_bytes(failure_reason, &mut small).and_then(|length| small.get(..length)) {
+            return PyBytes::new(py, bytes);
+        }
+        let mut room = vec![0; holdoff_core::Event::MOST_BYTES + failure_reason.len()];
+        let length = self.0.to_bytes(failure_reason, &mut room).unwrap_or_default();
+        PyBytes::new(py, room.get(..length).unwrap_or_default())
+    }
+
+    /// The event of such fields; its texts are for the caller to keep.
+    #[staticmethod]
+    #[pyo3(signature = (fields, /))]
+    fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
+        of_fields(fields)
+    }
+
+    /// The event of such JSON; its texts are for the caller to keep.
+    #[staticmethod]
+    #[pyo3(signature = (text, /))]
+    fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let parsed = json::loads(text).ok();
+        match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
+            Some(Ok(fields)) => of_fields(fields),
+            _ => {
+                let error = EventError { code: ErrorCode::NotJson, ..NOTHING };
+                Err(event_error(text.py(), &error, "", Some(text)))
+            }
+        }
+    }
+
+    /// The events of a log's bytes, each with its text.
+    #[staticmethod]
+    #[pyo3(signature = (log, /))]
+    fn read_all<'py>(log: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyList>> {
+        let py = log.py();
+        let events = PyList::empty(py);
+        for read in EventReader::new(log.as_bytes()) {
+            let (event, text) = read.map_err(|error| event_error(py, &error, "", None))?;
+            events.append((Self(event), text))?;
+        }
+        Ok(events)
+    }
+
+    /// Events travel between processes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.get_type().getattr("from_json")?, (slf.get().json(None, None),)))
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.0.sequence().wrapping_mul(31) ^ self.0.at().as_nanos() ^ u64::from(self.0.kind().code()).rotate_left(32)
+    }
+
+    fn __repr__(&self) -> String {
+        let text = self.0.to_string();
+        format!("<Event {}>", text.strip_prefix("event ").unwrap_or(&text))
+    }
+}
+
+const NOTHING: EventError = EventError {
+    code: ErrorCode::EventDamaged,
+    sequence: 0,
+    field: None,
+    given: holdoff_core::Given::Unshown,
+    nearest: None,
+};
+
+fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {
+    let mut event = holdoff_core::Event::EMPTY;
+    put(&mut event, "", fields)?;
+    event.check().map(Event).map_err(|error| event_error(fields.py(), &error, "", None))
+}
+
+/// Puts fields into the event; `within` is what their names begin with.
+fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMapping>) -> PyResult<()> {
+    for item in fields.items()? {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name = format!("{within}{}", name.extract::<String>().unwrap_or_else(|_| shown(&name)));
+        if let Ok(nested) = value.cast::<PyMapping>()
+            && name == "payload"
+            && !nested.is_empty()?
+        {
+            put(event, "payload.", nested)?;
+            continue;
+        }
+        let text;
+        let converted = if value.is_none() {
+            Value::Nothing
+        } else if let Ok(string) = value.cast::<PyString>() {
+            text = string.to_string_lossy();
+            Value::Text(&text)
+        } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
+            Value::Empty
+        } else if value.is_instance_of::<PyBool>() {
+            Value::Other
+        } else if value.is_instance_of::<PyInt>() {
+            // Beyond 64 bits, or below 0, it is no number of an event.
+            value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)
+        } else if value.is_instance_of::<PyFloat>() {
+            Value::Number { value: value.extract()?, unit: 1.0 }
+        } else {
+            Value::Other
+        };
+        event.set(&name, converted).map_err(|error| event_error(fields.py(), &error, &name, Some(&value)))?;
+    }
+    Ok(())
+}
+
+fn event_error(py: Python<'_>, error: &EventError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let path = error.field.unwrap_or(name);
+    let given = value.map(shown).or_else(|| config::given(error.given));
+    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None };
+    let mut about = "event".to_owned();
+    if error.sequence > 0 {
+        about.push_str(&format!(" {}", error.sequence));
+    }
+    if !path.is_empty() {
+        about.push_str(&format!(", {path}"));
+    }
+    let class = TYPE.import(py, "holdoff._errors", "EventError");
+    let raised = class.and_then(|class| raise_about(class, &problem, &about)).and_then(|raised| {
+        raised.value(py).setattr("sequence", error.sequence)?;
+        Ok(raised)
+    });
+    raised.unwrap_or_else(|error| error)
+}
