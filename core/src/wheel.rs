@@ -24,7 +24,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 use core::fmt;
-use level::{BUCKETS, Bucket, DIGIT_BITS, Level};
+use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
 use pool::{Entry, Pool};
 use slots::Slots;
 
@@ -184,6 +184,10 @@ impl Wheel {
     pub fn insert(&mut self, at: Timestamp) -> Result<TimerKey, WheelFull> {
         let at = at.as_nanos();
         let key = self.slots.take()?;
+        if self.entries == 0 {
+            // Nothing lies by the old cursor, and by a near one it moves through fewer levels.
+            self.cursor = self.latest.as_nanos() >> TICK_BITS;
+        }
         if let Err(full) = self.put(Entry { at, key }) {
             self.slots.free(key);
             return Err(full);
@@ -513,7 +517,7 @@ impl Default for Wheel {
 /// The digit of a tick that a level goes by.
 #[inline(always)]
 const fn digit(tick: u64, level: u32) -> u32 {
-    (tick >> level.wrapping_mul(DIGIT_BITS)) as u32 & (BUCKETS as u32 - 1)
+    (tick >> level.wrapping_mul(DIGIT_BITS)) as u32 & LAST_DIGIT
 }
 
 /// A timer that came late, by time and then by its number.

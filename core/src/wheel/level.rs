@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 pub(super) const DIGIT_BITS: u32 = 8;
 /// How many buckets a level has.
 pub(super) const BUCKETS: usize = 1 << DIGIT_BITS;
+pub(super) const LAST_DIGIT: u32 = BUCKETS as u32 - 1;
 
 const WORDS: usize = BUCKETS / 64;
 

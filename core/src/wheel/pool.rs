@@ -7,6 +7,8 @@ use super::{TimerKey, WheelFull};
 pub(super) const CHUNK: usize = 16;
 /// No chunk.
 const NONE: u32 = u32::MAX;
+/// The most entries that a list counts before it takes another chunk.
+const MOST: u32 = u32::MAX - CHUNK as u32;
 
 /// A timer in a bucket. When it was cancelled its key is no longer known, which is all that says so.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +79,7 @@ impl Pool {
     }
 
     fn push_chunk(&mut self, list: &mut List, entry: Entry) -> Result<(), WheelFull> {
-        if list.count > u32::MAX - CHUNK as u32 {
+        if list.count > MOST {
             return Err(WheelFull);
         }
         let new = self.take()?;

@@ -6,26 +6,26 @@ use alloc::vec::Vec;
 
 /// Room for `more` values in a list, as a list grows: by doubling.
 pub(super) fn amortised<T>(list: &mut Vec<T>, more: usize) -> Result<(), WheelFull> {
-    asked()?;
+    asked(list.capacity(), list.len(), more)?;
     list.try_reserve(more).map_err(|_| WheelFull)
 }
 
 /// Room for exactly `more` values in a list.
 pub(super) fn exact<T>(list: &mut Vec<T>, more: usize) -> Result<(), WheelFull> {
-    asked()?;
+    asked(list.capacity(), list.len(), more)?;
     list.try_reserve_exact(more).map_err(|_| WheelFull)
 }
 
 /// Room for one more value in a heap.
 pub(super) fn heap<T: Ord>(heap: &mut BinaryHeap<T>) -> Result<(), WheelFull> {
-    asked()?;
+    asked(heap.capacity(), heap.len(), 1)?;
     heap.try_reserve(1).map_err(|_| WheelFull)
 }
 
 #[cfg(not(test))]
 #[inline(always)]
 #[expect(clippy::unnecessary_wraps, reason = "tests refuse")]
-const fn asked() -> Result<(), WheelFull> {
+const fn asked(_: usize, _: usize, _: usize) -> Result<(), WheelFull> {
     Ok(())
 }
 
@@ -47,7 +47,8 @@ mod refusing {
         REFUSED.set(refused);
     }
 
-    pub(in super::super) fn asked() -> Result<(), WheelFull> {
-        if REFUSED.get() { Err(WheelFull) } else { Ok(()) }
+    /// Whether there is room already, or memory may be had.
+    pub(in super::super) fn asked(room: usize, used: usize, more: usize) -> Result<(), WheelFull> {
+        if REFUSED.get() && room - used < more { Err(WheelFull) } else { Ok(()) }
     }
 }

@@ -18,6 +18,7 @@ pub(super) struct Segments<T, const BITS: u32> {
 
 impl<T, const BITS: u32> Segments<T, BITS> {
     const SIZE: usize = 1 << BITS;
+    const MASK: usize = Self::SIZE - 1;
 
     pub(super) const fn new() -> Self {
         Self { segments: Vec::new(), len: 0, room: 0 }
@@ -29,12 +30,12 @@ impl<T, const BITS: u32> Segments<T, BITS> {
 
     #[inline(always)]
     pub(super) fn get(&self, index: u32) -> Option<&T> {
-        self.segments.get((index >> BITS) as usize)?.get(index as usize & (Self::SIZE - 1))
+        self.segments.get((index >> BITS) as usize)?.get(index as usize & Self::MASK)
     }
 
     #[inline(always)]
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.segments.get_mut((index >> BITS) as usize)?.get_mut(index as usize & (Self::SIZE - 1))
+        self.segments.get_mut((index >> BITS) as usize)?.get_mut(index as usize & Self::MASK)
     }
 
     /// Makes room for `more` values.
