@@ -67,6 +67,7 @@ export const SEED_RANGE = 113;
 export const NOT_JSON = 141;
 export const NOT_AN_OBJECT = 142;
 export const NOT_SUPPORTED = 147;
+export const COUNT_RANGE = 150;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 

@@ -4,7 +4,17 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { ConfigError, Policy } from "holdoff";
-import { explain, fromForm, lints, presets, toForm, toJson } from "holdoff/tools";
+import {
+  explain,
+  fromForm,
+  lintNested,
+  lints,
+  presets,
+  toForm,
+  toJson,
+  totalWait,
+  totalWaitNanos,
+} from "holdoff/tools";
 
 test("every preset is explained, row by row and as a table", () => {
   assert.equal(presets().length, 15);
@@ -49,6 +59,35 @@ test("a lint has a number, a word and what it found", () => {
   assert.deepEqual([code, word, found, limit], [304, "many_attempts", 12, 10]);
   assert.match(text, /^warning 304 many_attempts: .* \(12, limit 10\)$/);
   assert.deepEqual(lints({}), []);
+});
+
+test("sleeps are held against the time that somebody waits", () => {
+  const policy = { attempts: 4, backoff: { initial: "1s", max: "none" } };
+  assert.deepEqual(lints(policy, { within: 7000 }), []);
+  const [lint] = lints(policy, { within: "6s" });
+  assert.deepEqual([lint.code, lint.word, lint.found, lint.limit], [316, "wait_above_timeout", 7000, 6000]);
+  assert.match(lint.text, /the sleeps alone take longer than the caller waits, without jitter \(7s, limit 6s\)$/);
+  assert.equal(explain(policy).lints.length, 0);
+  assert.throws(() => lints(policy, { within: -1 }), { path: "within" });
+});
+
+test("retries inside retries are counted", () => {
+  const three = new Policy({ attempts: 3 });
+  const { code, word, text, found, limit } = lintNested([three, "default", { attempts: 3 }]);
+  assert.deepEqual([code, word, found, limit], [317, "nested_retries", 27, undefined]);
+  assert.equal(text, "warning 317 nested_retries: a retry inside a retry multiplies attempts (at most 27 in all)");
+  assert.match(lintNested([three, "temporal"]).text, /\(without an end\)$/);
+  for (const quiet of [[], [three], [three, { attempts: 3, nested: "outermost" }], [{ nested: "innermost" }, three]]) {
+    assert.equal(lintNested(quiet), undefined);
+  }
+  assert.throws(() => lintNested(Array(129).fill(three)), { path: "policies" });
+});
+
+test("the total wait is milliseconds, or exact nanoseconds", () => {
+  const policy = { attempts: 4, backoff: { initial: "1s", max: "none" } };
+  assert.deepEqual([totalWait(policy), totalWaitNanos(policy)], [7000, 7_000_000_000n]);
+  assert.deepEqual([totalWait("temporal"), totalWaitNanos("temporal")], [undefined, undefined]);
+  assert.equal(totalWaitNanos({ attempts: 3, backoff: { kind: "constant", delay: "2000000h" } }), 2n ** 63n - 1n);
 });
 
 test("a policy is written as a document that reads back to the same", () => {

@@ -14,8 +14,11 @@ type Name =
   | "guards_set"
   | "guards_start"
   | "guards_upon"
+  | "lint_nested"
   | "lints"
-  | "presets";
+  | "nest"
+  | "presets"
+  | "total_wait";
 
 let made: Desk<Name> | undefined;
 

@@ -1,6 +1,7 @@
 /** What a policy does, for people. */
 
-import { problem, WRONG_TYPE } from "../errors.js";
+import { FOREVER, type Length, nanos } from "../border.js";
+import { COUNT_RANGE, problem, WRONG_TYPE } from "../errors.js";
 import { kindOf } from "../failure.js";
 import type { PolicyFields, PresetName } from "../fields.js";
 import { layKept } from "../guards/kept.js";
@@ -77,7 +78,7 @@ export function explain(policy: Given, options: { rows?: number; after?: Failure
     count = core.explain_rows(rows, kind, found.length);
     for (let row = 0; row < count; row++) found.push(readRow(row * COLUMNS));
   } while (count === ROWS);
-  return { rows: found, lints: readLints(), toString: () => text };
+  return { rows: found, lints: readLints(FOREVER), toString: () => text };
 }
 
 function readRow(from: number): Row {
@@ -95,16 +96,49 @@ function readRow(from: number): Row {
   return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime: IN_TIME[inTime] };
 }
 
-/** What is questionable about a policy, its fields or a preset. */
-export function lints(policy: Given): Lint[] {
+/** What is questionable about a policy, its fields or a preset, and about waiting for it `within` so long and no longer. */
+export function lints(policy: Given, options: { within?: Length } = {}): Lint[] {
+  const within = nanos(options.within, "within", FOREVER);
   layAny(policy);
-  return readLints();
+  return readLints(within);
+}
+
+/**
+ * What is questionable about retries that are inside one another, the outermost first: that their attempts multiply. `found`
+ * is how often the innermost operation runs at most, undefined for ever.
+ */
+export function lintNested(policies: readonly Given[]): Lint | undefined {
+  for (const [at, policy] of policies.entries()) {
+    layAny(policy);
+    if (desk().core.nest(at) === 0) throw problem(COUNT_RANGE, "policies", policies.length);
+  }
+  return readLines(desk().core.lint_nested(policies.length))[0];
+}
+
+/**
+ * How long all sleeps take together if no draw spreads them, in milliseconds; undefined without an end. The deadline is not
+ * looked at.
+ */
+export function totalWait(policy: Given): number | undefined {
+  const total = totalWaitNanos(policy);
+  return total === undefined ? undefined : Number(total) / 1e6;
+}
+
+/** The same in exact nanoseconds. */
+export function totalWaitNanos(policy: Given): bigint | undefined {
+  layAny(policy);
+  return desk().core.total_wait() === 0 ? undefined : desk().got();
 }
 
 const LINES = 5;
 
-function readLints(): Lint[] {
-  const lines = desk().readText(desk().core.lints()).split("\n");
+function readLints(within: bigint): Lint[] {
+  desk().give(within);
+  return readLines(desk().core.lints());
+}
+
+function readLines(length: number): Lint[] {
+  const lines = desk().readText(length).split("\n");
   const plain = (text = "") =>
     text === "" ? undefined : text.startsWith("t") ? Number(text.slice(1)) / 1e6 : Number(text.slice(1));
   const found: Lint[] = [];

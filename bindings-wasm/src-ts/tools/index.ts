@@ -1,3 +1,13 @@
 /** What explains a policy to people, and policies as text: loaded by those who import it. */
 export { type FormName, type FromForm, fromForm, toForm, toJson } from "./document.js";
-export { type Explanation, explain, type Lint, lints, presets, type Row } from "./explain.js";
+export {
+  type Explanation,
+  explain,
+  type Lint,
+  lintNested,
+  lints,
+  presets,
+  type Row,
+  totalWait,
+  totalWaitNanos,
+} from "./explain.js";

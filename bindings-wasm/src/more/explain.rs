@@ -3,7 +3,7 @@
 
 use super::{Desk, with};
 use core::fmt;
-use holdoff_core::{Explanation, FailureKind, Given, GuardsBuilder, Lint, Policy, Preset};
+use holdoff_core::{Explanation, FailureKind, Given, GuardsBuilder, Lint, Nesting, Policy, Preset, Span};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
@@ -43,24 +43,83 @@ extern "C" fn explain_rows(rows: u32, kind: u32, from: u32) -> u32 {
 }
 
 /// What the linter says of `policy` with the guards of `builder`, five lines each: number, word, text, and the two numbers in it: a time
-/// in nanoseconds behind `t`, another number behind `n`. The length.
+/// in nanoseconds behind `t`, another number behind `n`. Of waiting for it for the span in place 0 at most, too, where that is
+/// not 2^64-1. The length.
 #[unsafe(no_mangle)]
 extern "C" fn lints() -> u32 {
     with(|desk| {
-        let (policy, guards) = (desk.policy, desk.builder);
-        desk.text.say(&Lints(&policy, &guards))
+        let (policy, guards, timeout) = (desk.policy, desk.builder, desk.limit(0));
+        desk.text.say(&Lints(&policy, &guards, timeout))
     })
 }
 
-struct Lints<'p>(&'p Policy, &'p GuardsBuilder);
+struct Lints<'p>(&'p Policy, &'p GuardsBuilder, Option<Span>);
 
 impl fmt::Display for Lints<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.1.lints(self.0).try_for_each(|lint| {
-            let Lint { kind, found, limit } = lint;
-            writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Plain(found), Plain(limit))
-        })
+        let Self(policy, guards, timeout) = self;
+        match timeout {
+            None => guards.lints(policy).try_for_each(|lint| Line(lint).fmt(f)),
+            Some(timeout) => guards.lints_within(policy, *timeout).try_for_each(|lint| Line(lint).fmt(f)),
+        }
     }
+}
+
+struct Line(Lint);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lint @ Lint { kind, found, limit } = self.0;
+        writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Plain(found), Plain(limit))
+    }
+}
+
+/// How long the sleeps of `policy` take together, into place 0; 0 if they have no end.
+#[unsafe(no_mangle)]
+extern "C" fn total_wait() -> u32 {
+    with(|desk| {
+        let total = desk.policy.total_wait();
+        desk.leave([total.unwrap_or_default().as_nanos()]);
+        total.is_some().into()
+    })
+}
+
+/// Notes `policy` and the nesting of `builder` as number `at` of the retries that [`lint_nested`] looks at; 0 if there are too
+/// many.
+#[unsafe(no_mangle)]
+extern "C" fn nest(at: u32) -> u32 {
+    with(|desk| {
+        let (mode, cap) = match desk.builder.nested().ok().flatten().unwrap_or_default() {
+            Nesting::Allow => (0, 0),
+            Nesting::Innermost => (1, 0),
+            Nesting::Outermost => (2, 0),
+            Nesting::Cap(cap) => (3, cap),
+        };
+        let attempts = desk.policy.attempts().unwrap_or(0);
+        let Some([first, second, third, ..]) = desk.rows.get_mut(at as usize) else { return 0 };
+        (*first, *second, *third) = (attempts.into(), mode, cap.into());
+        1
+    })
+}
+
+/// What the linter says of `count` retries, each inside the one before it: as [`lints`]. The length.
+#[unsafe(no_mangle)]
+extern "C" fn lint_nested(count: u32) -> u32 {
+    with(|desk| {
+        let retries = desk.rows.iter().take(count as usize).map(|[attempts, mode, cap, ..]| {
+            let nesting = match mode {
+                1 => Nesting::Innermost,
+                2 => Nesting::Outermost,
+                3 => Nesting::Cap(*cap as u32),
+                _ => Nesting::Allow,
+            };
+            (Some(*attempts as u32).filter(|attempts| *attempts > 0), nesting)
+        });
+        match Lint::nested(retries) {
+            Some(lint) => desk.text.say(&Line(lint)),
+            None => 0,
+        }
+    })
 }
 
 struct Plain(Given);
