@@ -371,4 +371,4 @@ impl fmt::Display for EventError {
 impl core::error::Error for EventError {}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -319,10 +319,11 @@ impl Recorder {
             input(self, &mut Guards::none(), &mut events)
         };
         guards.hedge = hedge;
-        if events.count == written {
-            self.call.unseen(&before);
+        if events.count > written {
+            return Recorded { step, events };
         }
-        Recorded { step, events }
+        self.call.unseen(&before);
+        Recorded { step: self.step(), events }
     }
 
     fn write(&mut self, events: &mut Events, event: Event) {
