@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, Py
 
 /// One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
 #[pyclass(frozen, eq, module = "holdoff")]
-#[derive(Clone, Copy, PartialEq)]
+#[derive(PartialEq)]
 pub(crate) struct Event(pub(crate) holdoff_core::Event);
 
 impl Event {
@@ -22,8 +22,10 @@ impl Event {
         (self.0.kind() == EventKind::Started).then_some(&self.0)
     }
 
-    fn json(&self, task: Option<&str>, failure: Option<&str>) -> String {
-        self.0.json(&Notes { task, failure }).to_string()
+    /// Texts of errors may be none to Unicode, and are written all the same.
+    fn json(&self, task: Option<&Bound<'_, PyString>>, failure: Option<&Bound<'_, PyString>>) -> String {
+        let (task, failure) = (task.map(|text| text.to_string_lossy()), failure.map(|text| text.to_string_lossy()));
+        self.0.json(&Notes { task: task.as_deref(), failure: failure.as_deref() }).to_string()
     }
 }
 
@@ -143,28 +145,25 @@ impl Event {
     fn to_dict<'py>(
         &self,
         py: Python<'py>,
-        task: Option<&str>,
-        failure_reason: Option<&str>,
+        task: Option<&Bound<'py, PyString>>,
+        failure_reason: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         Ok(json::loads(&PyString::new(py, &self.json(task, failure_reason)))?.cast_into()?)
     }
 
     /// Its JSON in one line, with the texts that are given.
     #[pyo3(signature = (task = None, failure_reason = None))]
-    fn to_json(&self, task: Option<&str>, failure_reason: Option<&str>) -> String {
+    fn to_json(&self, task: Option<&Bound<'_, PyString>>, failure_reason: Option<&Bound<'_, PyString>>) -> String {
         self.json(task, failure_reason)
     }
 
     /// Its bytes with a text of at most 65535 bytes: what the failure said. A log is the bytes of its events, one after the
     /// other.
-    #[pyo3(signature = (failure_reason = ""))]
-    fn to_bytes<'py>(&self, py: Python<'py>, failure_reason: &str) -> Bound<'py, PyBytes> {
-        let mut small = [0; 256];
-        if let Some(bytes) = self.0.to_bytes(failure_reason, &mut small).and_then(|length| small.get(..length)) {
-            return PyBytes::new(py, bytes);
-        }
-        let mut room = vec![0; holdoff_core::Event::MOST_BYTES + failure_reason.len()];
-        let length = self.0.to_bytes(failure_reason, &mut room).unwrap_or_default();
+    #[pyo3(signature = (failure_reason = None))]
+    fn to_bytes<'py>(&self, py: Python<'py>, failure_reason: Option<&Bound<'py, PyString>>) -> Bound<'py, PyBytes> {
+        let text = failure_reason.map(|text| text.to_string_lossy()).unwrap_or_default();
+        let mut room = vec![0; holdoff_core::Event::MOST_BYTES + text.len()];
+        let length = self.0.to_bytes(&text, &mut room).unwrap_or_default();
         PyBytes::new(py, room.get(..length).unwrap_or_default())
     }
 
