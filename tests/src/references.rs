@@ -5,6 +5,7 @@
 
 mod aster;
 mod aster_estimate;
+mod aster_log;
 mod k8s;
 mod k8s_keyed;
 mod k8s_periodic;
@@ -93,8 +94,6 @@ pub enum Verdict {
     },
     /// The configuration is outside the declared domain (docs/compat.md), and what is promised there holds.
     OutOfDomain,
-    /// It is of a machine that does not exist yet.
-    NotYet,
 }
 
 impl Verdict {
@@ -137,7 +136,6 @@ pub fn run(file: &Recorded, runner: Runner) -> Tally {
                 tally.deviations += deviations;
             }
             Ok(Verdict::OutOfDomain) => tally.deviations += 1,
-            Ok(Verdict::NotYet) => tally.later += 1,
             Err(why) => tally.failed.push(format!("{}: {why}", case.name)),
         }
     }

@@ -15,6 +15,7 @@ use crate::hints;
 use crate::limiters;
 use crate::nestings;
 use crate::options;
+use crate::random_logs;
 use crate::references::{self, Recorded};
 use crate::saves;
 use anyhow::{Context as _, Result};
@@ -34,8 +35,6 @@ pub struct Tally {
     pub failed: Vec<String>,
     /// Inputs and cases of which the original's result is no example; docs/compat.md says which and why.
     pub deviations: usize,
-    /// Cases of machines that do not exist yet, which were not run.
-    pub later: usize,
 }
 
 /// Runs every file under `path` in the order of their names; whether all cases passed.
@@ -48,10 +47,8 @@ pub fn run(path: &Path) -> Result<bool> {
             Ok(content) => {
                 let tally = content.run();
                 tally.failed.iter().take(SHOWN).for_each(|failure| println!("  {failure}"));
-                let Tally { passed, failed, deviations, later } = &tally;
-                let later = if *later > 0 { format!(", {later} for later") } else { String::new() };
-                let name = name.display();
-                println!("{name}: {passed} passed, {} failed, {deviations} deviations{later}", failed.len());
+                let Tally { passed, failed, deviations } = &tally;
+                println!("{}: {passed} passed, {} failed, {deviations} deviations", name.display(), failed.len());
                 all &= tally.failed.is_empty();
             }
             Err(error) => {
@@ -64,7 +61,10 @@ pub fn run(path: &Path) -> Result<bool> {
     Ok(all)
 }
 
-/// The vector files at or under a path, sorted. A schema is no vector file.
+/// What is beside the vectors and is none: their schema, and the policies of random logs.
+const NO_VECTORS: [&str; 2] = ["schema.json", random_logs::POLICIES];
+
+/// The vector files at or under a path, sorted.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -75,7 +75,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
         if path.is_dir() {
             found.extend(files(&path)?);
         } else if path.extension().is_some_and(|end| end == "json")
-            && path.file_name().is_some_and(|n| n != "schema.json")
+            && path.file_name().is_some_and(|name| NO_VECTORS.iter().all(|other| name != *other))
         {
             found.push(path);
         }

@@ -4,7 +4,7 @@
 //! events, words its exceptions, and takes delays from a log when it replays one. Aster's milliseconds run as ticks.
 
 use super::k8s::{truth, whole};
-use super::{Recording, Verdict};
+use super::{Recording, Verdict, aster_log};
 use crate::format::ErrorWord;
 use crate::options;
 use holdoff_core::{
@@ -12,17 +12,15 @@ use holdoff_core::{
 };
 use serde_json::{Value, json};
 
-/// What is recorded of machines that do not exist yet: the event log, the source of recorded randomness, the delay queue.
-const LATER: [&str; 5] = ["restoreRetryState", "scheduleRetry", "poll", "nextInt", "nextDouble"];
-
 /// Kind `aster`.
 pub(super) fn aster(case: &Recording) -> Result<Verdict, String> {
-    let config = &case.config;
-    match config["op"].as_str() {
+    match case.config["op"].as_str() {
         Some("calculateBackoff") => formula(case),
-        Some("run") if truth(config, "restore") => Ok(Verdict::NotYet),
         Some("run" | "run_with_timeout") => flow(case),
-        Some(op) if LATER.contains(&op) => Ok(Verdict::NotYet),
+        Some("restoreRetryState") => aster_log::restored(case),
+        Some("scheduleRetry") => aster_log::schedule(case),
+        Some("poll") => aster_log::poll(case),
+        Some("nextInt" | "nextDouble") => aster_log::drawn(case),
         op => Err(format!("an unknown op: {op:?}")),
     }
 }
@@ -159,9 +157,6 @@ fn flow(case: &Recording) -> Result<Verdict, String> {
         Ok(policy) => policy,
         Err(error) => return refused(config, Err(error)),
     };
-    if config["workflow_id"].is_null() && config["op"] == "run" {
-        return Ok(Verdict::NotYet);
-    }
     let mut registry = Registry { config, policy, now: Timestamp::ZERO, calls: 0, events: Vec::new() };
     let mut got = registry.run(&case.inputs)?;
     let [expected] = case.expected.as_slice() else { return Err("one result is needed".to_owned()) };
@@ -186,7 +181,7 @@ fn adopt_wrapped(expected: &Value, got: &mut Value) -> usize {
 
 impl Registry<'_> {
     fn run(&mut self, inputs: &[Value]) -> Result<Value, String> {
-        let (mut call, mut step) = Call::begin(&self.policy, self.seed()?, self.now);
+        let (mut call, mut step) = self.begun()?;
         let mut last = Ended::Well;
         loop {
             step = match step {
@@ -215,6 +210,27 @@ impl Registry<'_> {
                 Step::Wait { .. } | Step::Stop(_) => return Ok(self.report(&call, step, &last)),
             };
         }
+    }
+
+    /// The call as it begins: that of a log has failed before, and makes no more tries than the policy allows in all.
+    fn begun(&mut self) -> Result<(Call, Step), String> {
+        let (mut call, mut step) = Call::begin(&self.policy, self.seed()?, self.now);
+        if !truth(self.config, "restore") {
+            return Ok((call, step));
+        }
+        let log = self.config["log"].as_array().ok_or("no log")?;
+        let counter = aster_log::counters(&Value::Null, log)?.get("t").copied().unwrap_or(1);
+        let last = counter.min(self.policy.attempts().unwrap_or(u32::MAX));
+        while call.attempt() < last {
+            let Step::Attempt { ticket, .. } = step else { return Err(format!("no attempt before {last}")) };
+            let Step::Sleep { until, .. } = call.fail(&self.policy, ticket, self.now, Failure::TRANSIENT) else {
+                return Err(format!("no retry before {last}"));
+            };
+            self.now = until;
+            call = self.resumed(&call)?;
+            step = call.tick(&self.policy, self.now);
+        }
+        Ok((call, step))
     }
 
     /// Calls the task once.
@@ -249,12 +265,19 @@ impl Registry<'_> {
         saved.call(&self.policy, self.now).map_err(|error| error.to_string())
     }
 
-    /// What the log says about the wait after an attempt: nothing unless it is replayed, and `None` if it should and does not.
+    /// What the log says about the wait after an attempt: nothing unless it is replayed, and `None` if it should and does
+    /// not, or if nobody is there to be told of a retry.
     fn hint(&self, attempt: u32) -> Option<Hint> {
-        if !truth(self.config, "replay") || self.policy.attempts().is_some_and(|all| attempt >= all) {
+        if self.policy.attempts().is_some_and(|all| attempt >= all) {
             return Some(Hint::NONE);
         }
-        let log = self.config["log"].as_array()?;
+        if self.config["op"] == "run" && self.config["workflow_id"].is_null() {
+            return None;
+        }
+        if !truth(self.config, "replay") {
+            return Some(Hint::NONE);
+        }
+        let log = self.config["log"].as_array().filter(|_| self.config["event_store"] != false)?;
         let is_about = |event: &&Value| {
             event["type"] == "RETRY_SCHEDULED"
                 && event["taskId"] == "t"
@@ -314,5 +337,49 @@ impl Registry<'_> {
             .into_iter()
             .for_each(|fields| fields.extend(thrown.as_object().cloned().unwrap_or_default()));
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The task is run with these results, and what became of it is held against how often it was called and how it ended.
+    fn ends(changes: Value, results: &[&str], calls: u32, outcome: &str) {
+        let mut config = json!({
+            "op": "run", "max_attempts": 3, "strategy": "exponential", "base_delay_ms": 10, "raws": [0, 1, 2, 3],
+            "workflow_id": "w", "event_store": true, "replay": false, "restore": false, "log": [],
+        });
+        config.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let policy = policy(&config, config["max_attempts"].clone()).unwrap().unwrap();
+        let mut registry = Registry { config: &config, policy, now: Timestamp::ZERO, calls: 0, events: Vec::new() };
+        let results: Vec<_> = results.iter().map(|result| json!(result)).collect();
+        let report = registry.run(&results).unwrap();
+        assert_eq!((&report["calls"], &report["outcome"]), (&json!(calls), &json!(outcome)), "{changes}");
+    }
+
+    /// Of a log that says this of retries.
+    fn restored(attempts: &[u32]) -> Value {
+        let scheduled = |attempt: &u32| json!({ "type": "RETRY_SCHEDULED", "taskId": "t", "attempt_number": attempt });
+        json!({ "restore": true, "log": attempts.iter().map(scheduled).collect::<Vec<_>>() })
+    }
+
+    #[test]
+    fn tries_of_a_log_count() {
+        ends(restored(&[]), &["a", "b", "c"], 3, "throws");
+        ends(restored(&[2]), &["a", "b", "c"], 3, "throws");
+        ends(restored(&[2, 3]), &["a", "b"], 2, "throws");
+        ends(restored(&[4, 2]), &["a"], 1, "throws");
+        ends(restored(&[u32::MAX]), &["a"], 1, "throws");
+        ends(restored(&[u32::MAX]), &["ok"], 1, "ok");
+    }
+
+    #[test]
+    fn who_has_nobody_to_tell_of_a_retry_waits_for_ever() {
+        ends(json!({ "workflow_id": null }), &["a"], 1, "hangs");
+        ends(json!({ "workflow_id": null }), &["ok"], 1, "ok");
+        ends(json!({ "workflow_id": null, "max_attempts": 1 }), &["a"], 1, "throws");
+        ends(json!({ "event_store": false }), &["a", "ok"], 2, "ok");
+        ends(json!({ "event_store": false, "replay": true }), &["a", "ok"], 1, "hangs");
     }
 }
