@@ -177,4 +177,5 @@ impl fmt::Display for ReplayError {
 impl core::error::Error for ReplayError {}
 
 #[cfg(test)]
+#[expect(clippy::result_large_err, reason = "an error shows both events")]
 mod tests;

@@ -15,6 +15,7 @@ pub mod hints;
 pub mod limiters;
 pub mod nestings;
 pub mod options;
+pub mod random_logs;
 pub mod references;
 pub mod run;
 pub mod saves;
