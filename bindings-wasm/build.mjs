@@ -26,6 +26,7 @@ await build({
     machines: "src-ts/machines/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
+    log: "src-ts/log/index.ts",
     node: "src-ts/node.ts",
   },
   external: ["node:async_hooks"],

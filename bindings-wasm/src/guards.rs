@@ -7,6 +7,8 @@
 mod alone;
 mod calls;
 mod kept;
+#[cfg(feature = "log")]
+mod log;
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
@@ -44,6 +46,8 @@ struct Desk {
     text: Value,
     /// Where the room of a limiter is that keeps a log, and how many times it holds.
     room: [u32; 2],
+    #[cfg(feature = "log")]
+    log: log::Logs,
 }
 
 // SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
@@ -52,18 +56,30 @@ static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
 
 /// Where each field of the desk begins and how long it is, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 23] = {
+static PLACES: [[u32; 2]; 23 + MORE.len()] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Desk, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    places!(
+    let places: [[u32; 2]; 23] = places!(
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, call: Guarded, builder: GuardsBuilder,
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breaker_config: BreakerConfig, breaker: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
         hedge_config: HedgeConfig, hedge: Latency, name: Name, text: Value
-    )
+    );
+    let (mut all, mut at) = ([[0; 2]; 23 + MORE.len()], 0);
+    while at < all.len() {
+        all[at] = if at < places.len() { places[at] } else { MORE[at - places.len()] };
+        at += 1;
+    }
+    all
 };
+
+/// Those that only the module with logs has.
+#[cfg(feature = "log")]
+const MORE: [[u32; 2]; 5] = log::places(offset_of!(Desk, log) as u32);
+#[cfg(not(feature = "log"))]
+const MORE: [[u32; 2]; 0] = [];
 
 /// Where the desk is in memory. It never moves.
 #[unsafe(no_mangle)]

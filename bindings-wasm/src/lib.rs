@@ -4,9 +4,9 @@
 //! somebody frees it. So the machines' states live in JavaScript as plain words, and one fixed desk in wasm memory is
 //! where they are laid down, worked on and taken back. There is no allocator, no import and nothing to free.
 //!
-//! Four modules are made of this crate: what retrying needs, which every page loads; with the feature `machines` the other
-//! machines; with `tools` what only people need; with `guards` what many calls share. A policy and a state are the same words
-//! in all of them.
+//! Five such modules are made of this crate: what retrying needs, which every page loads; with the feature `machines` the other
+//! machines; with `tools` what only people need; with `guards` what many calls share; with `log` the same and what calls leave
+//! behind to be gone on with. A policy and a state are the same words in all of them.
 #![cfg_attr(target_arch = "wasm32", no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]

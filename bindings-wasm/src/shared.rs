@@ -40,6 +40,12 @@ pub(crate) struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
+    /// Memory that begins with a value.
+    #[cfg(feature = "log")]
+    pub(crate) const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(MaybeUninit::new(value)))
+    }
+
     /// Memory full of zeroes.
     ///
     /// # Safety
@@ -124,7 +130,29 @@ mod small {
     use holdoff_core::{ConfigError, ErrorCode, Field};
 
     const NAMES: &[(&str, Field)] = Field::names();
-    const CODES: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
+    const ALL: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
+
+    /// Those that this module has.
+    const CODES: [ErrorCode; own()] = {
+        let (mut codes, mut at, mut from) = ([ErrorCode::UnknownField; own()], 0, 0);
+        while from < ALL.len() {
+            if !is_elsewhere(ALL[from]) {
+                codes[at] = ALL[from];
+                at += 1;
+            }
+            from += 1;
+        }
+        codes
+    };
+
+    const fn own() -> usize {
+        let (mut count, mut at) = (0, 0);
+        while at < ALL.len() {
+            count += !is_elsewhere(ALL[at]) as usize;
+            at += 1;
+        }
+        count
+    }
 
     /// What each field of a policy takes.
     static TAKES: [&str; NAMES.len()] = {
@@ -140,15 +168,13 @@ mod small {
     static RULES: [(&str, &str); CODES.len()] = {
         let (mut rules, mut at) = ([("", ""); CODES.len()], 0);
         while at < rules.len() {
-            if !is_elsewhere(CODES[at]) {
-                rules[at] = (CODES[at].name(), CODES[at].rule(None));
-            }
+            rules[at] = (CODES[at].name(), CODES[at].rule(None));
             at += 1;
         }
         rules
     };
 
-    /// Whether a rule is about what only the other modules have: states that last, other systems' forms, guards.
+    /// Whether a rule is about what only the other modules have: states that last, logs, other systems' forms, guards.
     const fn is_elsewhere(code: ErrorCode) -> bool {
         matches!(
             code,
@@ -177,6 +203,20 @@ mod small {
                 | ErrorCode::NotAPolicy
                 | ErrorCode::NotACall
                 | ErrorCode::NoRoom
+                | ErrorCode::LogEmpty
+                | ErrorCode::LogStart
+                | ErrorCode::LogGap
+                | ErrorCode::LogTwice
+                | ErrorCode::LogOrder
+                | ErrorCode::LogImpossible
+                | ErrorCode::LogTime
+                | ErrorCode::LogPolicy
+                | ErrorCode::LogDiverged
+                | ErrorCode::EventDamaged
+                | ErrorCode::EventVersion
+                | ErrorCode::UnknownEventField
+                | ErrorCode::MissingEventField
+                | ErrorCode::EventCut
         )
     }
 
@@ -210,6 +250,12 @@ impl<const N: usize> Text<N> {
     /// The first `len` bytes.
     pub(crate) fn bytes(&self, len: u32) -> &[u8] {
         self.0.get(..len as usize).unwrap_or_default()
+    }
+
+    /// All the room.
+    #[cfg(feature = "log")]
+    pub(crate) const fn all(&mut self) -> &mut [u8] {
+        &mut self.0
     }
 
     /// The same as text.

@@ -31,8 +31,13 @@ fn node(script: impl AsRef<Path>) -> Command {
 pub(crate) fn build() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
-    let modules =
-        [("core.wasm", ""), ("machines.wasm", "machines"), ("tools.wasm", "tools"), ("guards.wasm", "guards")];
+    let modules = [
+        ("core.wasm", ""),
+        ("machines.wasm", "machines"),
+        ("tools.wasm", "tools"),
+        ("guards.wasm", "guards"),
+        ("log.wasm", "log"),
+    ];
     for (file, features) in modules {
         let mut cargo = shell::cargo();
         cargo.args([

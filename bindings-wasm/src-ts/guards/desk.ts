@@ -1,11 +1,11 @@
 /**
- * The fourth wasm module: what many calls share.
+ * The fourth wasm module: what many calls share. The entry that wants it brings it, because there is a fifth one with all that
+ * is in this one and more.
  *
  * A guard's configuration and state are rows of words that its JavaScript object owns, so that nothing is left behind when it is
  * collected. The ones that were used last stay on the desk until others are laid there: a program with one set of guards
  * copies nothing.
  */
-import hex from "../../dist/guards.wasm";
 import { Desk } from "../border.js";
 import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
@@ -72,7 +72,7 @@ type Name =
   | "token_read"
   | "token_write";
 
-const FIELDS = [
+export const FIELDS = [
   "args",
   "problem",
   "step",
@@ -100,15 +100,28 @@ const FIELDS = [
 
 type GuardsDesk = Desk<Name, (typeof FIELDS)[number]>;
 
+let module: { readonly hex: string; readonly fields: readonly string[] } | undefined;
 let made: GuardsDesk | undefined;
 /** Its functions; `desk()` before the first use. */
 export let core: GuardsDesk["core"];
+
+/** Brings the module, in hexadecimal digits; one with more fields takes the place of the other. */
+export function bring(hex: string, fields: readonly string[] = FIELDS): void {
+  if (module !== undefined && module.fields.length >= fields.length) return;
+  module = { hex, fields };
+  if (made === undefined) return;
+  // States are JavaScript's: what lies on the old desk goes on on the new one.
+  clear();
+  policyLaid = undefined;
+  compiled();
+}
 
 /** Its desk, compiled on first use. */
 export const desk = (): GuardsDesk => made ?? compiled();
 
 function compiled(): GuardsDesk {
-  made = new Desk<Name, (typeof FIELDS)[number]>(hex, FIELDS);
+  const { hex, fields } = module as { hex: string; fields: typeof FIELDS };
+  made = new Desk<Name, (typeof FIELDS)[number]>(hex, fields);
   core = made.core;
   return made;
 }

@@ -169,7 +169,10 @@ export function layAll(guards: Guards): void {
   for (const guard of guards.all) lay(guard);
 }
 
-makeGuardsWith({
-  check: (kept: Kept) => void configsOf(kept),
-  make: (kept: Kept) => Guards.of({ configs: configsOf(kept), shared: [] }),
-});
+/** Lets policies have guards. */
+export function letPoliciesHaveGuards(): void {
+  makeGuardsWith({
+    check: (kept: Kept) => void configsOf(kept),
+    make: (kept: Kept) => Guards.of({ configs: configsOf(kept), shared: [] }),
+  });
+}

@@ -1,0 +1,118 @@
+/** What is wrong with a log, and at which event. */
+import { shown } from "../errors.js";
+import { desk } from "./desk.js";
+import type { Event } from "./event.js";
+
+interface Parts {
+  readonly code: number;
+  readonly word: string;
+  readonly rule: string;
+  readonly sequence?: number | undefined;
+  readonly path?: string;
+  /** What the path has, as text. */
+  readonly given?: string;
+  readonly nearest?: string | undefined;
+  readonly recorded?: Event | undefined;
+  readonly computed?: Event | undefined;
+  readonly cause?: unknown;
+}
+
+/** A log, or an event, that is none, or not that of the policy; nothing was made of it. */
+export class ReplayError extends Error {
+  override readonly name = "ReplayError";
+  /** The number of the rule, the same in every language. */
+  readonly code: number;
+  /** The word for it, such as `log_gap`. */
+  readonly word: string;
+  /** The event that it is about, from 1: the one that came, or of a gap the first that did not; 0 when that is not known. */
+  readonly sequence: number;
+  /** The field that is wrong; empty when it is about the event as a whole. */
+  readonly path: string;
+  /** The rule in words. */
+  readonly rule: string;
+  /** The valid name or word nearest to the one that was given, when one is near. */
+  readonly nearest: string | undefined;
+  /** The event that came. */
+  readonly recorded: Event | undefined;
+  /** What the policy says in its place, when that is known. */
+  readonly computed: Event | undefined;
+
+  /** @internal */
+  constructor(parts: Parts) {
+    super(said(parts), "cause" in parts ? { cause: parts.cause } : undefined);
+    this.code = parts.code;
+    this.word = parts.word;
+    this.sequence = parts.sequence ?? 0;
+    this.path = parts.path ?? "";
+    this.rule = parts.rule;
+    this.nearest = parts.nearest;
+    this.recorded = parts.recorded;
+    this.computed = parts.computed;
+  }
+}
+
+const EMPTY = 160;
+const START = 161;
+const GAP = 162;
+const IMPOSSIBLE = 165;
+const DIVERGED = 168;
+
+function said({ code, rule, sequence, path, given, nearest, recorded, computed }: Parts): string {
+  if (code === EMPTY) return `the log ${rule}`;
+  const which = sequence ? `event ${sequence}` : "event";
+  const field = path ? `, ${path}${given ?? ""}` : "";
+  const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+  return `${which}${field}: ${rule}${meant}${compared(code, recorded, computed)}`;
+}
+
+function compared(code: number, recorded: Event | undefined, computed: Event | undefined): string {
+  if (recorded === undefined) return "";
+  if (code === START || code === GAP) return `; what came is event ${recorded.sequence}: ${told(recorded)}`;
+  if (code !== IMPOSSIBLE && code !== DIVERGED) return "";
+  const otherwise = code === DIVERGED ? "; the policy says nothing here" : "";
+  return `: the log says ${told(recorded)}${computed ? `; the policy says ${told(computed)}` : otherwise}`;
+}
+
+function told(event: Event): string {
+  const about = `${event.type}, attempt ${event.attemptNumber}`;
+  switch (event.type) {
+    case "ATTEMPT_FAILED":
+      return `${about}, ${event.failure}`;
+    case "RETRY_SCHEDULED":
+      return `${about}, in ${Number(BigInt(event.until) - BigInt(event.at)) / 1e6}ms (${event.cause})`;
+    case "GAVE_UP":
+      return `${about}, ${event.reason}`;
+    default:
+      return about;
+  }
+}
+
+/** Where the number of the event lies that an error is about. */
+const SEQUENCE = 15;
+
+/** What the desk says in so much text, of a field that was called `name` or of a log's event. */
+export function wrong(
+  length: number,
+  about: {
+    name?: string;
+    value?: unknown;
+    sequence?: number | undefined;
+    recorded?: Event | undefined;
+    computed?: Event | undefined;
+  },
+): ReplayError {
+  const [word, field, rule, nearest] = desk().readText(length).split("\n") as [string, string, string, string];
+  const code = desk().words.problem[0] as number;
+  const known = Number(desk().got(SEQUENCE));
+  return new ReplayError({
+    code,
+    word,
+    rule,
+    sequence: about.sequence ?? known,
+    path: field || (about.name ?? ""),
+    ...(about.name === undefined ? {} : { given: ` = ${shown(about.value)}` }),
+    nearest: nearest || undefined,
+    recorded: about.recorded,
+    computed: about.computed,
+  });
+}

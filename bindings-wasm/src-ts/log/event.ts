@@ -1,0 +1,230 @@
+/**
+ * What happened to a call, one thing after the other. An event is a plain frozen object whose JSON is the form that every
+ * language reads; times, seeds and fingerprints are decimal text in it, because a number has no room for them.
+ */
+import type { Cause, FailureKind, StopReason } from "../words.js";
+import { causeWord, kindWord, reasonWord } from "../words.js";
+import { desk } from "./desk.js";
+import { ReplayError, wrong } from "./error.js";
+
+/** Nanoseconds, a seed or a fingerprint, in decimal digits. */
+export type Digits = string;
+
+interface Base<Type extends string> {
+  readonly version: 1;
+  /** Its place in the log of its call, from 1. */
+  readonly sequence: number;
+  readonly type: Type;
+  /** When it happened. */
+  readonly at: Digits;
+  /** The attempt that failed, the one that comes, or the one that begins; at an end the last one that ran, 0 for none. */
+  readonly attemptNumber: number;
+  /** What the failure said that this is about. */
+  readonly failureReason?: string;
+  readonly payload?: { readonly taskId?: string; readonly reason?: string };
+}
+
+/** What happened: the names and values of one line of a log. */
+export type Event =
+  | (Base<"STARTED"> & { readonly policy: Digits; readonly seed: Digits; readonly guarded: 0 | 1 })
+  | (Base<"ATTEMPT_FAILED"> & { readonly failure: FailureKind; readonly hint: "none" | "never" | Digits })
+  | (Base<"RETRY_SCHEDULED"> & {
+      /** In whole milliseconds, rounded up. */
+      readonly backoffDelayMs: number;
+      /** When the attempt is due, exactly. */
+      readonly until: Digits;
+      readonly cause: Cause;
+    })
+  | Base<"RESUMED">
+  | Base<"SUCCEEDED">
+  | (Base<"GAVE_UP"> & { readonly reason: StopReason; readonly retryAt: "never" | Digits })
+  | Base<"CANCELLED">;
+
+/** The texts of an event, which are the program's. */
+export interface Notes {
+  readonly task?: string | null | undefined;
+  readonly reason?: string | null | undefined;
+}
+
+const TYPES = ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"] as const;
+
+/** What each event is to the core. Frozen, they say so for ever. */
+const known = new WeakMap<object, Uint32Array>();
+
+const NEVER = (1n << 64n) - 1n;
+const NO_HINT = NEVER;
+const HINT_NEVER = NEVER - 1n;
+
+/** Where `event_look` leaves what an event says. */
+const SEQUENCE = 0;
+const AT = 1;
+const UNTIL = 2;
+const HINT = 3;
+const SEED = 4;
+const POLICY = 5;
+const DELAY = 6;
+const CODES = 7;
+const GUARDED = 8;
+
+/** The event that lies on the desk and is shown there. */
+export function shownEvent({ task, reason }: Notes): Event {
+  const { words, longs } = desk();
+  const digits = (at: number): Digits => String(longs[at]);
+  const codes = words.args[CODES * 2] as number;
+  const type = TYPES[(codes & 255) - 1] as Event["type"];
+  const event: Record<string, unknown> = {
+    version: 1,
+    sequence: Number(longs[SEQUENCE]),
+    type,
+    at: digits(AT),
+    attemptNumber: words.args[CODES * 2 + 1],
+  };
+  if (type === "RETRY_SCHEDULED") event["backoffDelayMs"] = Number(longs[DELAY]);
+  const hasReason = reason !== undefined && reason !== null;
+  if (hasReason) event["failureReason"] = reason;
+  if (task !== undefined && task !== null) {
+    event["payload"] = Object.freeze(hasReason ? { taskId: task, reason } : { taskId: task });
+  } else if (hasReason) {
+    event["payload"] = Object.freeze({ reason });
+  }
+  switch (type) {
+    case "STARTED":
+      event["policy"] = digits(POLICY);
+      event["seed"] = digits(SEED);
+      event["guarded"] = Number(longs[GUARDED]);
+      break;
+    case "ATTEMPT_FAILED": {
+      const hint = longs[HINT] as bigint;
+      event["failure"] = kindWord((codes >>> 8) & 255);
+      event["hint"] = hint === NO_HINT ? "none" : hint === HINT_NEVER ? "never" : String(hint);
+      break;
+    }
+    case "RETRY_SCHEDULED":
+      event["until"] = digits(UNTIL);
+      event["cause"] = causeWord((codes >>> 16) & 255);
+      break;
+    case "GAVE_UP":
+      event["reason"] = reasonWord(codes >>> 24);
+      event["retryAt"] = longs[UNTIL] === NEVER ? "never" : digits(UNTIL);
+      break;
+    default:
+      break;
+  }
+  known.set(event, desk().taken("event"));
+  return Object.freeze(event) as unknown as Event;
+}
+
+/** An event that came from elsewhere: its fields, read before anything is laid down, because a getter may do so, too. */
+export type Given = Uint32Array | readonly (readonly [name: string, value: unknown])[];
+
+export function givenOf(event: unknown): Given {
+  const fields = typeof event === "string" ? parsed(event) : event;
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
+    throw new ReplayError({ code: 142, word: "not_an_object", rule: "must be an object of fields" });
+  }
+  const words = known.get(fields);
+  if (words) return words;
+  const given: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    const inner = name === "payload" && typeof value === "object" && value !== null && !Array.isArray(value);
+    if (inner) for (const [key, text] of Object.entries(value)) given.push([`payload.${key}`, text]);
+    else given.push([name, value]);
+  }
+  return given;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ReplayError({ code: 141, word: "not_json", rule: "must be JSON", cause });
+  }
+}
+
+const OTHER = 0;
+const TEXT = 1;
+const NUMBER = 2;
+const NOTHING = 3;
+
+/** Lays an event down, and says its texts. `sequence` is that of the log, which an error is about. */
+export function layEvent(given: Given, sequence?: number): Notes {
+  const { core } = desk();
+  if (given instanceof Uint32Array) {
+    desk().lay("event", given);
+    return {};
+  }
+  core.event_start();
+  const notes: { task?: string; reason?: string } = {};
+  for (const [name, value] of given) {
+    const [kind, size] = setting(value);
+    const length = core.event_set(desk().writeName(name), kind, size);
+    if (length !== 0) throw wrong(length, { name, value, sequence });
+    const taken = desk().got(1);
+    if (taken === 1n && typeof value === "string") notes.task = value;
+    if (taken === 2n && typeof value === "string") notes.reason = value;
+  }
+  const length = core.event_check();
+  if (length !== 0) throw wrong(length, { sequence });
+  return notes;
+}
+
+function setting(value: unknown): [kind: number, size: number] {
+  if (value === undefined || value === null) return [NOTHING, 0];
+  if (typeof value === "string" || typeof value === "bigint") return [TEXT, desk().writeText(String(value))];
+  if (typeof value !== "number") return [OTHER, 0];
+  desk().giveDouble(0, value);
+  return [NUMBER, 0];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Forms of events. */
+export const Event = Object.freeze({
+  /** One event from its JSON form: text, or what was read from it. Throws a {@link ReplayError} about what is wrong. */
+  fromJson(event: string | object): Event {
+    const notes = layEvent(givenOf(event));
+    desk().core.event_look();
+    return shownEvent(typeof event === "string" || !known.has(event) ? notes : notesOf(event as Event));
+  },
+
+  /** As bytes: a log is one after the other. The text of its failure is its own unless another is given, and may be none. */
+  toBytes(event: Event, reason: string = event.failureReason ?? ""): Uint8Array {
+    layEvent(givenOf(event));
+    const { words, core } = desk();
+    const into = bytesOf(words.reason);
+    // What does not fit is cut off, between two characters.
+    const { written } = encoder.encodeInto(reason, into);
+    return bytesOf(words.bytes).slice(0, core.event_bytes(written));
+  },
+
+  /** The events of a log's bytes. Throws a {@link ReplayError} with the number of the event that cannot be read. */
+  readAll(bytes: Uint8Array): Event[] {
+    const events: Event[] = [];
+    readEach(bytes, (reason) => {
+      events.push(shownEvent({ reason }));
+    });
+    return events;
+  },
+});
+
+/** Lays down each event of a log's bytes, and hands over its text. */
+export function readEach(bytes: Uint8Array, each: (reason: string | undefined) => void): void {
+  const { words, core } = desk();
+  const [window, text] = [bytesOf(words.bytes), bytesOf(words.reason)];
+  let expected = 1;
+  for (let at = 0; at < bytes.length; ) {
+    const part = bytes.subarray(at, at + window.length);
+    window.set(part);
+    const length = core.event_read(part.length);
+    const size = Number(desk().got(9));
+    if (length === 0) throw wrong(size, { sequence: expected });
+    at += length;
+    expected = Number(desk().got(SEQUENCE)) + 1;
+    each(size === 0 ? undefined : decoder.decode(text.subarray(0, size)));
+  }
+}
+
+const bytesOf = (words: Uint32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+
+const notesOf = ({ failureReason: reason, payload }: Event): Notes => ({ task: payload?.taskId, reason });

@@ -1,0 +1,293 @@
+//! Calls that say what to write down, the events that they say, and the way back from a log.
+
+use super::{Desk, kind_of, with};
+use crate::shared::{Shared, Text};
+use core::mem::offset_of;
+use holdoff_core::{
+    Call, Event, EventError, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode,
+    Ticket, Timestamp, Value,
+};
+
+/// Room for the longest text of a failure, and for an event with one; JavaScript sees whole words.
+type Reason = Text<65_536>;
+type Bytes = Text<{ 65_536 + Event::MOST_BYTES }>;
+
+/// What the desk has in addition.
+#[repr(C)]
+pub(super) struct Logs {
+    recorder: Recorder,
+    /// What the recorder holds, without guards.
+    recorded: Call,
+    /// The event that is written or read.
+    event: Event,
+    /// What a transition has said to write down.
+    events: [Event; 2],
+    /// The text of a failure.
+    reason: Reason,
+    /// An event as bytes.
+    bytes: Bytes,
+}
+
+/// Where each field begins and how long it is, in bytes, on a desk where all of them begin there.
+pub(super) const fn places(begin: u32) -> [[u32; 2]; 5] {
+    macro_rules! places {
+        ($($field:ident: $type:ty),*) => { [$([begin + offset_of!(Logs, $field) as u32, size_of::<$type>() as u32]),*] };
+    }
+    places!(recorder: Recorder, recorded: Call, event: Event, reason: Reason, bytes: Bytes)
+}
+
+/// The log that is being read.
+static REPLAY: Shared<Replay> = Shared::new(Replay::new(ReplayMode::Verify));
+
+/// Does it, and says how many events there are to be written down: `event_show` shows them.
+fn record(guards: u32, take: impl FnOnce(&mut Recorder, &Policy, &mut Guards<'_>, [u64; 4]) -> Recorded) -> u32 {
+    with(|desk| {
+        let args = [desk.arg(0), desk.arg(1), desk.arg(2), desk.arg(3)];
+        let mut recorder = desk.log.recorder;
+        let (_, policy, mut guards) = desk.lent(guards);
+        let Recorded { step, events } = take(&mut recorder, policy, &mut guards, args);
+        desk.log.recorder = recorder;
+        desk.log.events.iter_mut().zip(events.iter()).for_each(|(place, event)| *place = *event);
+        desk.show(step);
+        events.len() as u32
+    })
+}
+
+const fn at(now: u64) -> Timestamp {
+    Timestamp::from_nanos(now)
+}
+
+/// `recorder` := begun under `policy` at the time in place 0 with the seed in place 1; `step`, and the number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_begin(guards: u32) -> u32 {
+    record(guards, |recorder, policy, guards, [now, seed, ..]| {
+        let (begun, recorded) = Recorder::begin(policy, guards, seed, at(now));
+        *recorder = begun;
+        recorded
+    })
+}
+
+/// The attempt in place 2 of `recorder` succeeded at the time in place 0; `step`, and the number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_succeed(guards: u32) -> u32 {
+    record(guards, |recorder, _, guards, [now, _, ticket, _]| {
+        recorder.succeed(guards, Ticket::from_raw(ticket), at(now))
+    })
+}
+
+/// The attempt in place 2 of `recorder` failed at the time in place 0 with that kind and the hint in place 3; `step`, and the
+/// number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_fail(guards: u32, kind: u32) -> u32 {
+    record(guards, |recorder, policy, guards, [now, _, ticket, hint]| {
+        let failure = Failure::new(kind_of(kind)).with_hint(Hint::from_raw(hint));
+        recorder.fail(policy, guards, Ticket::from_raw(ticket), at(now), failure)
+    })
+}
+
+/// The attempt in place 2 of `recorder` ended at the time in place 0 by a fault of the program's own; `step`, and the number of
+/// events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_abandon(guards: u32) -> u32 {
+    record(guards, |recorder, _, guards, [now, _, ticket, _]| {
+        recorder.abandon(guards, Ticket::from_raw(ticket), at(now))
+    })
+}
+
+/// Time has passed for `recorder` until that in place 0; `step`, and the number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_tick(guards: u32) -> u32 {
+    record(guards, |recorder, policy, guards, [now, ..]| recorder.tick(policy, guards, at(now)))
+}
+
+/// `recorder` is cancelled at the time in place 0; `step`, and the number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_cancel(guards: u32) -> u32 {
+    record(guards, |recorder, _, guards, [now, ..]| recorder.cancel(guards, at(now)))
+}
+
+/// `recorder`, which was made from its log, goes on at the time in place 0; `step`, and the number of events.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_resume(guards: u32, reruns: u32) -> u32 {
+    record(guards, |recorder, policy, guards, [now, ..]| recorder.resume(policy, guards, at(now), reruns))
+}
+
+/// How `recorder` stands: `step`; the number of its latest event, its attempt, when it began, how often that attempt was run
+/// again and whether it began with guards into places 0 to 3 and 5; `recorded`.
+#[unsafe(no_mangle)]
+extern "C" fn recorder_look() {
+    with(|desk| {
+        let recorder = desk.log.recorder;
+        desk.show(recorder.step());
+        desk.leave(0, recorder.sequence());
+        desk.leave(1, recorder.attempt().into());
+        desk.leave(2, recorder.started().as_nanos());
+        desk.leave(3, recorder.reruns().into());
+        desk.leave(5, recorder.is_guarded().into());
+        desk.log.recorded = recorder.call();
+    });
+}
+
+/// `event` := that of the events of the latest transition, and shown as by `event_look`.
+#[unsafe(no_mangle)]
+extern "C" fn event_show(which: u32) {
+    with(|desk| {
+        desk.log.event = desk.log.events.get(which as usize).copied().unwrap_or(Event::EMPTY);
+        desk.show_event();
+    });
+}
+
+/// What `event` says, from place 0 on: its sequence, its time, until when, its hint, its seed, its policy, its delay in
+/// milliseconds; then a byte each its kind, failure, cause and reason and whether it is of a call with guards, with its
+/// attempt in the upper half.
+#[unsafe(no_mangle)]
+extern "C" fn event_look() {
+    with(Desk::show_event);
+}
+
+impl Desk {
+    fn show_event(&mut self) {
+        let event = self.log.event;
+        let failure = event.failure().map_or(0, |kind| kind.code().into());
+        let cause = event.cause().map_or(0, |cause| cause.code().into());
+        let reason = event.reason().map_or(0, |reason| reason.code().into());
+        let words: [u64; 5] = [event.kind().code().into(), failure, cause, reason, event.attempt().into()];
+        let codes = words.iter().zip([0, 8, 16, 24, 32]).fold(0, |sum, (word, shift)| sum | word << shift);
+        let shown = [
+            event.sequence(),
+            event.at().as_nanos(),
+            event.until().as_nanos(),
+            event.hint().as_raw(),
+            event.seed(),
+            event.policy(),
+            event.delay_ms(),
+            codes,
+            event.is_guarded().into(),
+        ];
+        self.args.iter_mut().zip(shown).for_each(|(place, number)| *place = number);
+    }
+
+    /// The length of what is wrong; the number of the event that it is about into place 15.
+    fn explain_event(&mut self, error: &EventError) -> u32 {
+        self.leave(15, error.sequence);
+        let words = [error.field.unwrap_or_default(), error.rule(), error.nearest.unwrap_or_default()];
+        self.problem.explain_other(&mut self.text, (error.code, error.given), words)
+    }
+
+    /// The same; of what the machine says instead the event into `event`, and whether there is one into place 14.
+    fn explain_replay(&mut self, error: &ReplayError) -> u32 {
+        self.leave(15, error.sequence);
+        self.leave(14, error.computed.is_some().into());
+        self.log.event = error.computed.unwrap_or(Event::EMPTY);
+        let words = ["", error.code.rule(None), ""];
+        self.problem.explain_other(&mut self.text, (error.code, holdoff_core::Given::Unshown), words)
+    }
+}
+
+/// `event` := nothing yet.
+#[unsafe(no_mangle)]
+extern "C" fn event_start() {
+    with(|desk| desk.log.event = Event::EMPTY);
+}
+
+/// Sets a field of `event`: its name, then its value, as for `guards_set`. 0, or the length of what is wrong. Into place 1 who
+/// keeps it: 0 the event, 1 it is the name of the task, 2 the text of the failure.
+#[unsafe(no_mangle)]
+extern "C" fn event_set(name: u32, kind: u32, value: u32) -> u32 {
+    with(|desk| {
+        let value = match kind {
+            1 => Value::Text(desk.text.get(value)),
+            2 => Value::Number { value: desk.real(0), unit: 1.0 },
+            3 => Value::Nothing,
+            4 => Value::Empty,
+            _ => Value::Other,
+        };
+        match desk.log.event.set(desk.name.get(name), value) {
+            Ok(taken) => {
+                desk.leave(1, taken.code().into());
+                0
+            }
+            Err(error) => desk.explain_event(&error),
+        }
+    })
+}
+
+/// `event` := the same, if it is whole. 0, or the length of what is wrong.
+#[unsafe(no_mangle)]
+extern "C" fn event_check() -> u32 {
+    with(|desk| match desk.log.event.check() {
+        Ok(event) => {
+            desk.log.event = event;
+            desk.show_event();
+            0
+        }
+        Err(error) => desk.explain_event(&error),
+    })
+}
+
+/// `event` in `bytes`, with so much of `reason` as its text; how many bytes.
+#[unsafe(no_mangle)]
+extern "C" fn event_bytes(reason: u32) -> u32 {
+    with(|desk| {
+        let reason = desk.log.reason.get(reason);
+        desk.log.event.to_bytes(reason, desk.log.bytes.all()).unwrap_or(0) as u32
+    })
+}
+
+/// `event` := the first of so many `bytes`, and the text of its failure in `reason`; how many bytes they are, and in place 9
+/// how many the text has. 0 when something is wrong: the length of it into place 9.
+#[unsafe(no_mangle)]
+extern "C" fn event_read(length: u32) -> u32 {
+    with(|desk| match Event::read(desk.log.bytes.bytes(length)) {
+        Ok((event, text, rest)) => {
+            desk.log.event = event;
+            let (taken, text) = (length - rest.len() as u32, desk.log.reason.put(text.as_bytes()));
+            desk.show_event();
+            desk.leave(9, text.into());
+            taken
+        }
+        Err(error) => {
+            let wrong = desk.explain_event(&error);
+            desk.leave(9, wrong.into());
+            0
+        }
+    })
+}
+
+/// Begins to read a log, in that mode.
+#[unsafe(no_mangle)]
+extern "C" fn replay_start(mode: u32, any_policy: u32) {
+    let replay = Replay::new(ReplayMode::from_code(mode).unwrap_or(ReplayMode::Verify));
+    REPLAY.with(|place| *place = if any_policy == 0 { replay } else { replay.any_policy() });
+}
+
+/// Takes `event` as the next one of the log of `policy`. 0, or the length of what is wrong.
+#[unsafe(no_mangle)]
+extern "C" fn replay_apply() -> u32 {
+    with(|desk| {
+        REPLAY.with(|replay| match replay.apply(&desk.policy, &desk.log.event) {
+            Ok(()) => 0,
+            Err(error) => desk.explain_replay(&error),
+        })
+    })
+}
+
+/// `recorder` := that of the log. 0, or the length of what is wrong.
+#[unsafe(no_mangle)]
+extern "C" fn replay_finish() -> u32 {
+    with(|desk| {
+        REPLAY.with(|replay| match replay.finish() {
+            Ok(recorder) => {
+                desk.log.recorder = recorder;
+                0
+            }
+            Err(error) => desk.explain_replay(&error),
+        })
+    })
+}
+
+/// How many attempts `policy` makes, 2^32-1 being for ever.
+#[unsafe(no_mangle)]
+extern "C" fn policy_attempts() -> u32 {
+    with(|desk| desk.policy.attempts().unwrap_or(u32::MAX))
+}
