@@ -109,6 +109,34 @@ pub const HOLDOFF_ERROR_NOT_A_GUARD: u32 = 154;
 pub const HOLDOFF_ERROR_GUARD_CONFIG: u32 = 155;
 /// A saved guard that is too short or too long.
 pub const HOLDOFF_ERROR_GUARD_LENGTH: u32 = 156;
+/// A log without any event.
+pub const HOLDOFF_ERROR_LOG_EMPTY: u32 = 160;
+/// A log that does not begin with event 1, of type STARTED.
+pub const HOLDOFF_ERROR_LOG_START: u32 = 161;
+/// An event of a log that is not there.
+pub const HOLDOFF_ERROR_LOG_GAP: u32 = 162;
+/// An event of a log that is there twice.
+pub const HOLDOFF_ERROR_LOG_TWICE: u32 = 163;
+/// An event that comes after a later one.
+pub const HOLDOFF_ERROR_LOG_ORDER: u32 = 164;
+/// An event that cannot come at that place of a log.
+pub const HOLDOFF_ERROR_LOG_IMPOSSIBLE: u32 = 165;
+/// An event that is earlier than the one before it.
+pub const HOLDOFF_ERROR_LOG_TIME: u32 = 166;
+/// A log that was written under another policy.
+pub const HOLDOFF_ERROR_LOG_POLICY: u32 = 167;
+/// A decision in a log that is not the one that the policy makes.
+pub const HOLDOFF_ERROR_LOG_DIVERGED: u32 = 168;
+/// An event that was changed, or contradicts itself.
+pub const HOLDOFF_ERROR_EVENT_DAMAGED: u32 = 169;
+/// An event of a version that this library does not read.
+pub const HOLDOFF_ERROR_EVENT_VERSION: u32 = 170;
+/// No field of an event has this name.
+pub const HOLDOFF_ERROR_UNKNOWN_EVENT_FIELD: u32 = 171;
+/// A field of an event that is not there.
+pub const HOLDOFF_ERROR_MISSING_EVENT_FIELD: u32 = 172;
+/// Bytes that end within an event.
+pub const HOLDOFF_ERROR_EVENT_CUT: u32 = 173;
 /// A null pointer where an object is needed.
 pub const HOLDOFF_ERROR_NULL_POINTER: u32 = 200;
 /// Memory that holds no policy (or options, or rules): zeroed, stale or foreign.
@@ -184,6 +212,20 @@ same! {
     HOLDOFF_ERROR_NOT_A_GUARD = NotAGuard,
     HOLDOFF_ERROR_GUARD_CONFIG = GuardConfig,
     HOLDOFF_ERROR_GUARD_LENGTH = GuardLength,
+    HOLDOFF_ERROR_LOG_EMPTY = LogEmpty,
+    HOLDOFF_ERROR_LOG_START = LogStart,
+    HOLDOFF_ERROR_LOG_GAP = LogGap,
+    HOLDOFF_ERROR_LOG_TWICE = LogTwice,
+    HOLDOFF_ERROR_LOG_ORDER = LogOrder,
+    HOLDOFF_ERROR_LOG_IMPOSSIBLE = LogImpossible,
+    HOLDOFF_ERROR_LOG_TIME = LogTime,
+    HOLDOFF_ERROR_LOG_POLICY = LogPolicy,
+    HOLDOFF_ERROR_LOG_DIVERGED = LogDiverged,
+    HOLDOFF_ERROR_EVENT_DAMAGED = EventDamaged,
+    HOLDOFF_ERROR_EVENT_VERSION = EventVersion,
+    HOLDOFF_ERROR_UNKNOWN_EVENT_FIELD = UnknownEventField,
+    HOLDOFF_ERROR_MISSING_EVENT_FIELD = MissingEventField,
+    HOLDOFF_ERROR_EVENT_CUT = EventCut,
     HOLDOFF_ERROR_NULL_POINTER = NullPointer,
     HOLDOFF_ERROR_NOT_A_POLICY = NotAPolicy,
     HOLDOFF_ERROR_NOT_A_CALL = NotACall,

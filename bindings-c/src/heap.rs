@@ -1,4 +1,4 @@
-//! The C program's heap, for what reads JSON.
+//! The C program's heap, for what reads JSON and for timing wheels.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;

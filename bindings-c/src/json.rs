@@ -1,11 +1,12 @@
-//! JSON text: policy documents, other systems' forms and saved states. The one place of the library that needs a heap.
+//! JSON text: policy documents, other systems' forms, saved states and events.
 //!
 //! The reader knows no field. It flattens the text into (path, value) pairs and hands them on, as every language does with
 //! its own objects, so that a document means the same everywhere.
 
-use crate::boundary::{drive, place, room, span};
+use crate::boundary::{answer, drive, place, room, span};
 use crate::errors::status;
 use crate::forms::form_of;
+use crate::log::event::holdoff_event;
 use crate::options::{blame, holdoff_options, put_guards, take};
 use crate::policy::{holdoff_policy, put};
 use crate::problem::{holdoff_problem, report};
@@ -16,7 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write as _};
-use holdoff_core::{ErrorCode, FormKept, Kept, Operations, Policy, Saved, Value};
+use holdoff_core::{ErrorCode, Event, FormKept, Kept, Operations, Policy, Saved, Taken, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -76,6 +77,73 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
         .and_then(|()| unsafe { place(saved, state) }.map_err(holdoff_problem::of_use));
     // SAFETY: the header's promise.
     unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+}
+
+/// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not be
+/// there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the failure said go
+/// to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at their ends; NULL for a
+/// text that is not wanted; empty where the event has none. Takes memory as holdoff_options_read_json does.
+///
+/// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another HOLDOFF_ERROR_
+/// number, and leaves `event` as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn holdoff_event_from_json(
+    event: *mut holdoff_event,
+    text: *const c_char,
+    length: usize,
+    task: *mut c_char,
+    task_size: usize,
+    failure: *mut c_char,
+    failure_size: usize,
+    problem: *mut holdoff_problem,
+) -> c_int {
+    // SAFETY: the header's promise.
+    let (text, task, failure) = unsafe { (span(text, length), room(task, task_size), room(failure, failure_size)) };
+    let result = text.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer)).and_then(|text| {
+        let mut found = Event::EMPTY;
+        for room in [&mut *task, &mut *failure] {
+            keep_text(room, "");
+        }
+        read(text, false, &mut |path, item| {
+            let taken =
+                found.set(path, item.value(1.0)).map_err(|error| holdoff_problem::of_event(&error).named(path))?;
+            let room = match taken {
+                Taken::Here => return Ok(()),
+                Taken::Task => &mut *task,
+                Taken::Failure => &mut *failure,
+            };
+            match item {
+                Item::Text(text) if !keep_text(room, text) => Err(holdoff_problem::of_use(ErrorCode::NoRoom).at(path)),
+                _ => Ok(()),
+            }
+        })?;
+        found.check().map_err(|error| holdoff_problem::of_event(&error))
+    });
+    // SAFETY: the header's promise.
+    unsafe {
+        report(
+            problem,
+            match result {
+                Ok(checked) => {
+                    answer(event, checked.into());
+                    holdoff_problem::NONE
+                }
+                Err(problem) => problem,
+            },
+        )
+    }
+}
+
+/// Keeps a text with a zero at its end; whether there is room for it. Without any room it is not wanted.
+fn keep_text(room: &mut [u8], text: &str) -> bool {
+    match room.get_mut(..text.len().saturating_add(1)).and_then(<[u8]>::split_last_mut) {
+        Some((end, kept)) => {
+            kept.copy_from_slice(text.as_bytes());
+            *end = 0;
+            true
+        }
+        None => room.is_empty(),
+    }
 }
 
 /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has

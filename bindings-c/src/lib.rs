@@ -1,10 +1,10 @@
-//! The core for C and C++: caller-owned memory, no allocation but to read JSON, no libc.
+//! The core for C and C++: caller-owned memory, no allocation but to read JSON and for timing wheels, no libc.
 //!
 //! Thin by design: `boundary` holds every pointer, magic word and text that crosses the border, and the other files are
 //! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
 //! write C. What a pointer has to be is said once, at the top of the header.
 //!
-//! Built with `panic = "abort"` the library is free of std. Without the feature `json` it then imports nothing at all on
+//! Built with `panic = "abort"` the library is free of std. Without the feature `heap` it then imports nothing at all on
 //! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it links std; a panic cannot
 //! cross an `extern "C"` border either way.
 #![no_std]
@@ -17,7 +17,7 @@
               holds its texts because there is no heap"
 )]
 
-#[cfg(feature = "json")]
+#[cfg(feature = "heap")]
 extern crate alloc;
 #[cfg(not(panic = "abort"))]
 extern crate std;
@@ -32,11 +32,12 @@ mod forms;
 mod gate;
 mod guards;
 mod headers;
-#[cfg(all(feature = "json", panic = "abort"))]
+#[cfg(all(feature = "heap", panic = "abort"))]
 mod heap;
 #[cfg(feature = "json")]
 mod json;
 mod layered;
+mod log;
 mod names;
 mod numbers;
 mod options;
@@ -53,6 +54,8 @@ mod step;
 mod stepped;
 mod text;
 mod time;
+#[cfg(feature = "heap")]
+mod wheel;
 
 pub use bucket::*;
 pub use call::*;
@@ -75,6 +78,9 @@ pub use headers::*;
 #[cfg(feature = "json")]
 pub use json::*;
 pub use layered::*;
+pub use log::event::*;
+pub use log::recorder::*;
+pub use log::replay::*;
 pub use names::*;
 pub use numbers::*;
 pub use options::*;
@@ -89,6 +95,8 @@ pub use schedule::*;
 pub use step::*;
 pub use stepped::*;
 pub use time::*;
+#[cfg(feature = "heap")]
+pub use wheel::*;
 
 #[cfg(panic = "abort")]
 #[panic_handler]

@@ -4,7 +4,9 @@ use crate::boundary::answer;
 use crate::text::{fill, print};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Display};
-use holdoff_core::{ConfigError, ErrorCode, Field, FormError, Given, GuardsBuilder, SaveError, Span, Value};
+use holdoff_core::{
+    ConfigError, ErrorCode, EventError, Field, FormError, Given, GuardsBuilder, ReplayError, SaveError, Span, Value,
+};
 
 /// What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
 /// character; nothing has to be freed and nothing points anywhere.
@@ -68,6 +70,25 @@ impl holdoff_problem {
         let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
         fill(&mut problem.path, &error.field.unwrap_or(""));
         problem.show_given(error.given);
+        problem
+    }
+
+    /// A problem with an event that is read.
+    pub(crate) fn of_event(error: &EventError) -> Self {
+        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
+        match (error.sequence, error.field) {
+            (0, field) => fill(&mut problem.path, &field.unwrap_or("")),
+            (sequence, None) => fill(&mut problem.path, &format_args!("event {sequence}")),
+            (sequence, Some(field)) => fill(&mut problem.path, &format_args!("event {sequence}, {field}")),
+        }
+        problem.show_given(error.given);
+        problem
+    }
+
+    /// A problem with a log.
+    pub(crate) fn of_replay(error: &ReplayError) -> Self {
+        let mut problem = Self::of_rule(error.code, "", None);
+        fill(&mut problem.rule, error);
         problem
     }
 
