@@ -35,6 +35,7 @@ import {
   save,
   saveJson,
 } from "../../../bindings-wasm/dist/esm/machines.js";
+import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
 
 const NEVER = 2n ** 64n - 1n;
@@ -636,6 +637,9 @@ function parse(json) {
   });
 }
 
+/** What lies beside the vectors. */
+const NO_VECTORS = ["schema.json", "log_policies.json"];
+
 /** Runs a file; true when all of it passed. */
 function runFile(path, name) {
   let [passed, failed, deviations, later, elsewhere] = [0, 0, 0, 0, 0];
@@ -676,14 +680,20 @@ function runFile(path, name) {
   return failed === 0;
 }
 
-function main(path) {
-  if (path === undefined) {
-    console.error("usage: node run.mjs FILE|FOLDER");
+function main(path, ...options) {
+  const [named, count, seeded, seed] = options;
+  const isLogs = named === "--logs" && seeded === "--seed" && [count, seed].every((number) => /^\d+$/.test(number));
+  if (path === undefined || (options.length > 0 && !isLogs)) {
+    console.error("usage: node run.mjs FILE|FOLDER [--logs COUNT --seed SEED]");
     return 2;
+  }
+  if (isLogs) {
+    console.log(digest(path, BigInt(count), BigInt(seed)).toString(16).padStart(16, "0"));
+    return 0;
   }
   if (statSync(path).isFile()) return runFile(path, basename(path)) ? 0 : 1;
   const files = readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".json") && entry.name !== "schema.json")
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".json") && !NO_VECTORS.includes(entry.name))
     .map((entry) =>
       relative(path, join(entry.parentPath ?? entry.path, entry.name))
         .split(sep)
@@ -694,4 +704,4 @@ function main(path) {
   return results.every(Boolean) ? 0 : 1;
 }
 
-process.exitCode = main(process.argv[2]);
+process.exitCode = main(...process.argv.slice(2));
