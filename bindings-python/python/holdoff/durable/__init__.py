@@ -40,10 +40,14 @@ from ._errors import (
 )
 from ._journal import Journal, Snapshot, WorkflowRecord
 from ._lease import Lease
+from ._runner import Runner
+from ._verify import Divergence
+from ._workflow import Step, StepContext, Workflow
 
 __all__ = [
     "DefinitionChanged",
     "DefinitionError",
+    "Divergence",
     "Entry",
     "Journal",
     "JournalConflict",
@@ -60,7 +64,11 @@ __all__ = [
     "LeaseLost",
     "NotAJournal",
     "PayloadError",
+    "Runner",
     "Snapshot",
+    "Step",
+    "StepContext",
+    "Workflow",
     "WorkflowBusy",
     "WorkflowCancelled",
     "WorkflowFailed",

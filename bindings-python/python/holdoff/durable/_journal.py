@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from ._verify import Divergence
+    from ._workflow import Workflow
+
 NAME = "holdoff.durable"
 """Under which the tables' version stands."""
 
@@ -64,6 +67,10 @@ class WorkflowRecord:
     lease_until: int
     started_at: int
     updated_at: int
+
+    def same_input(self, input: object) -> bool:
+        """Whether that is what it was begun with."""
+        return bool(self.input == json.loads(to_text(input, self.workflow_id, "the input")))
 
     @property
     def ended(self) -> bool:
@@ -268,6 +275,12 @@ class Journal:
             return None
         return Snapshot(row.sequence, from_text(row.retry_context, self.where, "the snapshot"), row.taken_at)
 
+    def verify(self, flow: Workflow, workflow_id: str) -> Divergence | None:
+        """Replays every step of a workflow: the first event that its policy would not have, None when there is none."""
+        from ._verify import verify
+
+        return verify(flow, self.events(workflow_id))
+
     def guards(self, name: str) -> dict[str, bytes] | None:
         """The state of guards as it was kept last."""
         guards = self._tables.guards
@@ -435,6 +448,38 @@ class Journal:
             return Lease(workflow_id, owner, number, row.last_sequence, row.status)
 
         return take
+
+    async def begin_and_take_async(
+        self,
+        workflow_id: str,
+        *,
+        name: str,
+        input: object,
+        definition: str,
+        steps: Mapping[str, Any],
+        at: int,
+        owner: str,
+        lasting: float,
+    ) -> tuple[WorkflowRecord, Lease | None]:
+        """Both in one transaction, for a coroutine; a workflow that has ended is not taken."""
+        begin = self._beginning(workflow_id, name, input, definition, steps, at)
+        take = self._taking(workflow_id, owner, lasting)
+
+        def both(connection: Connection) -> tuple[WorkflowRecord, Lease | None]:
+            record = begin(connection)
+            return record, None if record.ended else take(connection)
+
+        taken: tuple[WorkflowRecord, Lease | None] = await self._do_async(both)
+        return taken
+
+    async def renew_async(self, owner: str, lasting: float = 30.0) -> int:
+        """As `renew`, for a coroutine."""
+        count: int = await self._do_async(self._renewing(owner, lasting))
+        return count
+
+    async def release_async(self, lease: Lease) -> None:
+        """As `release`, for a coroutine."""
+        await self._do_async(self._releasing(lease))
 
     def renew(self, owner: str, lasting: float = 30.0) -> int:
         """Lets all leases of an owner last for so many seconds more, and answers with how many those are."""

@@ -1,0 +1,244 @@
+"""What the workflows of one runner share while an event loop runs: timer, threads, places, leases."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from holdoff import Cancel, Guards
+
+from ._clock import Timer, wall_ns
+from ._errors import DefinitionChanged, JournalConflict, JournalError
+from ._run import Run
+from ._workflow import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from holdoff import Retrying
+    from holdoff.types import GuardOptions
+
+    from ._clock import Sleep
+    from ._entries import Entry, JournalEvent
+    from ._journal import Journal, WorkflowRecord
+    from ._lease import Lease
+    from ._workflow import Step, Workflow
+
+LOG = logging.getLogger("holdoff.durable")
+
+
+class Slot:
+    """A place among the attempts that run at once."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: asyncio.Semaphore | None) -> None:
+        self._places = places
+
+    def release(self) -> None:
+        """Gives it back; again does nothing."""
+        places, self._places = self._places, None
+        if places is not None:
+            places.release()
+
+
+class Engine:
+    """The part of a runner that lives in one event loop."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        owner: str,
+        *,
+        concurrency: int | None,
+        reruns: int,
+        any_policy: bool,
+        lease: float,
+        patient: Retrying,
+        guards: Guards | GuardOptions | None,
+        made: dict[str, Guards],
+    ) -> None:
+        self.journal = journal
+        self.owner = owner
+        self.reruns = reruns
+        self.any_policy = any_policy
+        self.timer = Timer(asyncio.get_running_loop())
+        self.threads = ThreadPoolExecutor(max_workers=concurrency or 64, thread_name_prefix="holdoff-step")
+        self.queues: dict[int, dict[int, Sleep]] = {}
+        """Who waits for a place, by the guards that it is of."""
+        self.runs: dict[str, Run] = {}
+        self._places = None if concurrency is None else asyncio.Semaphore(concurrency)
+        self._lease = lease
+        self._patient = patient
+        self._guards = guards
+        self._made = made
+        self._renewer: asyncio.Task[None] | None = None
+        self._users = 0
+
+    # What steps need.
+
+    async def slot(self) -> Slot:
+        """A place for an attempt, when there is one."""
+        if self._places is not None:
+            await self._places.acquire()
+        return Slot(self._places)
+
+    def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
+        """The guards of a step, and under which name their state is kept; guards that came made are not."""
+        if step.guards is not None:
+            return self._guards_named(step.guards, f"{flow.name}/{step.name}")
+        if self._guards is not None:
+            return self._guards_named(self._guards, "runner")
+        return step.policy.guards, None
+
+    def _guards_named(self, given: Guards | GuardOptions, name: str) -> tuple[Guards | None, str | None]:
+        if isinstance(given, Guards):
+            return given, None
+        if not given:
+            return None, None
+        made = self._made.get(name)
+        if made is None:
+            saved = self.journal.guards(name)
+            now = wall_ns()
+            made = Guards(**given, now=now) if saved is None else Guards.restore(given, saved, now=now)
+            self._made[name] = made
+        return made, name
+
+    def wake_queue(self, guards: Guards | None) -> None:
+        """A place in a bulkhead may have come free."""
+        if guards is not None and (queue := self.queues.get(id(guards))):
+            for sleep in list(queue.values()):
+                sleep.wake()
+
+    async def append(
+        self,
+        lease: Lease,
+        entries: Sequence[Entry],
+        status: str | None,
+        guards: Mapping[str, Mapping[str, bytes]] | None,
+    ) -> list[int]:
+        """Until it is known to be written: what failed is tried again, and what was written after all is found."""
+
+        numbers: list[int] = await self._tried(
+            lambda: self.journal.append_async(lease.workflow_id, entries, lease=lease, status=status, guards=guards)
+        )
+        return numbers
+
+    async def _tried(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        try:
+            return await function()
+        except JournalError as error:
+            if not error.transient:
+                raise
+            failed = [error]
+
+        async def again() -> Any:
+            if failed:
+                raise failed.pop()
+            return await function()
+
+        return await self._patient.call(again)
+
+    # Workflows.
+
+    async def run(self, flow: Workflow, workflow_id: str, input: object, given: bool, cancel: Cancel) -> dict[str, Any]:
+        """One workflow from where it is to its end."""
+        if workflow_id in self.runs:
+            raise RuntimeError(f"this runner runs workflow {workflow_id!r} already")
+        self._enter()
+        lease: Lease | None = None
+        run: Run | None = None
+        try:
+            record, lease = await self._tried(lambda: self._take(flow, workflow_id, input))
+            self._check(flow, record, input, given)
+            events: list[JournalEvent] = []
+            if record.last_sequence > 1:
+                events = await self._tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
+            run = Run(self, flow, lease or _ended(record), record.input, events, cancel)
+            if lease is None:
+                return run.results_or_raise()
+            self.runs[workflow_id] = run
+            return await run.go()
+        finally:
+            self.runs.pop(workflow_id, None)
+            if lease is not None and (run is None or run.threads == 0):
+                # With a blocking attempt still going nobody else may begin: then the lease ends with its time.
+                await self._give_back(lease)
+            self._leave()
+
+    async def _take(self, flow: Workflow, workflow_id: str, input: object) -> tuple[WorkflowRecord, Lease | None]:
+        taken: tuple[WorkflowRecord, Lease | None] = await self.journal.begin_and_take_async(
+            workflow_id,
+            name=flow.name,
+            input=input,
+            definition=flow.fingerprint,
+            steps=flow.shape,
+            at=wall_ns(),
+            owner=self.owner,
+            lasting=self._lease,
+        )
+        return taken
+
+    def _check(self, flow: Workflow, record: WorkflowRecord, input: object, given: bool) -> None:
+        where = f"{self.journal.where}, workflow {record.workflow_id!r}"
+        if record.name != flow.name:
+            raise JournalConflict(
+                f"it is a workflow {record.name!r} and no {flow.name!r}", where, "nothing was run: give another id"
+            )
+        if record.definition != flow.fingerprint:
+            raise DefinitionChanged(
+                f"the definition of {flow.name!r} is not the one it was begun under: "
+                + changes(record.steps, flow.shape),
+                where,
+                "nothing was run; let it end under the old definition, and give the new one a name of its own",
+            )
+        if given and not record.same_input(input):
+            raise JournalConflict(
+                "it was begun with another input",
+                where,
+                "nothing was run: leave the input out to go on with it, or give another id",
+            )
+
+    async def _give_back(self, lease: Lease) -> None:
+        try:
+            await asyncio.shield(self.journal.release_async(lease))
+        except JournalError as error:
+            LOG.warning("a lease could not be given back and ends with its time: %s", error)
+
+    # Leases.
+
+    def _enter(self) -> None:
+        self._users += 1
+        if self._renewer is None:
+            self._renewer = asyncio.get_running_loop().create_task(self._renew())
+
+    def _leave(self) -> None:
+        self._users -= 1
+        if self._users == 0 and self._renewer is not None:
+            self._renewer.cancel()
+            self._renewer = None
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease / 3)
+            try:
+                await self.journal.renew_async(self.owner, self._lease)
+            except JournalError as error:
+                LOG.warning("leases could not be renewed: %s", error)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it runs nothing."""
+        return self._users == 0
+
+    def close(self) -> None:
+        """Lets the threads go."""
+        self.threads.shutdown(wait=False)
+
+
+def _ended(record: WorkflowRecord) -> Lease:
+    from ._lease import Lease
+
+    return Lease(record.workflow_id, "", 0, record.last_sequence, record.status)

@@ -1,0 +1,210 @@
+"""Runs workflows, and goes on with those that a crash has left."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from holdoff import Cancel, Guards, Policy
+
+from ._engine import LOG, Engine
+from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed
+from ._lease import new_owner
+from ._workflow import to_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+    from types import TracebackType
+    from typing import TypeVar
+
+    from holdoff import RetryEvent
+    from holdoff.types import GuardOptions
+
+    from ._journal import Journal
+    from ._workflow import AnyPolicy, Workflow
+
+    _R = TypeVar("_R")
+
+PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"})
+"""How a journal that is away is waited for, unless another policy is given."""
+
+_MISSING = object()
+
+
+class Runner:
+    """Runs workflows step by step, and writes down each step before the next.
+
+    At least once: what is recorded is never done again, but an attempt in whose middle the process dies runs again,
+    under the same number and at most `reruns` times; then it counts as a timeout. Decisions (whether to retry, when,
+    when to give up) come from the core, from what is recorded alone: a crash changes none of them. A retry that was
+    pending fires at its recorded time, one whose time has passed at once.
+
+    `concurrency` is how many attempts run at once. `guards` is what all steps share: options as those of
+    `holdoff.Guards`, then their state is kept in the journal, or a `holdoff.Guards`, whose state is not. `lease` is how
+    many seconds another runner leaves a workflow alone after a sign of life of this one. `journal_policy` says how long
+    a journal that cannot be written to is waited for: for ever, unless given. `any_policy` goes on with steps whose
+    policy has changed.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        concurrency: int | None = 64,
+        guards: Guards | GuardOptions | None = None,
+        reruns: int = 3,
+        lease: float = 30.0,
+        journal_policy: AnyPolicy | None = None,
+        any_policy: bool = False,
+    ) -> None:
+        if concurrency is not None and concurrency < 1:
+            raise ValueError("concurrency is at least 1, or None for no limit")
+        if lease <= 0:
+            raise ValueError("lease is a number of seconds above 0")
+        self.journal = journal
+        self._owner = new_owner()
+        self._concurrency = concurrency
+        self._guards = guards
+        self._made: dict[str, Guards] = {}
+        self._reruns = reruns
+        self._lease = lease
+        self._any_policy = any_policy
+        policy = PATIENCE if journal_policy is None else to_policy(journal_policy)
+        self._patient = policy.retrying(on=_is_transient, on_retry=_tell)
+        self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
+
+    # One workflow.
+
+    def run(
+        self,
+        flow: Workflow,
+        workflow_id: str,
+        input: object = _MISSING,
+        *,
+        cancel: Cancel | None = None,
+        progress: bool = False,
+    ) -> dict[str, Any]:
+        """Runs a workflow to its end, from where it is, and returns the result of each step.
+
+        A workflow that has ended before answers as it did then. Raises `WorkflowFailed` when a step gave up,
+        `WorkflowCancelled`, or a `JournalError`; after that, and when the program is interrupted, it can be run again
+        and goes on from what was recorded. With `progress` the terminal shows what is going on.
+        """
+        return _sync(self.run_async(flow, workflow_id, input, cancel=cancel, progress=progress))
+
+    async def run_async(
+        self,
+        flow: Workflow,
+        workflow_id: str,
+        input: object = _MISSING,
+        *,
+        cancel: Cancel | None = None,
+        progress: bool = False,
+    ) -> dict[str, Any]:
+        """The same for a coroutine. Cancelling its task interrupts the workflow, as a crash does; `cancel` ends it."""
+        engine = self._engine()
+        given = input is not _MISSING
+        try:
+            return await engine.run(flow, workflow_id, input if given else None, given, cancel or Cancel())
+        finally:
+            self._retire(engine)
+
+    # What a crash has left.
+
+    def resume_all(self, flows: Iterable[Workflow]) -> dict[str, dict[str, Any] | Exception]:
+        """Goes on with every workflow of these definitions that has not ended and that nobody else runs.
+
+        Answers with the results of each, or with the exception that it ended with.
+        """
+        return _sync(self.resume_all_async(flows))
+
+    async def resume_all_async(self, flows: Iterable[Workflow]) -> dict[str, dict[str, Any] | Exception]:
+        """The same for a coroutine."""
+        by_name = {flow.name: flow for flow in flows}
+        engine = self._engine()
+        open_ones = [
+            record
+            for record in await asyncio.to_thread(self.journal.workflows)
+            if not record.ended and record.name in by_name and record.workflow_id not in engine.runs
+        ]
+        answers: dict[str, dict[str, Any] | Exception] = {}
+
+        async def one(workflow_id: str, flow: Workflow) -> None:
+            try:
+                answers[workflow_id] = await self.run_async(flow, workflow_id)
+            except WorkflowBusy:
+                return
+            except (WorkflowFailed, WorkflowCancelled, JournalError) as error:
+                answers[workflow_id] = error
+
+        tasks = [asyncio.ensure_future(one(record.workflow_id, by_name[record.name])) for record in open_ones]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        finally:
+            self._retire(engine)
+        return answers
+
+    # The engine of a loop.
+
+    def _engine(self) -> Engine:
+        loop = asyncio.get_running_loop()
+        engine = self._engines.get(loop)
+        if engine is None:
+            engine = Engine(
+                self.journal,
+                self._owner,
+                concurrency=self._concurrency,
+                reruns=self._reruns,
+                any_policy=self._any_policy,
+                lease=self._lease,
+                patient=self._patient,
+                guards=self._guards,
+                made=self._made,
+            )
+            self._engines[loop] = engine
+        return engine
+
+    def _retire(self, engine: Engine) -> None:
+        if engine.idle:
+            for loop, known in list(self._engines.items()):
+                if known is engine:
+                    del self._engines[loop]
+            engine.close()
+
+    def close(self) -> None:
+        """Closes the journal."""
+        self.journal.close()
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _sync(coroutine: Coroutine[Any, Any, _R]) -> _R:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        running = False
+    else:
+        running = True
+    if running:
+        coroutine.close()
+        raise RuntimeError("an event loop runs here already: await run_async() or resume_all_async()")
+    return asyncio.run(coroutine)
+
+
+def _is_transient(error: Exception) -> bool:
+    return isinstance(error, JournalError) and error.transient
+
+
+def _tell(event: RetryEvent) -> None:
+    LOG.warning("%s\n  tried %d times, again in %.2f s", event.error, event.attempt, event.delay)

@@ -1,0 +1,309 @@
+"""What is to be done: steps, and which comes after which."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, overload
+
+from holdoff import Cancel, Guards, Policy
+
+from ._errors import DefinitionError
+from ._failures import Classifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    from holdoff.types import Duration, GuardOptions, On, PresetName, Said
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+    AnyPolicy = Policy | PresetName | Mapping[str, Any]
+
+UNDO = "compensate:"
+"""What the name of a compensation begins with."""
+
+
+@dataclass(slots=True)
+class StepContext:
+    """What an attempt of a step may want to know."""
+
+    workflow_id: str
+    step: str
+    attempt: int
+    """From 1. An attempt that was interrupted runs again under its number."""
+    rerun: int
+    """How often this attempt was run again because something interrupted it."""
+    input: Any
+    """What the workflow was begun with."""
+    results: dict[str, Any]
+    """The results of the steps that this one comes after; for a compensation also that of its own step."""
+    key: str
+    """The same in every attempt of this step, and no other step's: for a service that does nothing twice."""
+    _abort_at: int | None
+    _now: Callable[[], int]
+    _cancel: Cancel
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until this attempt must be over; None without a limit. `holdoff.remaining` says the same."""
+        return None if self._abort_at is None else max(self._abort_at - self._now(), 0) / 1e9
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the workflow is being cancelled: a blocking function may end early."""
+        return self._cancel.cancelled
+
+
+class Step:
+    """A step as it was defined."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        after: tuple[str, ...],
+        policy: Policy,
+        *,
+        on: On | None,
+        classify: Callable[[Exception], Said | None] | None,
+        idempotent: bool,
+        seed: int | None,
+        guards: Guards | GuardOptions | None,
+        compensate: Callable[..., Any] | None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.after = after
+        self.policy = policy
+        self.seed = seed
+        self.guards = guards
+        self.compensate = compensate
+        self.is_async = _is_async(function)
+        self.classifier = Classifier(policy, on, classify, idempotent)
+        self._parameters = _parameters(name, function, {*after, "input"})
+
+    def arguments(self, context: StepContext) -> dict[str, Any]:
+        """What the function is called with."""
+        return {
+            parameter: context if known is None else context.input if known == "input" else context.results[known]
+            for parameter, known in self._parameters
+        }
+
+    def undoing(self) -> Step | None:
+        """The step that undoes this one."""
+        if self.compensate is None:
+            return None
+        undo = Step.__new__(Step)
+        undo.name = UNDO + self.name
+        undo.function = self.compensate
+        undo.after = (self.name, *self.after)
+        undo.policy = self.policy
+        undo.seed = self.seed
+        undo.guards = self.guards
+        undo.compensate = None
+        undo.is_async = _is_async(self.compensate)
+        undo.classifier = self.classifier
+        undo._parameters = _parameters(undo.name, self.compensate, {*undo.after, "input"})
+        return undo
+
+
+class Workflow:
+    """Steps and the order they need. To be run by a `Runner`; its name says in the journal what it is.
+
+    A step runs when all that it comes after have succeeded; those that need nothing of each other run side by side.
+    Every attempt of a step may run more than once: a crash may come after it has done its work and before that is
+    recorded. So a step must be safe to repeat; `StepContext.key` helps.
+    """
+
+    def __init__(self, name: str, *, policy: AnyPolicy | None = None) -> None:
+        if not name:
+            raise DefinitionError("a workflow has a name")
+        self.name = name
+        self.steps: dict[str, Step] = {}
+        self._policy = Policy(attempts=1) if policy is None else to_policy(policy)
+        self._names: dict[Callable[..., Any], list[str]] = {}
+
+    @overload
+    def step(self, function: _F, /) -> _F: ...
+    @overload
+    def step(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        after: Iterable[Callable[..., Any] | str] = (),
+        policy: AnyPolicy | None = None,
+        on: On | None = None,
+        classify: Callable[[Exception], Said | None] | None = None,
+        timeout: Duration | None = None,
+        compensate: Callable[..., Any] | None = None,
+        guards: Guards | GuardOptions | None = None,
+        idempotent: bool = True,
+        seed: int | None = None,
+    ) -> Callable[[_F], _F]: ...
+    def step(
+        self,
+        function: _F | None = None,
+        /,
+        *,
+        name: str | None = None,
+        after: Iterable[Callable[..., Any] | str] = (),
+        policy: AnyPolicy | None = None,
+        on: On | None = None,
+        classify: Callable[[Exception], Said | None] | None = None,
+        timeout: Duration | None = None,
+        compensate: Callable[..., Any] | None = None,
+        guards: Guards | GuardOptions | None = None,
+        idempotent: bool = True,
+        seed: int | None = None,
+    ) -> _F | Callable[[_F], _F]:
+        """Makes a function a step, and leaves it what it is.
+
+        Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step of `after` is
+        that step's result, and any one other is the `StepContext`. It may be blocking, then it runs in a thread, or
+        `async def`. What it returns must be JSON, and whoever comes after gets it as JSON gives it back: a tuple as a
+        list.
+
+        `policy`, `on`, `classify`, `idempotent` and `guards` are those of `holdoff.retry`; without a policy (here or of
+        the workflow) there is one attempt. `timeout` is how long one attempt may take. `seed` gives the jitter; unless
+        given it follows from the names of workflow and step. `compensate` is called when the workflow fails or is
+        cancelled after this step has succeeded, the last one first, under the step's own policy; its parameters are as
+        those of a step that comes after this one.
+        """
+
+        def define(function: _F) -> _F:
+            self._add(
+                function,
+                getattr(function, "__name__", "") if name is None else name,
+                tuple(self._named(one) for one in after),
+                self._policy if policy is None else to_policy(policy),
+                timeout,
+                on=on,
+                classify=classify,
+                idempotent=idempotent,
+                seed=seed,
+                guards=guards,
+                compensate=compensate,
+            )
+            return function
+
+        return define if function is None else define(function)
+
+    def _add(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        after: tuple[str, ...],
+        policy: Policy,
+        timeout: Duration | None,
+        **options: Any,
+    ) -> None:
+        if not callable(function):
+            raise DefinitionError(f"a step is a function, not {function!r}")
+        if not name or name == "<lambda>" or len(name) > 200:
+            raise DefinitionError("a step has a name of at most 200 characters: give it as name=")
+        if name == "input" or name.startswith(UNDO):
+            raise DefinitionError(f"no step may be named {name!r}")
+        if name in self.steps:
+            raise DefinitionError(f"there are two steps {name!r} in workflow {self.name!r}: give one another name=")
+        for one in after:
+            if one not in self.steps:
+                raise DefinitionError(f"step {name!r} comes after {one!r}, which is not defined before it")
+        if timeout is not None:
+            fields: dict[str, Any] = {**policy.to_dict(), "attempt_timeout": timeout}
+            policy = Policy(**fields)
+        step = Step(name, function, after, policy, **options)
+        step.undoing()
+        self.steps[name] = step
+        self._names.setdefault(function, []).append(name)
+
+    def _named(self, one: Callable[..., Any] | str) -> str:
+        if isinstance(one, str):
+            return one
+        names = self._names.get(one, [])
+        if len(names) != 1:
+            told = "is no step of it" if not names else f"is several steps of it ({', '.join(names)}): give the name"
+            raise DefinitionError(f"after: {getattr(one, '__name__', one)!r} {told}, in workflow {self.name!r}")
+        return names[0]
+
+    @property
+    def shape(self) -> dict[str, list[str]]:
+        """Each step and what it comes after: what may not change while a workflow is under way."""
+        return {name: sorted(step.after) for name, step in self.steps.items()}
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same shape."""
+        return sha256(json.dumps(self.shape, sort_keys=True).encode()).hexdigest()
+
+    def dependants(self, name: str) -> list[str]:
+        """All that come after a step, directly or not, in the order of their definition."""
+        behind = {name}
+        for step in self.steps.values():
+            if behind.intersection(step.after):
+                behind.add(step.name)
+        return [one for one in self.steps if one in behind and one != name]
+
+    def __repr__(self) -> str:
+        return f"<Workflow {self.name}: {', '.join(self.steps)}>"
+
+
+def to_policy(policy: AnyPolicy) -> Policy:
+    """A policy, of the name of a preset, or of fields."""
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, Mapping):
+        fields: dict[str, Any] = dict(policy)
+        return Policy(**fields)
+    return Policy(policy)
+
+
+def changes(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> str:
+    """What is different in another shape, in words."""
+    told = [
+        *(f"step {name!r} is gone" for name in before if name not in now),
+        *(f"step {name!r} is new" for name in now if name not in before),
+        *(
+            f"step {name!r} came after {', '.join(before[name]) or 'nothing'} and now after "
+            f"{', '.join(now[name]) or 'nothing'}"
+            for name in before
+            if name in now and sorted(before[name]) != sorted(now[name])
+        ),
+    ]
+    return "; ".join(told)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004 (what a call does, not whether there is one)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tuple[tuple[str, str | None], ...]:
+    """Each parameter to be filled, and with what: a name, or None for the context."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        # Of something built in nothing is known.
+        return ()
+    filled: list[tuple[str, str | None]] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise DefinitionError(f"step {name!r}: its parameters are given by name, and {parameter.name!r} takes none")
+        if parameter.name in known:
+            filled.append((parameter.name, parameter.name))
+        elif parameter.default is parameter.empty:
+            filled.append((parameter.name, None))
+    others = [one for one, what in filled if what is None]
+    if len(others) > 1:
+        raise DefinitionError(
+            f"step {name!r}: {' and '.join(map(repr, others))} are no steps of its after=; one parameter may be "
+            "the context, and input is what the workflow was begun with"
+        )
+    return tuple(filled)
