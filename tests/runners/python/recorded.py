@@ -15,8 +15,6 @@ from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed,
 from holdoff.types import Word
 
 Case = dict[str, Any]
-LATER: Final = "later"
-"""It is of a machine that does not exist yet."""
 ELSEWHERE: Final = "elsewhere"
 """It needs a host of its own, which the Rust runner has."""
 OUT_OF_DOMAIN: Final = "out of domain"
@@ -316,47 +314,6 @@ def k8s_workqueue(case: Case) -> Verdict:
     return wrapped.count
 
 
-UNIFORM = 1 << 50
-"""The largest bound of which a uniform says each number."""
-
-
-def aster(case: Case) -> Verdict:
-    """`calculateBackoff`: the delay after any attempt, in milliseconds as ticks. One above 2^63-1 stays there."""
-    config = case["config"]
-    if config["op"] != "calculateBackoff":
-        return LATER
-    base = whole(config, "base_delay_ms")
-    bound = max(base, 0) // 2
-    backoff: Case = {"kind": "linear", "initial": nanos(base), "max": "none"}
-    if str(config["strategy"]).lower() == "exponential":
-        # Aster multiplies in doubles from the first delay on.
-        initial = nanos(min(int(float(base)), LONGEST))
-        backoff = {"kind": "exponential", "initial": initial, "factor": 2, "max": "none"}
-    jitter = {"kind": "bounded", "bound": nanos(bound)} if bound else "none"
-    document = {"backoff": backoff, "jitter": jitter, "cap": "before_jitter", "attempts": "forever"}
-    policy = refusal(lambda: Policy.from_dict(document))
-    if isinstance(policy, ConfigError):
-        if base < 0 and policy.name == "not_a_duration":
-            return OUT_OF_DOMAIN
-        raise Different(f"a configuration outside the domain gives {policy}")
-    deviations = 0
-    for at, (of, expected) in steps(case):
-        # An attempt below the first reads as the first.
-        delay, raw = Schedule.base_at(policy, max(whole(of, "attempt"), 1) - 1), whole(of, "raw")
-        if bound > UNIFORM:
-            got = Schedule.jittered(policy, delay, drawn=raw)
-        else:
-            # The middle of its place among as many as there are.
-            got = Schedule.jittered(
-                policy, delay, (raw % bound + 0.5) / bound if bound and of.get("raw") is not None else 0.0
-            )
-        if expected != got:
-            if got != LONGEST:
-                raise Different(f"input {at}: expected {expected}, got {got}")
-            deviations += 1
-    return deviations
-
-
 def node_policy(config: Case) -> Policy:
     """A langgraphgo `RetryConfig`. `MaxDelay` holds from the second delay on, so one below `InitialDelay` is a chain:
     the first delay once, and then what it grows to, at most `MaxDelay`."""
@@ -498,12 +455,11 @@ def retry_node(case: Case) -> Verdict:
 
 
 KINDS: dict[str, Callable[[Case], Verdict]] = {
-    "aster": aster,
     "k8s_backoff": k8s_backoff,
     "k8s_flowcontrol": k8s_flowcontrol,
     "k8s_manager": k8s_manager,
     "k8s_workqueue": k8s_workqueue,
     "langgraphgo_retrynode": retry_node,
 }
-OF_RUST = ("aster_estimate", "k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph")
+OF_RUST = ("k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph")
 """Kinds that need a host of their own, which the Rust runner has."""
