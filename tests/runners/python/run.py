@@ -1,7 +1,11 @@
-"""Runs vector files through the installed package's raw machines: run.py PATH, a file or a folder."""
+"""Runs vector files through the installed package's raw machines: run.py PATH, a file or a folder.
+
+run.py PATH --logs COUNT --seed S plays so many random logs with the policies in the folder and prints their digest.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable
@@ -10,6 +14,7 @@ from pathlib import Path
 import aster
 import aster_estimate
 import extras
+import logs
 import recorded
 import sharing
 from holdoff import (
@@ -300,11 +305,17 @@ def run_file(path: Path, name: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: run.py PATH", file=sys.stderr)
-        return 2
-    root = Path(arguments[0])
-    found = (path for path in root.rglob("*.json") if path.name != "schema.json" and path.is_file())
+    parser = argparse.ArgumentParser(prog="run.py")
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--logs", type=int, metavar="COUNT", help="play so many random logs instead")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    root: Path = options.path
+    if options.logs is not None:
+        print(f"{logs.digest(root, options.logs, options.seed):016x}")
+        return 0
+    others = ("schema.json", logs.POLICIES)
+    found = (path for path in root.rglob("*.json") if path.name not in others and path.is_file())
     files = sorted(found) if root.is_dir() else [root]
     results = [run_file(path, path.name if path == root else path.relative_to(root).as_posix()) for path in files]
     return 0 if all(results) else 1
