@@ -8,12 +8,14 @@
 //! the highest digit in which its tick differs from the cursor's, in the bucket of that digit. So all buckets of a level
 //! are later than all of the levels below it, and the first that holds anything is found by its bit, were it years away.
 //! When the earliest timer of a bucket is due, the cursor moves to that timer's tick and the bucket's timers move to the
-//! levels below; those of the tick itself are sorted by their exact times. Whoever is put into a bucket is put at its end,
-//! so that equal times keep their order without a number that says so.
+//! levels below; those of the tick itself are sorted by their exact times, and so are the 268 ms of a bucket above if only
+//! a few lie there. Whoever is put into a bucket is put at its end, so that equal times keep their order without a number
+//! that says so.
 
 mod level;
 mod pool;
 mod room;
+mod run;
 mod segments;
 mod slots;
 #[cfg(test)]
@@ -21,11 +23,11 @@ mod tests;
 
 use crate::time::Timestamp;
 use alloc::collections::BinaryHeap;
-use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 use core::fmt;
 use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
-use pool::{Entry, Pool};
+use pool::{CHUNK, Entry, Pool};
+use run::Run;
 use slots::Slots;
 
 /// How many bits of a time its tick leaves out.
@@ -34,51 +36,52 @@ const TICK_BITS: u32 = 20;
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(DIGIT_BITS) as usize;
 /// So few cancelled timers are never worth a sweep.
 const FEW: usize = 64;
-/// The longest run whose memory is kept for the next one.
-const KEPT_RUN: usize = 4096;
+/// A bucket of the second level with so many timers or fewer is sorted as a whole: hardly any of its ticks has two. More
+/// would make it likely that many others come for its 268 ms meanwhile, which then go into the heap.
+const WHOLE: usize = 512;
+/// How many chunks are read before what is in them is spread.
+const AHEAD: usize = 4;
 
 /// What names a timer of a [`Wheel`].
 ///
 /// A key is never the key of another timer again before 2^31 others were inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TimerKey {
-    index: u32,
-    /// The word of the slot while the timer lives.
-    word: u32,
-}
+#[repr(transparent)]
+pub struct TimerKey(u64);
 
 impl TimerKey {
+    /// The word is the slot's while the timer lives.
     const fn new(index: u32, word: u32) -> Self {
-        Self { index, word }
+        Self((word as u64) << 32 | index as u64)
     }
 
     const fn word(self) -> u32 {
-        self.word
+        (self.0 >> 32) as u32
     }
 
     /// A number below the most timers that there ever were at once since the wheel was made or cleared, which no other
     /// pending timer has: what belongs to a timer can be kept in an array.
     #[must_use]
     pub const fn index(self) -> u32 {
-        self.index
+        self.0 as u32
     }
 
     /// The key as one number, never zero, whose lower half is the index.
     #[must_use]
     pub const fn as_raw(self) -> u64 {
-        (self.word as u64) << 32 | self.index as u64
+        self.0
     }
 
     /// The key that [`Self::as_raw`] gave. Any other number names no timer, or perhaps another's.
     #[must_use]
     pub const fn from_raw(raw: u64) -> Self {
-        Self { index: raw as u32, word: (raw >> 32) as u32 }
+        Self(raw)
     }
 }
 
 impl fmt::Debug for TimerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.index, self.word & (u32::MAX >> 1))
+        write!(f, "{}#{}", self.index(), self.word() & (u32::MAX >> 1))
     }
 }
 
@@ -107,8 +110,8 @@ impl core::error::Error for WheelFull {}
 /// # Cost
 /// Inserting and cancelling take constant time, popping does on average: a timer moves at most once through each level below
 /// its own, and what a bucket's worth of timers costs is paid by the pop that reaches it. Jumping over years costs no more
-/// than jumping over a millisecond. Timers for times that have passed, or for the millisecond that is being popped, are
-/// kept in a heap and take logarithmic time. `next_wake` takes constant time, but where the earliest timer was cancelled it
+/// than jumping over a millisecond. Timers for times that have passed, or for the millisecond (where there are few, the
+/// 268 ms) that is being popped, are kept in a heap and take logarithmic time. `next_wake` takes constant time, but where the earliest timer was cancelled it
 /// looks at all others of the same bucket: those of the same millisecond, or if there are none before the next 268 ms, of
 /// the same 268 ms, and so on. A timer takes about 20 bytes. Cancelled timers take theirs until they are reached or
 /// outnumber the pending ones; memory is kept for timers to come until [`Wheel::clear`].
@@ -133,14 +136,13 @@ pub struct Wheel {
     levels: [Level; LEVELS],
     /// The levels that hold anything, by their bits.
     occupied: u32,
-    /// The timers of the cursor's tick from `run_start` on, sorted.
-    run: Vec<Entry>,
-    run_start: usize,
-    /// Timers that came for the cursor's tick or before it: due before anything in a bucket, and after equals in the run.
+    /// The timers of the bucket that was opened last, sorted, the earliest at the end.
+    run: Run,
+    /// Timers that came for the cursor's tick or before it: due before all in the buckets, and after equals in the run.
     late: BinaryHeap<Reverse<Late>>,
     /// What the next of them is numbered.
     late_count: u64,
-    /// The latest tick whose bucket was opened, never after the latest time.
+    /// The latest tick of the bucket that was opened last. None that lies in a bucket is earlier.
     cursor: u64,
     latest: Timestamp,
     /// No timer is due before.
@@ -164,8 +166,7 @@ impl Wheel {
             pool: Pool::new(),
             levels: [Level::EMPTY; LEVELS],
             occupied: 0,
-            run: Vec::new(),
-            run_start: 0,
+            run: Run::new(),
             late: BinaryHeap::new(),
             late_count: 0,
             cursor,
@@ -216,7 +217,21 @@ impl Wheel {
     pub fn pop(&mut self, now: Timestamp) -> Option<(TimerKey, Timestamp)> {
         self.latest = self.latest.max(now.as_now());
         let now = self.latest.as_nanos();
-        if now < self.quiet_until { None } else { self.pop_due(now) }
+        if now < self.quiet_until {
+            return None;
+        }
+        if self.late.is_empty()
+            && let Some(entry) = self.run.pop_due(now)
+        {
+            self.entries = self.entries.wrapping_sub(1);
+            if self.slots.free(entry.key) {
+                self.live = self.live.wrapping_sub(1);
+                // Most of the time this answers the next question.
+                self.quiet_until = self.run.first().map_or(entry.at, |next| next.at);
+                return Some((entry.key, Timestamp::from_nanos(entry.at)));
+            }
+        }
+        self.pop_due(now)
     }
 
     /// When the next timer is due: exactly, and of those only that are pending. None when there is none, or none that ever
@@ -265,12 +280,14 @@ impl Wheel {
         let level = self.levels.get_mut(number as usize).ok_or(WheelFull)?;
         level.prepare()?;
         let bucket = level.bucket(digit).ok_or(WheelFull)?;
-        self.pool.push(&mut bucket.list, entry)?;
-        if bucket.list.count() == 1 || entry.at < bucket.earliest.at {
+        self.pool.push(&mut bucket.list, entry.at, entry.key)?;
+        if bucket.list.count() == 1 {
+            bucket.earliest = entry;
+            level.mark(digit);
+            self.occupied |= 1 << number;
+        } else if entry.at < bucket.earliest.at {
             bucket.earliest = entry;
         }
-        level.mark(digit);
-        self.occupied |= 1 << number;
         Ok(())
     }
 
@@ -319,7 +336,7 @@ impl Wheel {
     /// The earliest time in the run and among the late ones, pending or not, and whether it is a late one's.
     #[inline(always)]
     fn front(&self) -> Option<(u64, bool)> {
-        let run = self.run.get(self.run_start).map(|entry| entry.at);
+        let run = self.run.first().map(|entry| entry.at);
         if self.late.is_empty() {
             return run.map(|at| (at, false));
         }
@@ -330,28 +347,9 @@ impl Wheel {
         }
     }
 
-    #[inline(always)]
     fn pop_front(&mut self, is_late: bool) -> Option<Entry> {
         self.entries = self.entries.wrapping_sub(1);
-        if is_late {
-            return self.late.pop().map(|late| late.0.entry);
-        }
-        let entry = self.run.get(self.run_start).copied();
-        self.run_start = self.run_start.wrapping_add(1);
-        if self.run_start == self.run.len() {
-            self.end_run();
-        }
-        entry
-    }
-
-    #[inline(always)]
-    fn end_run(&mut self) {
-        self.run_start = 0;
-        if self.run.capacity() > KEPT_RUN {
-            self.run = Vec::new();
-        } else {
-            self.run.clear();
-        }
+        if is_late { self.late.pop().map(|late| late.0.entry) } else { self.run.pop() }
     }
 
     /// The first bucket that holds anything, if any: its level and its digit.
@@ -381,49 +379,38 @@ impl Wheel {
     /// Opens the first bucket: sorts it into the run, or spreads it over the levels below. Without memory nothing happens.
     fn open(&mut self, number: u32, digit: u32) -> Result<(), WheelFull> {
         let Bucket { earliest, list } = *self.bucket(number, digit).ok_or(WheelFull)?;
-        if number == 0 {
-            room::amortised(&mut self.run, list.count())?;
-            self.cursor = earliest.at >> TICK_BITS;
-            self.sort(digit);
+        let tick = earliest.at >> TICK_BITS;
+        if number == 0 || number == 1 && list.count() <= WHOLE {
+            self.run.reserve(list.count())?;
+            self.cursor = if number == 0 { tick } else { tick | u64::from(LAST_DIGIT) };
+            self.take_bucket(number, digit);
+            self.run.fill(&mut self.pool, list, &self.slots, TICK_BITS.wrapping_add(number.wrapping_mul(DIGIT_BITS)));
+            self.entries = self.entries.wrapping_sub(list.count().wrapping_sub(self.run.len()));
             return Ok(());
         }
         // Each bucket below may need a chunk that is not full; full ones take the place of those that were read.
         let below = (number as usize).wrapping_mul(BUCKETS);
-        self.pool.reserve(below.min(list.count()).saturating_add(1))?;
+        self.pool.reserve(below.min(list.count()).saturating_add(AHEAD))?;
         self.levels.iter_mut().take(number as usize).try_for_each(Level::prepare)?;
-        self.cursor = earliest.at >> TICK_BITS;
+        self.cursor = tick;
         let mut list = self.take_bucket(number, digit).list;
-        while let Some((chunk, count)) = self.pool.shift(&mut list) {
-            for entry in chunk.entries(count) {
+        let mut read = [Entry::NOTHING; AHEAD * CHUNK];
+        while list.count() > 0 {
+            // Reading some chunks before the first is spread is waiting for the memory of all of them at once.
+            let mut count = 0_usize;
+            for place in read.chunks_exact_mut(CHUNK) {
+                if list.count() == 0 {
+                    break;
+                }
+                place.copy_from_slice(self.pool.first_chunk(&list));
+                count = count.wrapping_add(list.in_first());
+                self.pool.shift(&mut list);
+            }
+            for entry in read.iter().take(count) {
                 self.put_in_bucket(entry.at >> TICK_BITS, *entry)?;
             }
         }
         Ok(())
-    }
-
-    /// Moves the bucket of one tick to the run, for which there is room, and sorts it by time and place.
-    fn sort(&mut self, digit: u32) {
-        let mut list = self.take_bucket(0, digit).list;
-        let had = list.count();
-        // What is the same in all of them gives way to their places, so that sorting needs no memory to be stable.
-        let tick = self.cursor << TICK_BITS;
-        let mut place = 0_u64;
-        while let Some((chunk, count)) = self.pool.shift(&mut list) {
-            for entry in chunk.entries(count) {
-                // All slots are looked up in one go, so that waiting for one's memory is waiting for many's.
-                if self.slots.holds(entry.key) {
-                    self.run.push(Entry { at: entry.at << (u64::BITS - TICK_BITS) | place, key: entry.key });
-                    place = place.wrapping_add(1);
-                }
-            }
-        }
-        self.entries = self.entries.wrapping_sub(had.wrapping_sub(self.run.len()));
-        if self.run.len() > 1 {
-            self.run.sort_unstable_by_key(|entry| entry.at);
-        }
-        for entry in &mut self.run {
-            entry.at = tick | entry.at >> (u64::BITS - TICK_BITS);
-        }
     }
 
     /// Pops without memory: the earliest timer of the first bucket where it lies.
@@ -444,7 +431,7 @@ impl Wheel {
     /// The earliest pending time in the run and among the late ones, for which those that were cancelled are dropped.
     fn front_pending(&mut self) -> Option<u64> {
         while let Some((at, is_late)) = self.front() {
-            let key = if is_late { self.late.peek()?.0.entry.key } else { self.run.get(self.run_start)?.key };
+            let key = if is_late { self.late.peek()?.0.entry.key } else { self.run.first()?.key };
             if self.slots.holds(key) {
                 return Some(at);
             }
@@ -468,7 +455,9 @@ impl Wheel {
     /// Drops what was cancelled from a bucket.
     fn tidy(&mut self, number: u32, digit: u32) {
         let Self { slots, pool, levels, entries, .. } = self;
-        let Some(bucket) = levels.get_mut(number as usize).and_then(|level| level.bucket(digit)) else { return };
+        let Some(bucket) = levels.get_mut(number as usize).and_then(|level| level.bucket(digit)) else {
+            return;
+        };
         let had = bucket.list.count();
         let mut earliest = Entry::NOTHING;
         let mut is_first = true;
@@ -499,8 +488,6 @@ impl Wheel {
             }
         }
         let Self { slots, run, late, entries, .. } = self;
-        run.drain(..self.run_start);
-        self.run_start = 0;
         let had = run.len().wrapping_add(late.len());
         run.retain(|entry| slots.holds(entry.key));
         late.retain(|late| slots.holds(late.0.entry.key));

@@ -39,6 +39,12 @@ impl List {
     pub(super) const fn count(&self) -> usize {
         self.count as usize
     }
+
+    /// How many entries the first chunk has.
+    #[inline(always)]
+    pub(super) const fn in_first(&self) -> usize {
+        if self.count() < CHUNK { self.count() } else { CHUNK }
+    }
 }
 
 #[derive(Debug)]
@@ -63,22 +69,22 @@ impl Pool {
         self.chunks.reserve(more)
     }
 
-    /// Appends an entry.
+    /// Appends an entry, given as two words, since one in memory would be written in halves and read as a whole.
     #[inline]
-    pub(super) fn push(&mut self, list: &mut List, entry: Entry) -> Result<(), WheelFull> {
+    pub(super) fn push(&mut self, list: &mut List, at: u64, key: TimerKey) -> Result<(), WheelFull> {
         let place = list.count as usize % CHUNK;
         if place == 0 {
-            return self.push_chunk(list, entry);
+            return self.push_chunk(list, at, key);
         }
         let chunk = self.chunks.get_mut(list.tail).ok_or(WheelFull)?;
         if let Some(held) = chunk.0.get_mut(place) {
-            *held = entry;
+            *held = Entry { at, key };
         }
         list.count = list.count.wrapping_add(1);
         Ok(())
     }
 
-    fn push_chunk(&mut self, list: &mut List, entry: Entry) -> Result<(), WheelFull> {
+    fn push_chunk(&mut self, list: &mut List, at: u64, key: TimerKey) -> Result<(), WheelFull> {
         if list.count > MOST {
             return Err(WheelFull);
         }
@@ -86,7 +92,7 @@ impl Pool {
         if let Some(chunk) = self.chunks.get_mut(new)
             && let Some(held) = chunk.0.first_mut()
         {
-            *held = entry;
+            *held = Entry { at, key };
         }
         if list.count == 0 {
             list.head = new;
@@ -98,16 +104,19 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes the first chunk away from a list: its entries and how many of them count.
+    /// The entries of a list's first chunk.
+    #[inline(always)]
+    pub(super) fn first_chunk(&self, list: &List) -> &[Entry; CHUNK] {
+        self.chunks.get(list.head).map_or(&[Entry::NOTHING; CHUNK], |chunk| &chunk.0)
+    }
+
+    /// Takes a list's first chunk away.
     #[inline]
-    pub(super) fn shift(&mut self, list: &mut List) -> Option<(Chunk, usize)> {
+    pub(super) fn shift(&mut self, list: &mut List) {
         let head = list.head;
-        let chunk = if list.count == 0 { None } else { self.chunks.get(head).copied() }?;
-        let taken = list.count.min(CHUNK as u32);
-        list.count = list.count.wrapping_sub(taken);
+        list.count = list.count.wrapping_sub(list.in_first() as u32);
         list.head = self.next(head);
         self.release(head);
-        Some((chunk, taken as usize))
     }
 
     /// Keeps the entries that `keep` wants, in their order and in their own memory.
@@ -115,7 +124,9 @@ impl Pool {
         let mut kept = List { head: list.head, tail: list.head, count: 0 };
         let (mut from, mut left) = (list.head, list.count as usize);
         while left > 0 {
-            let Some(chunk) = self.chunks.get(from).copied() else { break };
+            let Some(chunk) = self.chunks.get(from).copied() else {
+                break;
+            };
             let next = self.next(from);
             for entry in chunk.0.iter().take(left).filter(|entry| keep(entry)) {
                 let place = kept.count as usize % CHUNK;
@@ -177,12 +188,5 @@ impl Pool {
     #[cfg(test)]
     pub(super) const fn chunks(&self) -> (usize, usize) {
         (self.chunks.len(), self.free_count)
-    }
-}
-
-impl Chunk {
-    /// The first `count` entries.
-    pub(super) fn entries(&self, count: usize) -> impl Iterator<Item = &Entry> {
-        self.0.iter().take(count)
     }
 }

@@ -1,0 +1,144 @@
+//! The timers of the bucket that was opened last, in the order in which they fire.
+
+use super::pool::{Entry, List, Pool};
+use super::slots::Slots;
+use super::{WheelFull, room};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+/// The longest run whose memory is kept for the next one.
+pub(super) const KEPT: usize = 4096;
+/// More timers than these are spread before they are sorted.
+const FEW: usize = 32;
+/// By how many of their highest bits.
+const SPREAD_BITS: u32 = 6;
+const PLACES: usize = 1 << SPREAD_BITS;
+
+/// The earliest is at the end.
+#[derive(Debug)]
+pub(super) struct Run {
+    entries: Vec<Entry>,
+    /// What the entries are spread to.
+    other: Vec<Entry>,
+}
+
+impl Run {
+    pub(super) const fn new() -> Self {
+        Self { entries: Vec::new(), other: Vec::new() }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<&Entry> {
+        self.entries.last()
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        self.entries.pop()
+    }
+
+    /// Pops the first if it is due.
+    #[inline(always)]
+    pub(super) fn pop_due(&mut self, now: u64) -> Option<Entry> {
+        self.entries.pop_if(|entry| entry.at <= now)
+    }
+
+    pub(super) fn retain(&mut self, keep: impl FnMut(&Entry) -> bool) {
+        self.entries.retain(keep);
+    }
+
+    /// Makes room for so many, when there are none.
+    pub(super) fn reserve(&mut self, count: usize) -> Result<(), WheelFull> {
+        for list in [&mut self.entries, &mut self.other] {
+            if count <= KEPT && list.capacity() > KEPT {
+                *list = Vec::new();
+            }
+            room::amortised(list, count)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over a bucket's timers, for which there is room, but for those that were cancelled. They differ in the lower
+    /// `bits` of their times, less than 64 of them.
+    pub(super) fn fill(&mut self, pool: &mut Pool, mut list: List, slots: &Slots, bits: u32) {
+        // What is the same in all of them gives way to their places, so that sorting needs no memory to be stable.
+        let same = u64::BITS.wrapping_sub(bits);
+        let (mut start, mut place) = (0, 0_u64);
+        while list.count() > 0 {
+            for entry in pool.first_chunk(&list).iter().take(list.in_first()) {
+                // All slots are looked up in one go, so that waiting for one's memory is waiting for many's.
+                if slots.holds(entry.key) {
+                    start = entry.at >> bits << bits;
+                    let at = entry.at << same | place;
+                    self.entries.push(Entry { at, key: entry.key });
+                    place = place.wrapping_add(1);
+                }
+            }
+            pool.shift(&mut list);
+        }
+        if self.len() > FEW {
+            self.spread();
+        } else {
+            sort(&mut self.entries);
+        }
+        for entry in &mut self.entries {
+            entry.at = start | entry.at >> same;
+        }
+    }
+
+    /// Sorts by the highest bits, and then those that have them in common.
+    fn spread(&mut self) {
+        let mut counts = [0_u32; PLACES];
+        for entry in &self.entries {
+            if let Some(count) = counts.get_mut(spread(entry.at)) {
+                *count = count.wrapping_add(1);
+            }
+        }
+        let mut ends = [0_u32; PLACES];
+        let mut end = 0_u32;
+        for (held, count) in ends.iter_mut().zip(&counts).rev() {
+            *held = end;
+            end = end.wrapping_add(*count);
+        }
+        self.other.clear();
+        self.other.resize(self.entries.len(), Entry::NOTHING);
+        for entry in &self.entries {
+            if let Some(end) = ends.get_mut(spread(entry.at))
+                && let Some(held) = self.other.get_mut(*end as usize)
+            {
+                *held = *entry;
+                *end = end.wrapping_add(1);
+            }
+        }
+        let mut rest = &mut *self.other;
+        for count in counts.iter().rev() {
+            let Some((some, others)) = rest.split_at_mut_checked(*count as usize) else {
+                break;
+            };
+            if some.len() > 1 {
+                sort(some);
+            }
+            rest = others;
+        }
+        core::mem::swap(&mut self.entries, &mut self.other);
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.capacity().max(self.other.capacity())
+    }
+}
+
+#[inline(always)]
+const fn spread(at: u64) -> usize {
+    (at >> (u64::BITS - SPREAD_BITS)) as usize
+}
+
+#[inline(always)]
+fn sort(entries: &mut [Entry]) {
+    entries.sort_unstable_by_key(|entry| Reverse(entry.at));
+}
