@@ -27,6 +27,7 @@ await build({
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     log: "src-ts/log/index.ts",
+    timers: "src-ts/timers/index.ts",
     node: "src-ts/node.ts",
   },
   external: ["node:async_hooks"],

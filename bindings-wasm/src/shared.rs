@@ -1,9 +1,7 @@
-//! What both modules have on their desks: text, what is wrong, and the one place where memory is lent out. All the `unsafe`
-//! there is.
+//! What the modules have on their desks: text, and what is wrong.
 #![allow(unsafe_code)]
 
-use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
+pub(crate) use crate::memory::Shared;
 use holdoff_core::{ConfigError, Given};
 
 /// How much text fits: longer names, words and headers are no valid ones.
@@ -30,41 +28,6 @@ pub(crate) struct Problem {
     /// The index of the stage and of the item in it, from 1; 0 for none.
     stage: u32,
     item: u32,
-}
-
-/// One thread's memory.
-#[repr(transparent)]
-pub(crate) struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
-
-// SAFETY: a wasm module without shared memory has one thread.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    /// Memory that begins with a value.
-    #[cfg(feature = "log")]
-    pub(crate) const fn new(value: T) -> Self {
-        Self(UnsafeCell::new(MaybeUninit::new(value)))
-    }
-
-    /// Memory full of zeroes.
-    ///
-    /// # Safety
-    /// Every bit pattern is a value of `T`, and no function that works on it calls out of the module.
-    pub(crate) const unsafe fn zeroed() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::zeroed()))
-    }
-
-    /// Works on it. Not to be nested.
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the exports are the only callers, each calls once, and none calls out of the module; so there is no
-        // second reference. Whatever JavaScript wrote is valid: no field has an invalid bit pattern.
-        work(unsafe { (*self.0.get()).assume_init_mut() })
-    }
-
-    /// Where it is. It never moves.
-    pub(crate) fn address(&self) -> usize {
-        self.0.get() as usize
-    }
 }
 
 impl Problem {

@@ -37,6 +37,7 @@ pub(crate) fn build() -> Result<()> {
         ("tools.wasm", "tools"),
         ("guards.wasm", "guards"),
         ("log.wasm", "log"),
+        ("wheel.wasm", "wheel"),
     ];
     for (file, features) in modules {
         let mut cargo = shell::cargo();

@@ -1,0 +1,216 @@
+/**
+ * A million sleepers on one timer of the host's: each of the host's own costs an object, a place in its lists and, in Node, a
+ * list for each length of sleep, which jitter makes all different.
+ */
+import { type Length, nanos } from "../border.js";
+import { hear, hearNoMore } from "../cancel.js";
+import { problem, WRONG_TYPE } from "../errors.js";
+import type { Clock } from "../host.js";
+import { LONGEST_TIMER, system } from "../run.js";
+import { full, NONE, Wheel } from "./wheel.js";
+
+/** How to keep time. */
+export interface TimersOptions {
+  /** Where time and the one timer come from: the host, unless given. */
+  clock?: Clock | null | undefined;
+  /** Whether sleepers alone do not keep the process running, where the host's timers can be told so (Node, Deno, Bun). */
+  unref?: boolean | null | undefined;
+}
+
+/** How to sleep. */
+export interface SleepOptions {
+  /** Ends the sleep, which then rejects with the signal's reason. */
+  signal?: AbortSignal | null | undefined;
+}
+
+const LOW = 4294967296;
+/** So many timers at once are worth giving their memory back. */
+const MANY = 1 << 16;
+/** The longest span. */
+const LONGEST = 2 ** 63;
+
+/** A timer of a {@link Timers}: pending while it has a place and a callback. */
+class Timer {
+  callback: (() => void) | undefined;
+  place = NONE;
+  upper = 0;
+
+  constructor(callback: () => void) {
+    this.callback = callback;
+  }
+}
+
+/**
+ * Timers for any number of sleepers, on one timer of the host's. They never fire early, and those that are due fire in the order
+ * of their times. Sleeps may be as long as one likes. A {@link Clock}, so that retries sleep here:
+ * `retry(fn, { clock: timers })`.
+ */
+export class Timers implements Clock {
+  private readonly clock: Clock;
+  private readonly unref: boolean;
+  /** The clock's time when this was made; the wheel counts nanoseconds from here. */
+  private readonly epoch: number;
+  private wheel = new Wheel();
+  /** The timers by their places. */
+  private pending: (Timer | undefined)[] = [];
+  /** Those that are due and have not been called yet, from `next` on. */
+  private due: Timer[] = [];
+  private next = 0;
+  private count = 0;
+  private host: unknown;
+  private hostAt = Infinity;
+  /** Whether callbacks are being called, after which the one timer is set anyway. */
+  private awake = false;
+
+  constructor({ clock, unref }: TimersOptions = {}) {
+    this.clock = clock ?? system;
+    this.unref = unref ?? false;
+    this.epoch = this.clock.now();
+  }
+
+  /** How many sleep. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Milliseconds of its clock. */
+  now(): number {
+    return this.clock.now();
+  }
+
+  /** Sleeps so long: milliseconds, text with a unit, or nanoseconds as a bigint. */
+  sleep(duration: Length, { signal }: SleepOptions = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const long = Number(nanos(duration, "duration"));
+      if (signal === undefined || signal === null) {
+        this.start(long, resolve);
+      } else if (signal.aborted) {
+        reject(signal.reason);
+      } else {
+        const wake = () => {
+          hearNoMore(signal, sleeper);
+          resolve();
+        };
+        const timer = this.start(long, wake);
+        const cancel = () => {
+          this.clearTimeout(timer);
+          hearNoMore(signal, sleeper);
+          reject(signal.reason);
+        };
+        const sleeper = { cancel };
+        hear(signal, sleeper);
+      }
+    });
+  }
+
+  /** Calls back after so many milliseconds, or never for Infinity. */
+  setTimeout(callback: () => void, milliseconds: number): unknown {
+    if (typeof callback !== "function") throw problem(WRONG_TYPE, "callback", callback);
+    return this.start(milliseconds > 0 ? milliseconds * 1e6 : 0, callback);
+  }
+
+  /** Takes a timer back; one that has fired, or is none, is no mistake. */
+  clearTimeout(timer: unknown): void {
+    if (!(timer instanceof Timer) || timer.callback === undefined) return;
+    const { place } = timer;
+    // One without a place is due, and not called when its turn comes.
+    if (place !== NONE) {
+      if (this.pending[place] !== timer) return;
+      this.wheel["core"].cancel(place, timer.upper);
+      this.pending[place] = undefined;
+    }
+    timer.callback = undefined;
+    this.count--;
+    if (this.count === 0) this.rest();
+  }
+
+  private start(long: number, callback: () => void): Timer {
+    const timer = new Timer(callback);
+    const now = this.nanos();
+    const at = long < LONGEST ? Math.min(now + Math.ceil(long), LONGEST) : Infinity;
+    const core = this.wheel["core"];
+    const place = at === Infinity ? core.insert(-1, -1) : core.insert(at, at / LOW);
+    if (place === NONE) throw full();
+    timer.place = place;
+    timer.upper = this.wheel["look"]()[0] as number;
+    this.pending[place] = timer;
+    this.count++;
+    if (at < this.hostAt && !this.awake) this.arm(at, now);
+    return timer;
+  }
+
+  /** The one timer wakes this at a time, or sooner where it cannot wait so long. */
+  private arm(at: number, now: number): void {
+    if (this.host !== undefined) this.clock.clearTimeout(this.host);
+    this.hostAt = at;
+    const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
+    this.host = this.clock.setTimeout(this.wake, milliseconds);
+    if (this.unref) (this.host as { unref?(): void } | undefined)?.unref?.();
+  }
+
+  private readonly wake = (): void => {
+    this.host = undefined;
+    this.hostAt = Infinity;
+    this.awake = true;
+    try {
+      this.collect(this.nanos());
+      this.call();
+    } finally {
+      this.awake = false;
+      this.goOn();
+    }
+  };
+
+  /** Takes what is due out of the wheel first: what a callback adds has its turn after all that was due before it. */
+  private collect(now: number): void {
+    const core = this.wheel["core"];
+    const [low, high] = [now, now / LOW];
+    for (let place = core.pop(low, high); place !== NONE; place = core.pop(low, high)) {
+      const timer = this.pending[place] as Timer;
+      this.pending[place] = undefined;
+      timer.place = NONE;
+      this.due.push(timer);
+    }
+  }
+
+  /** An error of a callback goes to the host, as from a timer of its own; the others are called by the next turn. */
+  private call(): void {
+    while (this.next < this.due.length) {
+      const timer = this.due[this.next++] as Timer;
+      const { callback } = timer;
+      if (callback === undefined) continue;
+      timer.callback = undefined;
+      this.count--;
+      callback();
+    }
+  }
+
+  private goOn(): void {
+    if (this.next < this.due.length) {
+      this.arm(0, 0);
+      return;
+    }
+    this.due = [];
+    this.next = 0;
+    if (this.count === 0) this.rest();
+    const at = this.wheel.nextWake;
+    if (at !== undefined) this.arm(Number(at), this.nanos());
+  }
+
+  /** Nobody sleeps: nothing is to keep the process running, and a great many leave no memory behind. */
+  private rest(): void {
+    if (this.host !== undefined) this.clock.clearTimeout(this.host);
+    this.host = undefined;
+    this.hostAt = Infinity;
+    if (this.pending.length >= MANY) {
+      this.wheel = new Wheel();
+      this.pending = [];
+    }
+  }
+
+  /** Nanoseconds since this was made; a clock that answers nonsense stands still. */
+  private nanos(): number {
+    const nanos = Math.round((this.clock.now() - this.epoch) * 1e6);
+    return nanos > 0 ? Math.min(nanos, LONGEST) : 0;
+  }
+}
