@@ -265,7 +265,8 @@ fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMappi
     Ok(())
 }
 
-fn event_error(py: Python<'_>, error: &EventError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
+/// What is wrong with the value of a field, or with an event as a whole.
+pub(crate) fn event_error(py: Python<'_>, error: &EventError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let path = error.field.unwrap_or(name);
     let given = value.map(shown).or_else(|| config::given(error.given));

@@ -1,16 +1,16 @@
 //! A call that says what to write down, and the same call again from what was written.
 
-use crate::event::Event;
+use crate::event::{Event, event_error};
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::machine::{Call, Step, ticket};
 use crate::policy::Given;
 use crate::{convert, save};
-use holdoff_core::{Recorded, Replay, ReplayError, ReplayMode};
+use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyBytes, PyTuple, PyType};
 
 /// What a transition says: the step that holds now, and the events to be written down before anything else is done.
 type Said<'py> = (Step, Bound<'py, PyTuple>);
@@ -185,13 +185,18 @@ impl Recorder {
         Call(self.0.call())
     }
 
+    /// For a transition that may have to be made again, with guards that others have changed meanwhile.
+    fn __copy__(&self) -> Self {
+        Self(self.0)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Recorder event {}, attempt {}>", self.0.sequence(), self.0.attempt())
     }
 }
 
-/// The recorder of a log's events. `mode` says what counts where the policy decides otherwise than the log has it: "follow"
-/// takes what was recorded, "verify" refuses it. `any_policy` takes a log of another policy.
+/// The recorder of a log: of its events, or of their bytes. `mode` says what counts where the policy decides otherwise than
+/// the log has it: "follow" takes what was recorded, "verify" refuses it. `any_policy` takes a log of another policy.
 #[pyfunction]
 #[pyo3(signature = (policy, events, *, mode = "follow", any_policy = false))]
 pub(crate) fn replay(policy: Given<'_>, events: &Bound<'_, PyAny>, mode: &str, any_policy: bool) -> PyResult<Recorder> {
@@ -206,10 +211,16 @@ pub(crate) fn replay(policy: Given<'_>, events: &Bound<'_, PyAny>, mode: &str, a
     if any_policy {
         replay = replay.any_policy();
     }
-    for event in events.try_iter()? {
-        let event = event?;
-        let event = event.cast::<Event>()?.get().0;
-        replay.apply(policy.core(), &event).map_err(|error| replay_error(py, &error))?;
+    let mut apply =
+        |event: &holdoff_core::Event| replay.apply(policy.core(), event).map_err(|error| replay_error(py, &error));
+    if let Ok(bytes) = events.cast::<PyBytes>() {
+        for read in EventReader::new(bytes.as_bytes()) {
+            apply(&read.map_err(|error| event_error(py, &error, "", None))?.0)?;
+        }
+    } else {
+        for event in events.try_iter()? {
+            apply(&event?.cast::<Event>()?.get().0)?;
+        }
     }
     replay.finish().map(Recorder).map_err(|error| replay_error(py, &error))
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 from collections.abc import Callable, Iterable
@@ -132,6 +133,16 @@ def test_nothing_is_written_of_what_changes_nothing() -> None:
         recorder.resume(POLICY, NEVER),
     ):
         assert again == (end, ())
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    recorder, step, _ = failed(1)
+    again = copy.copy(recorder)
+    assert again == recorder
+    assert recorder.tick(POLICY, until(step)) == again.tick(POLICY, until(step))
+    recorder.cancel(until(step))
+    assert again != recorder
+    assert again.step.kind == "wait"
 
 
 def test_a_programs_own_fault_ends_the_call() -> None:
@@ -328,8 +339,7 @@ class Live:
     def interrupt(self, later: int) -> None:
         """The process is gone; another one reads what it wrote."""
         self.now += later
-        events = [event for event, _ in Event.read_all(bytes_of(self.log))]
-        self.recorder = replay(self.policy, events, mode="verify")
+        self.recorder = replay(self.policy, bytes_of(self.log), mode="verify")
         self.step, written = self.recorder.resume(self.policy, self.now, reruns=2, guards=self.guards)
         self.log += written
         assert self.recorder.reruns <= 2
@@ -466,6 +476,18 @@ def test_what_is_no_log_is_told(events: list[Event], name: str, sequence: int) -
         assert (error.recorded is None) == (not events)
         again = pickle.loads(pickle.dumps(error))
         assert (again.code, again.recorded, str(again)) == (error.code, error.recorded, str(error))
+
+
+def test_a_log_of_bytes_is_told_of_the_first_thing_that_is_wrong_with_it() -> None:
+    for log, name, sequence in (
+        (bytes_of(LOG)[:-1], "event_cut", 6),
+        (bytes_of(LOG[:2] + LOG[3:])[:-1], "log_gap", 3),
+        (b"", "log_empty", 1),
+        (b"{}", "event_damaged", 1),
+    ):
+        with pytest.raises((EventError, ReplayError)) as raised:
+            replay(POLICY, log)
+        assert (raised.value.name, raised.value.sequence) == (name, sequence)
 
 
 def test_a_promise_is_kept_when_the_policy_has_changed() -> None:

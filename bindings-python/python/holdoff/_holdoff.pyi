@@ -1149,7 +1149,7 @@ class Recorder:
 
 def replay(
     policy: Policy | PresetName,
-    events: Iterable[Event],
+    events: Iterable[Event] | bytes,
     *,
     mode: Literal["follow", "verify"] = "follow",
     any_policy: bool = False,

@@ -1,147 +1,138 @@
-"""Random logs: what recorded calls write down, as one number that every language comes to (tests/vectors/README.md).
-
-Each session is a call that is driven by a generator of numbers and interrupted now and then: what was written is read
-back, a recorder is made of it, which must equal the one that wrote it and goes on in its place.
-"""
+"""The kinds of vectors that are about logs: what a recorded call writes down, and what a log makes."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from holdoff import Event, Failure, Policy, Recorder, Step, replay
-from holdoff.types import Word
-from recorded import Different
-
-POLICIES: Final = "log_policies.json"
-"""The policies of the sessions, beside the vectors."""
-MASK: Final = 2**64 - 1
-BEGAN: Final = 1_700_000_000_000_000_000
-SECOND: Final = 1_000_000_000
-MOST: Final = 64
-"""Inputs of a session; one that is not over by then is cancelled."""
-KINDS: Final[tuple[Word, ...]] = ("transient", "throttled", "timeout")
+from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, replay
+from recorded import Case, Different
+from words import failure, number, plain, same, step
 
 
-class Numbers:
-    """splitmix64."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed & MASK
-
-    def next(self) -> int:
-        self.state = state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        state = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & MASK
-        state = ((state ^ state >> 27) * 0x94D049BB133111EB) & MASK
-        return state ^ state >> 31
-
-    def pick(self, n: int) -> int:
-        return self.next() % n
+def guards_of(policy: Policy, seed: int, now: int) -> Guards:
+    """New guards of the policy's sections, as a process makes them."""
+    return Guards.restore(policy, {}, seed=seed, now=now)
 
 
 class Session:
-    """One recorded call and its log."""
+    """A recorded call, its guards and its log in both forms."""
 
-    def __init__(self, policies: list[Policy], start: int) -> None:
-        self.numbers = numbers = Numbers(start)
-        self.policy = policies[numbers.pick(len(policies))]
-        seed = numbers.next()
-        self.now = BEGAN + numbers.pick(SECOND)
-        self.log = bytearray()
-        self.recorder, self.step, events = Recorder.begin(self.policy, seed, self.now)
-        self.write(events)
+    def __init__(self, case: Case) -> None:
+        self.policy, self.seed = Policy.from_dict(case["policy"]), number(case["seed"])
+        self.task: str | None = case.get("task")
+        now = number(case["inputs"][0]["now"])
+        self.guards = guards_of(self.policy, self.seed, now)
+        self.call, self.step, events = Recorder.begin(self.policy, self.seed, now, guards=self.guards)
+        self.events: list[Case] = []
+        self.bytes = b""
+        self.write(events, None)
 
-    def write(self, events: tuple[Event, ...]) -> None:
+    def write(self, events: tuple[Event, ...], text: str | None) -> None:
         for event in events:
-            self.log += event.to_bytes(f"failure {event.attempt}" if event.kind == "ATTEMPT_FAILED" else None)
+            fields = event.to_dict(self.task, text)
+            same(fields, json.loads(event.to_json(self.task, text)))
+            same(event.to_dict(), Event.from_dict(fields).to_dict())
+            self.events.append(fields)
+            self.bytes += event.to_bytes(text if event.kind == "ATTEMPT_FAILED" else None)
 
-    def take(self, said: tuple[Step, tuple[Event, ...]]) -> None:
-        self.step, events = said
-        self.write(events)
+    def put(self, given: Case) -> Step:
+        step, events = self.said(given["op"], given, number(given["now"]))
+        self.write(events, given.get("text"))
+        return step
 
-    def play(self) -> bytes:
-        """The log and the saved state at the end."""
-        for _ in range(MOST):
-            if self.step.ticket is not None:
-                self.attempt(self.step.ticket)
-            elif self.step.until is not None:
-                self.sleep(self.step.until)
-            else:
-                break
-        else:
-            if self.step.kind != "stop":
-                self.take(self.recorder.cancel(self.now))
-        self.read_back()
-        return bytes(self.log) + self.recorder.call.save(self.policy, self.now)
+    def said(self, op: str, given: Case, now: int) -> tuple[Step, tuple[Event, ...]]:
+        policy, call, guards = self.policy, self.call, self.guards
+        if op == "succeed":
+            return call.succeed(number(given["ticket"]), now, guards=guards)
+        if op == "fail":
+            return call.fail(policy, number(given["ticket"]), now, failure(given["failure"]), guards=guards)
+        if op == "abandon":
+            return call.abandon(number(given["ticket"]), now, guards=guards)
+        if op == "tick":
+            return call.tick(policy, now, guards=guards)
+        if op == "cancel":
+            return call.cancel(now, guards=guards)
+        if op == "resume":
+            self.read_back(now)
+            self.guards = guards_of(policy, self.seed, now)
+            return self.call.resume(policy, now, reruns=given["reruns"], guards=self.guards)
+        raise Different(f"unknown input {op!r}")
 
-    def attempt(self, ticket: int) -> None:
-        numbers, recorder = self.numbers, self.recorder
-        self.now += numbers.pick(3 * SECOND)
-        what = numbers.pick(16)
-        if what < 4:
-            self.take(recorder.succeed(ticket, self.now))
-        elif what < 14:
-            self.take(recorder.fail(self.policy, ticket, self.now, self.failure(what)))
-        elif what == 14:
-            self.take(recorder.cancel(self.now))
-        else:
-            self.interrupt()
-
-    def failure(self, what: int) -> Failure:
-        if what == 13:
-            return Failure("permanent")
-        numbers = self.numbers
-        kind = KINDS[numbers.pick(3)]
-        return Failure(kind, hint_ns=numbers.pick(5 * SECOND)) if numbers.pick(4) == 0 else Failure(kind)
-
-    def sleep(self, until: int) -> None:
-        numbers = self.numbers
-        self.now = until + (numbers.pick(10 * SECOND) if numbers.pick(4) == 0 else 0)
-        what = numbers.pick(16)
-        if what == 0:
-            self.take(self.recorder.cancel(self.now))
-        elif what == 1:
-            self.interrupt()
-        else:
-            self.take(self.recorder.tick(self.policy, self.now))
-
-    def interrupt(self) -> None:
-        self.recorder = self.read_back()
-        self.take(self.recorder.resume(self.policy, self.now, reruns=2))
-
-    def read_back(self) -> Recorder:
-        """What is made of the log, which must be what wrote it."""
-        events = [event for event, _ in Event.read_all(bytes(self.log))]
-        if any(after.sequence != before.sequence + 1 for before, after in pairwise(events)):
-            raise Different("the events are not numbered one after the other")
-        live, again = self.recorder, replay(self.policy, events, mode="verify")
-        if again != live or shown(again, self.policy, self.now) != shown(live, self.policy, self.now):
-            raise Different(f"{again} was made of the log of {live}")
-        return again
+    def read_back(self, now: int) -> None:
+        """The call that another process makes of the log, which shares nothing with this one."""
+        again = replay(self.policy, self.bytes, mode="verify")
+        same(self.call.call.save(self.policy, now).hex(), again.call.save(self.policy, now).hex())
+        if not self.call.is_guarded and again != self.call:
+            raise Different(f"{again} was made of the log of {self.call}")
+        self.call = again
 
 
-def shown(of: Recorder, policy: Policy, now: int) -> object:
-    """All that a recorder says of itself."""
-    return of.step.kind, of.step.until, of.sequence, of.attempt, of.started, of.reruns, of.call.save(policy, now)
+def run_log(case: Case) -> None:
+    session, inputs, steps = Session(case), case["inputs"], case["steps"]
+    same(plain(steps[0]), step(session.step), 0)
+    for at, (given, expected) in enumerate(zip(inputs[1:], steps[1:], strict=True), 1):
+        same(plain(expected), step(session.put(given)), at)
+    for at, (expected, got) in enumerate(zip(case["events"], session.events, strict=True)):
+        # In the order of its fields, too.
+        same(json.dumps(expected), json.dumps(got), at)
+    same(case["bytes"], session.bytes.hex())
+    read = Event.read_all(session.bytes)
+    same([event.to_dict() for event, _ in read], [Event.from_dict(fields).to_dict() for fields in session.events])
+    for (event, text), fields in zip(read, session.events, strict=True):
+        same(fields.get("failureReason", "") if event.kind == "ATTEMPT_FAILED" else "", text)
+    at = number(case["saved_at"])
+    session.read_back(at)
+    same(case["saved"], session.call.call.save(session.policy, at).hex())
 
 
-def fnv(digest: int, data: bytes) -> int:
-    """FNV-1a of 64 bits, on from a digest."""
-    for byte in data:
-        digest = ((digest ^ byte) * 0x100000001B3) & MASK
-    return digest
-
-
-def digest(folder: Path, count: int, seed: int) -> int:
-    """That of so many sessions, under the policies in a folder of vectors."""
-    file = next(file for file in (folder / POLICIES, folder / "holdoff" / POLICIES) if file.exists())
-    policies = [Policy.from_dict(fields) for fields in json.loads(file.read_text(encoding="utf-8"))]
-    total = 0xCBF29CE484222325
-    for number in range(count):
+def read(events: list[Case]) -> Iterator[Event]:
+    """The events of their fields; one that cannot be read is the next of its log unless it says otherwise."""
+    for expected, fields in enumerate(events, 1):
         try:
-            total = fnv(total, Session(policies, seed + number * 0xD1342543DE82EF95).play())
-        except Exception as e:
-            raise Different(f"session {number} of seed {seed}: {type(e).__name__}: {e}") from e
-    return total
+            yield Event.from_dict(fields)
+        except EventError as error:
+            error.sequence = error.sequence or expected
+            raise
+
+
+def state(of: Recorder, policy: Policy, at: Any) -> Case:
+    return {
+        "step": step(of.step),
+        "sequence": of.sequence,
+        "attempt": of.attempt,
+        "reruns": of.reruns,
+        "saved_at": at,
+        "saved": of.call.save(policy, number(at)).hex(),
+    }
+
+
+def run_replay(case: Case) -> None:
+    policy = Policy.from_dict(case["policy"])
+    log = read(case["events"]) if "events" in case else bytes.fromhex(case["bytes"])
+    try:
+        call = replay(policy, log, mode=case["mode"], any_policy=case.get("any_policy", False))
+    except (EventError, ReplayError) as e:
+        error: Case = {"code": e.code, "name": e.name, "sequence": e.sequence}
+        if isinstance(e, ReplayError) and e.computed is not None:
+            error["computed"] = e.computed.to_dict()
+        return same(case.get("error"), error)
+    same(case.get("error"), None)
+    if "state" in case:
+        same(plain(case["state"]), plain(state(call, policy, case["state"]["saved_at"])))
+    if "resume" in case:
+        go_on(call, policy, case["resume"])
+    return None
+
+
+def go_on(call: Recorder, policy: Policy, expected: Case) -> None:
+    now = number(expected["now"])
+    said, events = call.resume(policy, now, reruns=expected["reruns"], guards=guards_of(policy, 0, now))
+    same(plain(expected["step"]), step(said))
+    same(expected["events"], [event.to_dict() for event in events])
+    if "state" in expected:
+        same(plain(expected["state"]), plain(state(call, policy, expected["state"]["saved_at"])))
+
+
+KINDS: Final[dict[str, Callable[[Case], None]]] = {"log": run_log, "replay": run_replay}

@@ -15,6 +15,7 @@ import aster
 import aster_estimate
 import extras
 import logs
+import random_logs
 import recorded
 import sharing
 from holdoff import (
@@ -243,6 +244,7 @@ KINDS: dict[str, Callable[[Case], None]] = {
     "resume": run_resume,
     "duration": run_duration,
     "seed": run_seed,
+    **logs.KINDS,
     **sharing.KINDS,
 }
 
@@ -312,9 +314,9 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     root: Path = options.path
     if options.logs is not None:
-        print(f"{logs.digest(root, options.logs, options.seed):016x}")
+        print(f"{random_logs.digest(root, options.logs, options.seed):016x}")
         return 0
-    others = ("schema.json", logs.POLICIES)
+    others = ("schema.json", random_logs.POLICIES)
     found = (path for path in root.rglob("*.json") if path.name not in others and path.is_file())
     files = sorted(found) if root.is_dir() else [root]
     results = [run_file(path, path.name if path == root else path.relative_to(root).as_posix()) for path in files]
