@@ -264,7 +264,7 @@ class Journal:
     def retry_context(self, workflow_id: str) -> dict[str, dict[str, Any]]:
         """Of each step that has begun ``{"currentAttempt": n, "lastBackoff": ms}``, as Aster keeps it."""
         with self._read() as connection:
-            return retry_context(connection, self._tables, workflow_id, self.where)[1]
+            return retry_context(connection, self._tables, workflow_id, self.where)
 
     def snapshot(self, workflow_id: str) -> Snapshot | None:
         """The latest snapshot: one is taken every 100 events."""

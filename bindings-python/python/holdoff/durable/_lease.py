@@ -25,6 +25,7 @@ from hashlib import sha256
 from pathlib import Path
 from platform import node
 from secrets import token_hex
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -37,6 +38,10 @@ class Lease:
     last_sequence: int
     """Of the workflow's events: only who has the lease writes them."""
     status: str
+    snapshot_at: int = 0
+    """The event at which the next snapshot is taken; 0 when that has to be worked out."""
+    context: dict[str, dict[str, Any]] | None = None
+    """What will be in it, where that is known."""
 
 
 def new_owner() -> str:

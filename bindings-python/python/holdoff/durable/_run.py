@@ -20,7 +20,7 @@ from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCa
 from ._workflow import UNDO, StepContext
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Coroutine, Iterable, Sequence
 
     from holdoff import Guards, Step
 
@@ -114,6 +114,11 @@ class Run:
         self.steps = {name: self._step(definition) for name, definition in flow.steps.items()}
         self.undone: dict[str, StepRun] = {}
         self._restore(events)
+        self._left = sum(run.outcome != "succeeded" for run in self.steps.values())
+        self._behind: dict[str, list[StepRun]] = {name: [] for name in self.steps}
+        for run in self.steps.values():
+            for name in run.definition.after:
+                self._behind[name].append(run)
 
     def _step(self, definition: Definition) -> StepRun:
         return StepRun(definition, *self._engine.guards_of(self.flow, definition))
@@ -189,9 +194,9 @@ class Run:
             for run in self.steps.values():
                 if run.outcome is None and run.recorder is not None:
                     self._start(run)
-            self._start_ready()
+            self._start_ready(self.steps.values())
             await self._until_quiet()
-            if self._unsuccessful():
+            if self._left:
                 await self._compensate()
             await self._end()
         except BaseException:
@@ -216,9 +221,6 @@ class Run:
         errors = {run.name: run.error for run in self._failed if run.error is not None}
         failed = WorkflowFailed(self.lease.workflow_id, failures, outcomes, results, errors)
         raise failed from next(iter(errors.values()), None)
-
-    def _unsuccessful(self) -> bool:
-        return any(run.outcome != "succeeded" for run in self.steps.values())
 
     async def _until_quiet(self) -> None:
         while self._tasks:
@@ -249,7 +251,7 @@ class Run:
     async def _end(self) -> None:
         if self.lease.status in _ENDED:
             return
-        status = "FAILED" if self._failed else "CANCELLED" if self._unsuccessful() else "COMPLETED"
+        status = "FAILED" if self._failed else "CANCELLED" if self._left else "COMPLETED"
         await self._write([self._ending(status)], status=status)
 
     def _ending(self, status: str) -> Entry:
@@ -290,9 +292,9 @@ class Run:
         if not self._tasks:
             self._quiet.set()
 
-    def _start_ready(self) -> None:
-        """Every step that waits for nothing any more."""
-        for run in self.steps.values():
+    def _start_ready(self, among: Iterable[StepRun]) -> None:
+        """Every one of these that waits for nothing any more."""
+        for run in among:
             if run.outcome is None and run.task is None and self._is_ready(run):
                 self._start(run)
 
@@ -496,15 +498,17 @@ class Run:
             entries += [self._skipping(one, f"{run.name} {_SAID[outcome or 'gave_up']}") for one in skipped]
             if outcome == "gave_up":
                 self._failed.append(run)
-        elif run.name in self.steps and all(one is run or one.outcome == "succeeded" for one in self.steps.values()):
+        elif run.name in self.steps and self._left == 1:
             status = "COMPLETED"
             entries.append(self._ending(status))
         if entries:
             numbers = await self._write(entries, run, status)
             run.ended_at = numbers[0]
         run.outcome = outcome
-        if run.name in self.steps and self._broken is None:
-            self._start_ready()
+        if run.name in self.steps and outcome == "succeeded":
+            self._left -= 1
+            if self._broken is None:
+                self._start_ready(self._behind[run.name])
 
     async def _skip(self, run: StepRun) -> None:
         """A step that may begin, were the workflow not cancelled."""

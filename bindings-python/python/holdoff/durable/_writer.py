@@ -13,8 +13,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from ._database import WRITES
 from ._errors import JournalConflict, JournalError, LeaseLost, WorkflowBusy, WorkflowUnknown
 from ._lease import told
-from ._schema import SNAPSHOT_EVERY
-from ._snapshot import take_snapshot
+from ._snapshot import next_snapshot, note, retry_context, take_snapshot
 
 if TYPE_CHECKING:
     import asyncio
@@ -199,6 +198,9 @@ class Writer:
             for row in request.rows:
                 last += 1
                 rows.append({**row, "sequence": last})
+                if lease.context is not None:
+                    # Noting the same again, when the transaction fails, changes nothing.
+                    note(lease.context, row["step"], row["attempt_number"], row["backoff_delay_ms"])
             moved[id(lease)] = (lease, last, request.status or status)
             times[id(lease)] = request.rows[-1]["occurred_at"]
             answers[id(request)] = list(range(first, last + 1))
@@ -219,9 +221,14 @@ class Writer:
         if connection.execute(self._advance, fences).rowcount != len(fences):
             raise Overtaken
         connection.execute(self._insert, rows)
-        for lease, last, _ in moved.values():
-            if lease.last_sequence // SNAPSHOT_EVERY != last // SNAPSHOT_EVERY:
-                take_snapshot(connection, self._tables, lease.workflow_id, self._database.where)
+        for key, (lease, last, _) in moved.items():
+            due = lease.snapshot_at or next_snapshot(lease.last_sequence)
+            if last >= due:
+                if lease.context is None:
+                    lease.context = self._context(connection, lease.workflow_id)
+                self._take_snapshot(connection, lease.workflow_id, last, times[key], lease.context)
+                due = next_snapshot(last, len(lease.context))
+            lease.snapshot_at = due
         return answers, moved
 
     def _one(self, connection: Connection, request: Request, moved: dict[int, tuple[Lease, int, str]]) -> Any:
@@ -270,11 +277,22 @@ class Writer:
             )
             if missing:
                 connection.execute(self._insert, missing)
-            if workflow.last_sequence // SNAPSHOT_EVERY != last // SNAPSHOT_EVERY:
-                take_snapshot(connection, self._tables, request.workflow_id, self._database.where)
+            if last >= next_snapshot(workflow.last_sequence):
+                context = self._context(connection, request.workflow_id)
+                at = request.rows[-1]["occurred_at"]
+                self._take_snapshot(connection, request.workflow_id, last, at, context)
         if lease is not None:
+            lease.context = None
             moved[id(lease)] = (lease, last, status)
         return sequences
+
+    def _context(self, connection: Connection, workflow_id: str) -> dict[str, dict[str, Any]]:
+        return retry_context(connection, self._tables, workflow_id, self._database.where)
+
+    def _take_snapshot(
+        self, connection: Connection, workflow_id: str, last: int, at: int, context: dict[str, dict[str, Any]]
+    ) -> None:
+        take_snapshot(connection, self._tables, workflow_id, last, at, context, self._database.where)
 
     def _there(self, connection: Connection, request: Request) -> dict[tuple[str, int], tuple[str, int]]:
         """Key and sequence of what is there under the numbers of these."""
