@@ -90,7 +90,7 @@ class Server:
         try:
             self.folder = Path(tempfile.mkdtemp(prefix=f"holdoff-{type(self).__name__.lower()}-", dir=self._within))
             self._keeper.tell(f"folder {self.folder}")
-            _give(self.folder)
+            give(self.folder)
             self.port = free_port()
             self.prepare()
             for more in (True, True, False):
@@ -381,7 +381,8 @@ def _nobody() -> pwd.struct_passwd | None:
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
-def _give(folder: Path) -> None:
+def give(folder: Path) -> None:
+    """Lets the servers have a folder."""
     user = _nobody()
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod bench;
 mod c;
 mod conform;
+mod crash;
 mod demo;
 mod explain;
 mod fuzz;
@@ -112,6 +113,17 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
+    /// Kill workflows at random moments, fill their disk and stop their database: nothing may be lost.
+    Crash {
+        /// How many rounds in each database; a process is killed up to four times in each.
+        #[arg(long, default_value_t = 300)]
+        rounds: u32,
+        #[arg(long, default_value = "both")]
+        database: crash::Database,
+        /// The seed of the rounds; another one each time unless given.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -166,6 +178,10 @@ fn run(task: Task) -> Result<()> {
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Storm { seed, write } => storm::storm(seed, write),
+        Task::Crash { rounds, database, seed } => {
+            setup::setup(Lang::Python)?;
+            crash::crash(rounds, database, seed)
+        }
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;
             demo::demo(seed)

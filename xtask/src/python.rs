@@ -123,12 +123,13 @@ fn package() -> Result<()> {
     shell::step("consumer types", mypy.arg(consumer.join("typed.py")).current_dir(&folder))
 }
 
-fn binding() -> PathBuf {
+/// The folder of the binding.
+pub(crate) fn binding() -> PathBuf {
     shell::root().join("bindings-python")
 }
 
 /// The project's Python, which leaves no compiled files in the repository.
-fn python(args: &[&str]) -> Command {
+pub(crate) fn python(args: &[&str]) -> Command {
     let mut command = shell::command(shell::python());
     command.env("PYTHONDONTWRITEBYTECODE", "1").args(args);
     command

@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, c, conform, demo, python, rust, wasm};
+use crate::{Lang, c, conform, crash, demo, python, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
             Lang::Python => ("python", python::test),
             Lang::C | Lang::All => ("c", c::test),
         });
+        if lang == Lang::Python {
+            parts.push(("crash", crash::short));
+        }
     }
     if lang == Lang::All {
         parts.push(("agree", || conform::agree(Lang::All, None)));

@@ -1,0 +1,168 @@
+"""A process that is killed at some moment, seen from the process that kills it."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import struct
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from mmap import mmap
+from typing import TYPE_CHECKING
+
+from sqlalchemy.engine.default import DefaultDialect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from random import Random
+
+    from sqlalchemy.pool import PoolProxiedConnection
+    from typing_extensions import Self
+
+PATIENCE = 90.0
+"""Seconds after which a process that has not ended is taken to hang."""
+
+MOST_KILLS = 4
+"""In a row, of the processes that go on with the same workflows."""
+
+COMMITS = struct.Struct("=qq")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: after so many seconds, or that many seconds after the begin of the commit with this number."""
+
+    seconds: float
+    commit: int | None = None
+
+    @classmethod
+    def some(cls, chance: Random, seconds: float, commits: int) -> Moment:
+        """Anywhere in a run of this length; half of them around a commit, where the least of the time is."""
+        if chance.random() < 0.5:
+            return cls(chance.random() * seconds)
+        return cls(chance.random() * 0.003, chance.randrange(1, max(2, commits)))
+
+
+@dataclass(frozen=True)
+class End:
+    """How a process ended: by itself or killed; and its commits, begun and come to their end."""
+
+    killed: bool
+    code: int
+    begun: int
+    ended: int
+    seconds: float
+
+    @property
+    def in_commit(self) -> bool:
+        return self.killed and self.begun > self.ended
+
+
+class Process:
+    """Work in a process of its own, as a fork of this one, which has no threads."""
+
+    def __init__(self, work: Callable[[], None], errors: Path) -> None:
+        self._shared = mmap(-1, COMMITS.size)
+        self._status: int | None = None
+        self._began = time.monotonic()
+        self._killed = False
+        sys.stdout.flush()
+        self._id = os.fork()
+        if self._id == 0:
+            _child(work, self._shared, errors)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._shared.close()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been there."""
+        return time.monotonic() - self._began
+
+    @property
+    def commits(self) -> tuple[int, int]:
+        """How many it has begun, and how many of them have come to their end."""
+        begun, ended = COMMITS.unpack(self._shared[: COMMITS.size])
+        return begun, ended
+
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        if self._status is None:
+            done, status = os.waitpid(self._id, os.WNOHANG)
+            self._status = status if done else None
+        return self._status is not None
+
+    def kill(self) -> None:
+        """The end, at once, unless it was there before."""
+        if not self.is_over():
+            os.kill(self._id, signal.SIGKILL)
+            _, self._status = os.waitpid(self._id, 0)
+            self._killed = os.WIFSIGNALED(self._status)
+
+    def wait(self, holds: Callable[[], bool] = lambda: False, poll: float = 0.002) -> bool:
+        """Until something holds or it has ended; whether the former came first."""
+        while not self.is_over():
+            if holds():
+                return True
+            if self.seconds > PATIENCE:
+                raise TimeoutError(f"a process has not ended after {PATIENCE:.0f} s")
+            time.sleep(poll)
+        return False
+
+    def end(self) -> End:
+        """How it ended."""
+        code = os.waitstatus_to_exitcode(self._status or 0)
+        return End(self._killed, code, *self.commits, seconds=self.seconds)
+
+
+def live(work: Callable[[], None], moment: Moment | None, errors: Path) -> End:
+    """Does the work in a process, and kills it at that moment unless it is faster."""
+    with Process(work, errors) as process:
+        if moment is None:
+            process.wait()
+            return process.end()
+        commit = moment.commit
+        begin = 0.0
+        if commit is not None:
+            process.wait(lambda: process.commits[0] >= commit, poll=0.0001)
+            begin = process.seconds
+        process.wait(lambda: process.seconds >= begin + moment.seconds, poll=0.0001)
+        process.kill()
+        return process.end()
+
+
+def _child(work: Callable[[], None], shared: mmap, errors: Path) -> None:
+    code = 1
+    with errors.open("a") as log:
+        try:
+            # A process that hangs says where.
+            faulthandler.dump_traceback_later(PATIENCE - 10, file=log)
+            count_commits(shared)
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc(file=log)
+        finally:
+            log.flush()
+            os._exit(code)
+
+
+def count_commits(shared: mmap) -> None:
+    """Has every commit of every connection of this process counted, at its beginning and at its end."""
+    commit = DefaultDialect.do_commit
+
+    def counted(dialect: DefaultDialect, connection: PoolProxiedConnection) -> None:
+        begun, ended = COMMITS.unpack(shared[: COMMITS.size])
+        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended)
+        commit(dialect, connection)  # type: ignore[no-untyped-call]
+        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended + 1)
+
+    DefaultDialect.do_commit = counted  # type: ignore[method-assign]
