@@ -1,6 +1,7 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
-use crate::classify::{On, OnResult};
+use crate::classify::{self, On, OnResult};
+use crate::failure::Failure;
 use crate::guards::set::{self, Guards};
 use crate::operation::Operation;
 use crate::policy::{self, Policy};
@@ -428,6 +429,12 @@ impl Retrying {
     #[getter]
     fn falls_back(&self) -> bool {
         self.fallback.is_some()
+    }
+
+    /// What that error is taken for, `timed_out` or not; None is a fault of the program itself, of which guards are not told.
+    #[pyo3(signature = (error, *, timed_out = false))]
+    fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
+        Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
     }
 
     /// Whether a returned value may be a failure.

@@ -315,7 +315,7 @@ def test_who_is_never_fast_enough_is_told_so() -> None:
         version, state = store.kept.get("k", (0, ""))
         store.kept["k"] = (version + 1, state)
 
-    shared = SharedGuard(holdoff.Limiter(limit=3), store, "k", patience="20ms")
+    shared = SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed", patience="20ms")
     assert shared.update(take)
     store.before_swap = bump
     with pytest.raises(SharedBusy, match=r"'k' was changed by others each of the \d+ times"):

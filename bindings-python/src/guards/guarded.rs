@@ -142,6 +142,11 @@ impl GuardedCall {
         Ok(Self(guards.get().lend(py, |guards| holdoff_core::Guarded::resume(core, guards, &call, now))))
     }
 
+    /// For a transition that may have to be made again, with guards that others have changed meanwhile.
+    fn __copy__(&self) -> Self {
+        Self(self.0)
+    }
+
     fn __repr__(&self) -> String {
         format!("<GuardedCall attempt {}>", self.0.attempt())
     }

@@ -37,8 +37,8 @@ _LOG = logging.getLogger("holdoff.shared")
 _RACED = Failure("transient")
 
 
-class SharedBusy(Exception):
-    """Others were faster each time, for as long as was to be waited for."""
+class SharedBusy(StoreDown):
+    """Others were faster each time, for as long as was to be waited for: as good as a store that is down."""
 
 
 class _Change(Generic[R]):
@@ -89,8 +89,8 @@ class SharedGuard(Generic[G]):
     When the store does not answer, `when_down="open"` goes on with a guard of this process alone, from where the
     shared one was last seen; "closed" raises `StoreDown`. `on_down` is told of the error, each time that the store was
     asked in vain; without it, it is logged. Then the store is not asked again for `again_after`. When it answers, what
-    the guard of this process alone has learned is forgotten. `patience` is how long to try while others are faster,
-    before `SharedBusy` is raised.
+    the guard of this process alone has learned is forgotten. A store counts as down, with `SharedBusy`, also when
+    others were faster each time for as long as `patience`.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class SharedGuard(Generic[G]):
                 snapshot = now
                 time.sleep(under_way.wait())
         except StoreDown as error:
-            return self._go_on_alone(error, change)
+            return self._after(error, change)
         self._see(snapshot, state)
         return under_way.answer
 
@@ -157,9 +157,19 @@ class SharedGuard(Generic[G]):
                 snapshot = now
                 await asyncio.sleep(under_way.wait())
         except StoreDown as error:
-            return self._go_on_alone(error, change)
+            return self._after(error, change)
         self._see(snapshot, state)
         return under_way.answer
+
+    def alone(self, change: Callable[[G, int], R], /) -> R:
+        """Change the guard of this process alone, as while the store is down."""
+        with self._alone:
+            now = time.monotonic_ns() + self._ahead
+            before = (self._seen or self.parts.first(now)).by(now)
+            guards = self.parts.restored(before, now)
+            answer = change(view(guards, self.guard), now)
+            self._seen = self.parts.kept(guards, before, now, guards.save(now))
+            return answer
 
     def look(self) -> G:
         """A copy of the guard as it is now, to read. Times are the server's: `update` knows them."""
@@ -187,7 +197,7 @@ class SharedGuard(Generic[G]):
         if text is not None:
             self._seen, self._ahead = Kept.read(text), snapshot.now - time.monotonic_ns()
 
-    def _go_on_alone(self, error: StoreDown, change: Callable[[G, int], R]) -> R:
+    def _after(self, error: StoreDown, change: Callable[[G, int], R]) -> R:
         """The store is down."""
         if not self._open:
             raise error
@@ -197,13 +207,7 @@ class SharedGuard(Generic[G]):
                 self._on_down(error)
             else:
                 _LOG.warning("%s; the guards %r go on in this process alone", error, self.key)
-        with self._alone:
-            now = time.monotonic_ns() + self._ahead
-            before = (self._seen or self.parts.first(now)).by(now)
-            guards = self.parts.restored(before, now)
-            answer = change(view(guards, self.guard), now)
-            self._seen = self.parts.kept(guards, before, now, guards.save(now))
-            return answer
+        return self.alone(change)
 
 
 class _Silent(StoreDown):
