@@ -211,6 +211,9 @@ def _sqlite_code(error: BaseException | None, said: str) -> int:
     return code & 0xFF if isinstance(code, int) else _SQLITE_SAYS.get(said, 1)
 
 
+_REFUSALS = ("authentication failed", "no pg_hba.conf entry", "does not exist", "no password supplied")
+
+
 def _of_server(error: DBAPIError, where: str, committing: bool) -> JournalError:
     said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     state = getattr(error.orig, "sqlstate", None)
@@ -236,6 +239,11 @@ def _of_server(error: DBAPIError, where: str, committing: bool) -> JournalError:
         )
     if state.startswith("XX") or state in ("58P01", "58P02"):
         return JournalDamaged(f"the server reports damage ({said})", where, "see the server's log")
+    # Who is refused while connecting is not told by number.
+    if not state and any(words in said for words in _REFUSALS):
+        return JournalRefused(
+            f"the server refuses ({said})", where, f"{_KEPT}; see user, password, database and grants"
+        )
     if lost or not state:
         return JournalUnavailable(
             f"the server is away ({said})",

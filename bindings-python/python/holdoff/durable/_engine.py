@@ -7,7 +7,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Cancel, Guards
+from holdoff import Cancel, Guards, Policy
 
 from ._clock import Timer, wall_ns
 from ._errors import DefinitionChanged, JournalConflict, JournalError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ._journal import Journal, WorkflowRecord
     from ._lease import Lease
     from ._workflow import Step, Workflow
+
+LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
+"""How a lease is given back: without it the next runner only waits a little."""
 
 LOG = logging.getLogger("holdoff.durable")
 
@@ -202,8 +205,9 @@ class Engine:
             )
 
     async def _give_back(self, lease: Lease) -> None:
+        release = LEAVING.retrying(on=JournalError)
         try:
-            await asyncio.shield(self.journal.release_async(lease))
+            await asyncio.shield(asyncio.ensure_future(release.call(self.journal.release_async, lease)))
         except JournalError as error:
             LOG.warning("a lease could not be given back and ends with its time: %s", error)
 

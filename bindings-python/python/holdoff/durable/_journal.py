@@ -405,9 +405,9 @@ class Journal:
         event = {**first.row(workflow_id, self.where), "sequence": 1}
 
         def begin(connection: Connection) -> WorkflowRecord:
-            made = connection.execute(self._database.insert(workflows).values(row).on_conflict_do_nothing())
-            if made.rowcount == 1:
-                connection.execute(insert(self._tables.events).values(event))
+            # Whoever comes second finds both there.
+            connection.execute(self._database.insert(workflows).values(row).on_conflict_do_nothing())
+            connection.execute(self._database.insert(self._tables.events).values(event).on_conflict_do_nothing())
             found = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one()
             return self._record(found)
 

@@ -207,4 +207,6 @@ def _is_transient(error: Exception) -> bool:
 
 
 def _tell(event: RetryEvent) -> None:
-    LOG.warning("%s\n  tried %d times, again in %.2f s", event.error, event.attempt, event.delay)
+    # All of it once, and then only that it goes on.
+    told = str(event.error) if event.attempt == 1 else str(event.error).partition("\n")[0]
+    LOG.warning("%s (tried %d times, again in %.2f s)", told, event.attempt, event.delay)
