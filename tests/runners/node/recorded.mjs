@@ -1,55 +1,18 @@
 // Files recorded from the reference systems, in their own formats. A case's configuration is read into a machine of the
 // package, which gets the inputs; nothing is decided here. Verdicts are those of the Rust runner (tests/src/references).
 import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import {
-  applyDrawn,
-  applyJitter,
-  Bucket,
-  GateConfig,
-  Gates,
-  Pace,
-  Stepped,
-} from "../../../bindings-wasm/dist/esm/machines.js";
+import { Bucket, GateConfig, Gates, Pace, Stepped } from "../../../bindings-wasm/dist/esm/machines.js";
 
+import { aster } from "./aster.mjs";
+import { aster_estimate } from "./aster_estimate.mjs";
 import { langgraphgo_extras } from "./extras.mjs";
+import { check, MAX, ns, OUT_OF_DOMAIN, same, steps, text, whole } from "./recording.mjs";
 
-/** The original's result is no example for so many inputs. */
-const same = (deviations = 0) => ({ deviations });
-/** The configuration is outside the declared domain, and what is promised there holds. */
-const OUT_OF_DOMAIN = { outOfDomain: true };
-/** A machine that does not exist yet. */
-const NOT_YET = { notYet: true };
-
-/** The longest span. */
-const MAX = 2n ** 63n - 1n;
 /** The last time there is. */
 const LAST = 2n ** 64n - 2n;
 
 /** A clock that stays within what the recordings can say. */
 const clamped = (time) => (time < 0n ? 0n : time > MAX ? MAX : time);
-
-/** Each input with what was recorded for it. */
-function steps(inputs, expected) {
-  if (inputs.length !== expected.length) throw new Error(`${inputs.length} inputs, but ${expected.length} results`);
-  return inputs.map((input, at) => [at, input, expected[at]]);
-}
-
-function check(at, what, expected, got) {
-  const [want, have] = [expected, got].map(text);
-  if (want !== have) throw new Error(`input ${at}: ${what}: expected ${want}, got ${have}`);
-}
-
-/** What a value says: whole numbers of any type alike. */
-const text = (value) =>
-  JSON.stringify(value, (_, part) => (typeof part === "bigint" || Number.isInteger(part) ? `#${part}` : part));
-
-/** A whole number of 64 bits, zero when it is not there. */
-function whole(from, name, missing = 0n) {
-  const value = from[name] ?? missing;
-  if (typeof value === "bigint") return value;
-  if (Number.isInteger(value) && Math.abs(value) <= 2 ** 53) return BigInt(value);
-  throw new Error(`${name} is no whole number: ${value}`);
-}
 
 /** A number, or the word for one that JSON cannot write. A field that is not there is zero, as in Go. */
 function real(from, name) {
@@ -310,8 +273,6 @@ function k8s_workqueue({ config, inputs, expected }) {
   return same(wrapped.count);
 }
 
-const ns = (value) => `${value}ns`;
-
 /** A `RetryConfig`'s policy. `MaxDelay` holds from the second delay on, so one below `InitialDelay` is a chain. */
 function nodePolicy(config) {
   if (config.config_nil) return new Policy("langgraphgo");
@@ -442,71 +403,10 @@ function langgraphgo_retrynode({ config, inputs, expected: [expected] }) {
   return same();
 }
 
-/** Aster's milliseconds run as ticks. */
-function asterPolicy(config) {
-  const base = whole(config, "base_delay_ms");
-  const exponential = config.strategy?.toLowerCase() === "exponential";
-  // Aster multiplies in doubles from the first delay on.
-  const rounded = BigInt(Number(base));
-  const first = rounded > MAX ? MAX : rounded;
-  const backoff = exponential
-    ? { kind: "exponential", initial: ns(first), factor: 2, max: "none" }
-    : { kind: "linear", initial: ns(base), max: "none" };
-  const bound = below(base);
-  const jitter = bound === 0n ? "none" : { kind: "bounded", bound: ns(bound) };
-  return Policy.fromJson({ backoff, jitter, cap: "before_jitter", attempts: "forever" });
-}
-
-/** What the jitter stays below. */
-const below = (base) => (base / 2n > 0n ? base / 2n : 0n);
-
-/** The largest bound of which a uniform says each number. */
-const UNIFORM = 1n << 50n;
-
-/** The uniform that the recorded number is: the middle of its place among as many as there are. */
-function uniform(raw, bound) {
-  if (raw === null || raw === undefined || bound <= 0n) return 0;
-  const place = BigInt(raw) % bound;
-  return (Number(place < 0n ? place + bound : place) + 0.5) / Number(bound);
-}
-
-/** What is recorded of machines that are not of the formula. */
-const LATER = ["run", "run_with_timeout", "restoreRetryState", "scheduleRetry", "poll", "nextInt", "nextDouble"];
-
-function aster({ config, inputs, expected }) {
-  if (LATER.includes(config.op)) return NOT_YET;
-  if (config.op !== "calculateBackoff") throw new Error(`an unknown op: ${config.op}`);
-  const base = whole(config, "base_delay_ms");
-  if (base < 0n) {
-    try {
-      asterPolicy(config);
-    } catch (error) {
-      if (error instanceof ConfigError && error.word === "not_a_duration") return OUT_OF_DOMAIN;
-      throw error;
-    }
-    throw new Error("a configuration outside the domain is taken");
-  }
-  const policy = asterPolicy(config);
-  const bound = below(base);
-  let deviations = 0;
-  for (const [at, input, want] of steps(inputs, expected)) {
-    // An attempt below the first reads as the first.
-    const attempt = whole(input, "attempt");
-    const delay = Schedule.baseAt(policy, attempt > 1n ? attempt - 1n : 0n);
-    const got =
-      bound > UNIFORM
-        ? applyDrawn(policy, delay, input.raw ?? 0n)
-        : applyJitter(policy, delay, MAX, uniform(input.raw, bound));
-    if (text(want) === text(got)) continue;
-    if (got !== MAX) check(at, "delay", want, got);
-    deviations++;
-  }
-  return same(deviations);
-}
-
 /** The kinds of recorded files. */
 export const RECORDED = {
   aster,
+  aster_estimate,
   k8s_backoff,
   k8s_flowcontrol,
   k8s_manager,
@@ -516,10 +416,4 @@ export const RECORDED = {
 };
 
 /** Recorded kinds whose hosts the Rust runner has. */
-export const RUST_ONLY = [
-  "aster_estimate",
-  "k8s_backoffuntil",
-  "k8s_exponential_backoff",
-  "k8s_poll",
-  "langgraphgo_graph",
-];
+export const RUST_ONLY = ["k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph"];
