@@ -487,7 +487,8 @@ def test_a_log_of_bytes_is_told_of_the_first_thing_that_is_wrong_with_it() -> No
     ):
         with pytest.raises((EventError, ReplayError)) as raised:
             replay(POLICY, log)
-        assert (raised.value.name, raised.value.sequence) == (name, sequence)
+        error: Any = raised.value
+        assert (error.name, error.sequence) == (name, sequence)
 
 
 def test_a_promise_is_kept_when_the_policy_has_changed() -> None:
