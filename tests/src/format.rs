@@ -7,8 +7,10 @@ use crate::gates::GateCase;
 use crate::guarded::GuardedCase;
 use crate::hints::HintCase;
 use crate::limiters::{BulkheadCase, LimiterCase};
+use crate::logs::{LogCase, ReplayCase};
 use crate::nestings::NestedCase;
 use crate::saves::{ResumeCase, SaveCase};
+use crate::wheel::WheelCase;
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
@@ -99,6 +101,12 @@ pub enum File {
     Limiter(Cases<LimiterCase>),
     /// Who enters a bulkhead.
     Bulkhead(Cases<BulkheadCase>),
+    /// What a recorded call writes down.
+    Log(Cases<LogCase>),
+    /// What a log makes.
+    Replay(Cases<ReplayCase>),
+    /// Which timers fall due.
+    Wheel(Cases<WheelCase>),
 }
 
 /// The cases of a file and where they come from.

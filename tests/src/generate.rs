@@ -5,7 +5,7 @@
 
 use crate::format::{Case, Cases, Document, EndAt, File, N, RetryCase, ScheduleCase, SeedCase};
 use crate::options;
-use crate::{guarded, run, saves, sessions};
+use crate::{guarded, logs, run, saves, sessions, wheel};
 use anyhow::{Result, anyhow};
 use holdoff_core::{Failure, Hint, Preset, Schedule, Span, seed_at};
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ pub fn files() -> Result<Vec<(&'static str, String)>> {
         ("retries.json", text(&retries()?)?),
         ("sessions.json", text(&sessions::sessions(1, 400))?),
         ("guarded.json", text(&guarded::sessions(1, 240))?),
+        ("logs.json", text(&logs::logs(1, 150))?),
+        ("wheel.json", text(&wheel::lives(1, 60))?),
         ("seeds.json", text(&seeds())?),
         ("save.json", text(&saves::cases()?)?),
     ])

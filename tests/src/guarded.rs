@@ -88,7 +88,7 @@ pub struct After {
 }
 
 /// Guards with their configurations, as a host owns them.
-struct Owned {
+pub(crate) struct Owned {
     budget: Option<(BudgetConfig, Budget)>,
     breaker: Option<(BreakerConfig, Breaker)>,
     limiter: Option<(LimiterConfig, Limiter, Vec<u64>)>,
@@ -99,7 +99,8 @@ struct Owned {
 }
 
 impl Owned {
-    fn new(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::ConfigError> {
+    /// The guards of a document.
+    pub(crate) fn new(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::ConfigError> {
         Ok(Self {
             budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
             breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),
@@ -111,7 +112,8 @@ impl Owned {
         })
     }
 
-    fn lend(&mut self) -> Guards<'_> {
+    /// All of them, for one input.
+    pub(crate) fn lend(&mut self) -> Guards<'_> {
         Guards {
             budget: self.budget.as_mut().map(|(config, state)| (&*config, state)),
             breaker: self.breaker.as_mut().map(|(config, state)| (&*config, state)),
@@ -456,7 +458,8 @@ fn limiter() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn guards() -> impl Strategy<Value = Document> {
+/// Any guards, as a document has them.
+pub(crate) fn guards() -> impl Strategy<Value = Document> {
     let adaptive = prop_oneof![
         word(&["stop", "wait"]).prop_map(|refusal| json!({ "kind": "cubic", "refusal": refusal })),
         (number(20), factor(3.0)).prop_map(|(rate, increase)| {

@@ -13,11 +13,13 @@ use crate::gates;
 use crate::guarded;
 use crate::hints;
 use crate::limiters;
+use crate::logs;
 use crate::nestings;
 use crate::options;
 use crate::random_logs;
 use crate::references::{self, Recorded};
 use crate::saves;
+use crate::wheel;
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, FailureKind, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
 use std::fmt::Debug;
@@ -143,6 +145,9 @@ pub fn cases(file: &File) -> Tally {
         File::Breaker(file) => tally(&file.cases, breakers::breaker),
         File::Limiter(file) => tally(&file.cases, limiters::limiter),
         File::Bulkhead(file) => tally(&file.cases, limiters::bulkhead),
+        File::Log(file) => tally(&file.cases, logs::log),
+        File::Replay(file) => tally(&file.cases, logs::run),
+        File::Wheel(file) => tally(&file.cases, wheel::run),
         File::Duration(file) => tally(&file.cases, |case: &DurationCase| {
             same(&case.nanos, &Span::parse(&case.text).map(|span| N(span.as_nanos())))
         }),
