@@ -1,4 +1,4 @@
-"""The kinds of vectors that are about logs: what a recorded call writes down, and what a log makes."""
+"""What a recorded call writes down, what a log makes, and which timer of many is due."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, replay
+from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, Wheel, replay
 from recorded import Case, Different
-from words import failure, number, plain, same, step
+from words import failure, number, plain, same, step, written
 
 
 def guards_of(policy: Policy, seed: int, now: int) -> Guards:
@@ -135,4 +135,41 @@ def go_on(call: Recorder, policy: Policy, expected: Case) -> None:
         same(plain(expected["state"]), plain(state(call, policy, expected["state"]["saved_at"])))
 
 
-KINDS: Final[dict[str, Callable[[Case], None]]] = {"log": run_log, "replay": run_replay}
+class Timers:
+    """A wheel whose timers are numbered as they come."""
+
+    def __init__(self) -> None:
+        self.wheel = Wheel()
+        self.keys: list[int] = []
+        self.numbers: dict[int, int] = {}
+
+    def put(self, op: Case) -> Case:
+        wheel = self.wheel
+        if op["op"] == "insert":
+            key = wheel.insert(number(op["at"]))
+            if key in self.numbers:
+                raise Different(f"timer {len(self.keys)} has the key of timer {self.numbers[key]}")
+            self.numbers[key] = len(self.keys)
+            self.keys.append(key)
+            return {}
+        if op["op"] == "cancel":
+            return {"cancelled": wheel.cancel(self.keys[op["timer"]])}
+        if op["op"] == "pop":
+            due = wheel.pop(number(op["now"]))
+            return {"fired": due and {"timer": self.numbers[due[0]], "at": written(due[1])}}
+        if op["op"] == "look":
+            wake = wheel.next_wake
+            return {"next_wake": None if wake is None else written(wake), "len": len(wheel)}
+        if op["op"] == "clear":
+            wheel.clear()
+            return {}
+        raise Different(f"unknown op {op['op']!r}")
+
+
+def run_wheel(case: Case) -> None:
+    timers = Timers()
+    for at, (op, expected) in enumerate(zip(case["ops"], case["answers"], strict=True)):
+        same(plain(expected), timers.put(op), at)
+
+
+KINDS: Final[dict[str, Callable[[Case], None]]] = {"log": run_log, "replay": run_replay, "wheel": run_wheel}
