@@ -153,7 +153,8 @@ class Timers:
             self.keys.append(key)
             return {}
         if op["op"] == "cancel":
-            return {"cancelled": wheel.cancel(self.keys[op["timer"]])}
+            timer: int = op["timer"]
+            return {"cancelled": wheel.cancel(self.keys[timer])}
         if op["op"] == "pop":
             due = wheel.pop(number(op["now"]))
             return {"fired": due and {"timer": self.numbers[due[0]], "at": written(due[1])}}
