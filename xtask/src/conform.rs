@@ -16,13 +16,7 @@ pub(crate) fn conform(lang: Lang, dir: Option<PathBuf>) -> Result<()> {
     }
     let mut failed = Vec::new();
     for lang in lang.each() {
-        let (name, runner): (&str, fn(&Path) -> Result<Command>) = match lang {
-            Lang::Rust => ("rust", rust::runner),
-            Lang::Wasm => ("wasm", wasm::runner),
-            Lang::Python => ("python", python::runner),
-            Lang::C | Lang::All => ("c", c::runner),
-        };
-        let mut command = runner(&dir)?;
+        let (name, mut command) = runner(lang, &dir)?;
         println!("{name}");
         if !command.status()?.success() {
             failed.push(name);
@@ -34,11 +28,24 @@ pub(crate) fn conform(lang: Lang, dir: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
+/// The name of a language and its runner, built and ready to start.
+fn runner(lang: Lang, dir: &Path) -> Result<(&'static str, Command)> {
+    Ok(match lang {
+        Lang::Rust => ("rust", rust::runner(dir)?),
+        Lang::Wasm => ("wasm", wasm::runner(dir)?),
+        Lang::Python => ("python", python::runner(dir)?),
+        Lang::C | Lang::All => ("c", c::runner(dir)?),
+    })
+}
+
 /// How many random sessions every language plays, and a quarter as many of calls that share guards.
 const SESSIONS: &str = "10000";
+/// How many random logs.
+pub(crate) const LOGS: u64 = 100_000;
 
-/// Plays random sessions, new ones each time unless seeded, in each language: every step must be the same bit for bit.
-pub(crate) fn agree(lang: Lang, seed: Option<u64>) -> Result<()> {
+/// Plays random sessions, new ones each time unless seeded, in each language: every step must be the same bit for bit. Then plays random
+/// logs, crashes included, which each language draws by itself: their digests must be the same.
+pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seed = seed.unwrap_or(since.as_secs());
     let folder = shell::target().join("sessions");
@@ -47,5 +54,26 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>) -> Result<()> {
     sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
     shell::run(sessions.args([&seed.to_string(), SESSIONS]).arg(&folder))?;
     println!("{SESSIONS} random sessions, seed {seed}");
-    conform(lang, Some(folder))
+    conform(lang, Some(folder))?;
+    println!("{count} random logs, seed {seed}");
+    logs(lang, seed, count)
+}
+
+/// Compares the digests of random logs. That of Rust is made in any case, so that there are two to compare.
+fn logs(lang: Lang, seed: u64, count: u64) -> Result<()> {
+    let others = lang.each().into_iter().filter(|lang| *lang != Lang::Rust);
+    let mut digests = Vec::new();
+    for lang in std::iter::once(Lang::Rust).chain(others) {
+        let (name, mut command) = runner(lang, &shell::root().join("tests/vectors"))?;
+        let digest = shell::output(command.args(["--logs", &count.to_string(), "--seed", &seed.to_string()]))?;
+        println!("{name}: {digest}");
+        if digest.len() != 16 {
+            bail!("{name} printed no digest");
+        }
+        digests.push(digest);
+    }
+    match digests.split_first() {
+        Some((first, rest)) if rest.iter().all(|digest| digest == first) => Ok(()),
+        _ => bail!("the logs of seed {seed} are not the same in all languages"),
+    }
 }

@@ -71,13 +71,17 @@ enum Task {
         lang: Lang,
         dir: Option<PathBuf>,
     },
-    /// Play 10,000 random sessions in each language and compare every step.
+    /// Play 10,000 random sessions in each language and compare every step, then 100,000 random logs and compare what is
+    /// written.
     Agree {
         #[arg(long, default_value = "all")]
         lang: Lang,
         /// The seed of the sessions; another one each time unless given.
         #[arg(long)]
         seed: Option<u64>,
+        /// How many logs.
+        #[arg(long, default_value_t = conform::LOGS)]
+        logs: u64,
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
     Generate,
@@ -165,9 +169,9 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             conform::conform(lang, dir)
         }
-        Task::Agree { lang, seed } => {
+        Task::Agree { lang, seed, logs } => {
             setup::setup(lang)?;
-            conform::agree(lang, seed)
+            conform::agree(lang, seed, logs)
         }
         Task::Generate => generate::generate(),
         Task::Check => generate::check(),

@@ -23,7 +23,7 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         }
     }
     if lang == Lang::All {
-        parts.push(("agree", || conform::agree(Lang::All, None)));
+        parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
         parts.push(("demo", || demo::demo(demo::SEED)));
     }
     let begun = Instant::now();
