@@ -11,6 +11,7 @@ from holdoff import Cancel, Guards, Policy
 
 from ._clock import Timer, wall_ns
 from ._errors import DefinitionChanged, JournalConflict, JournalError
+from ._journal import ENDED
 from ._run import Run
 from ._workflow import changes
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ._entries import Entry, JournalEvent
     from ._journal import Journal, WorkflowRecord
     from ._lease import Lease
+    from ._progress import Progress
     from ._workflow import Step, Workflow
 
 LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
@@ -146,7 +148,15 @@ class Engine:
 
     # Workflows.
 
-    async def run(self, flow: Workflow, workflow_id: str, input: object, given: bool, cancel: Cancel) -> dict[str, Any]:
+    async def run(
+        self,
+        flow: Workflow,
+        workflow_id: str,
+        input: object,
+        given: bool,
+        cancel: Cancel,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
         """One workflow from where it is to its end."""
         if workflow_id in self.runs:
             raise RuntimeError(f"this runner runs workflow {workflow_id!r} already")
@@ -163,10 +173,14 @@ class Engine:
             if lease is None:
                 return run.results_or_raise()
             self.runs[workflow_id] = run
+            if progress is not None:
+                progress.begin(run)
             return await run.go()
         finally:
+            if progress is not None and run is not None:
+                progress.end(run.lease.status if run.lease.status in ENDED else "interrupted")
             self.runs.pop(workflow_id, None)
-            if lease is not None and (run is None or run.threads == 0):
+            if lease is not None and (run is None or not run.threads):
                 # With a blocking attempt still going nobody else may begin: then the lease ends with its time.
                 await self._give_back(lease)
             self._leave()

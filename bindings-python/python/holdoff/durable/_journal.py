@@ -63,7 +63,7 @@ class WorkflowRecord:
     steps: dict[str, Any]
     last_sequence: int
     owner: str | None
-    """Who runs it, for people."""
+    """Who runs it, for people; None when nobody does, or a process of this machine that is no more."""
     lease_until: int
     started_at: int
     updated_at: int
@@ -255,11 +255,22 @@ class Journal:
             definition=row.definition,
             steps=from_text(row.steps, about, "the list of steps"),
             last_sequence=row.last_sequence,
-            owner=None if row.owner is None else told(row.owner),
+            owner=None if row.owner is None or is_gone(row.owner) else told(row.owner),
             lease_until=row.lease_until,
             started_at=row.started_at,
             updated_at=row.updated_at,
         )
+
+    def succeeded(self) -> dict[str, int]:
+        """Of each workflow how many steps have succeeded, compensations not counted."""
+        events = self._tables.events
+        chosen = (
+            select(events.c.workflow_id, func.count())
+            .where(events.c.event_type == "SUCCEEDED", events.c.step.not_like("compensate:%"))
+            .group_by(events.c.workflow_id)
+        )
+        with self._read() as connection:
+            return {row[0]: row[1] for row in connection.execute(chosen)}
 
     def retry_context(self, workflow_id: str) -> dict[str, dict[str, Any]]:
         """Of each step that has begun ``{"currentAttempt": n, "lastBackoff": ms}``, as Aster keeps it."""

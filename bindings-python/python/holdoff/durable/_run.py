@@ -9,7 +9,7 @@ from hashlib import sha256
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Cancel, Failure
+from holdoff import Cancel
 from holdoff._errors import EventError, ReplayError
 from holdoff._holdoff import NEVER, Event, Recorder, monotonic_ns, replay
 from holdoff._limit import LIMIT
@@ -22,7 +22,7 @@ from ._workflow import UNDO, StepContext
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Sequence
 
-    from holdoff import Guards, Step
+    from holdoff import Failure, Guards, Step
 
     from ._clock import Sleep
     from ._engine import Engine
@@ -109,8 +109,8 @@ class Run:
         self._broken: BaseException | None = None
         self._quiet = asyncio.Event()
         self._was_cancelled = False
-        self.threads = 0
-        """Blocking attempts that nobody can end."""
+        self.threads: set[str] = set()
+        """Steps with a blocking attempt under way, which nobody can end."""
         self.steps = {name: self._step(definition) for name, definition in flow.steps.items()}
         self.undone: dict[str, StepRun] = {}
         self._restore(events)
@@ -385,7 +385,7 @@ class Run:
             if self.cancel.cancelled and not run.name.startswith(UNDO):
                 answer = recorder.cancel(now, guards=guards)
             else:
-                failure = Failure("timeout") if run.timed_out else self._failure(run, error)
+                failure = self._failure(run, error)
                 if failure is None:
                     answer = recorder.abandon(ticket, now, guards=guards)
                 else:
@@ -401,7 +401,7 @@ class Run:
         if isinstance(error, PayloadError):
             return None
         try:
-            return run.definition.classifier.failure(error)
+            return run.definition.retrying.failure_of(error, timed_out=run.timed_out)
         except Exception as own:
             # A classifier that fails is a fault of the program.
             own.__context__ = error
@@ -437,12 +437,17 @@ class Run:
 
     async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None) -> Any:
         """A blocking function: nothing can abort it. One that ends well late has ended well."""
-        self.threads += 1
+
+        def call() -> Any:
+            try:
+                return function()
+            finally:
+                self.threads.discard(run.name)
+
+        self.threads.add(run.name)
         try:
-            value = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, function)
-            self.threads -= 1
+            value = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, call)
         except Exception:
-            self.threads -= 1
             run.timed_out = abort_at is not None and wall_ns() >= abort_at
             raise
         # A function that turned out to be asynchronous.

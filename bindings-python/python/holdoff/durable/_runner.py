@@ -102,10 +102,15 @@ class Runner:
         progress: bool = False,
     ) -> dict[str, Any]:
         """The same for a coroutine. Cancelling its task interrupts the workflow, as a crash does; `cancel` ends it."""
+        view = None
+        if progress:
+            from ._progress import Progress
+
+            view = Progress()
         engine = self._engine()
         given = input is not _MISSING
         try:
-            return await engine.run(flow, workflow_id, input if given else None, given, cancel or Cancel())
+            return await engine.run(flow, workflow_id, input if given else None, given, cancel or Cancel(), view)
         finally:
             self._retire(engine)
 

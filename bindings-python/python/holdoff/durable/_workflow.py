@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, overload
 from holdoff import Cancel, Guards, Policy
 
 from ._errors import DefinitionError
-from ._failures import Classifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -83,7 +82,8 @@ class Step:
         self.guards = guards
         self.compensate = compensate
         self.is_async = _is_async(function)
-        self.classifier = Classifier(policy, on, classify, idempotent)
+        self.retrying = policy.retrying(on=on, classify=classify, idempotent=idempotent)
+        """What errors are taken for."""
         self._parameters = _parameters(name, function, {*after, "input"})
 
     def arguments(self, context: StepContext) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Step:
         undo.guards = self.guards
         undo.compensate = None
         undo.is_async = _is_async(self.compensate)
-        undo.classifier = self.classifier
+        undo.retrying = self.retrying
         undo._parameters = _parameters(undo.name, self.compensate, {*undo.after, "input"})
         return undo
 
