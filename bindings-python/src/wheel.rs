@@ -29,6 +29,13 @@ impl Wheel {
         self.lock().insert(at).map(TimerKey::as_raw).map_err(|full| PyMemoryError::new_err(full.to_string()))
     }
 
+    /// A number below the most timers that there ever were at once since the wheel was made or cleared, which no other pending
+    /// timer has: what belongs to a timer can be kept in a list.
+    #[staticmethod]
+    fn index(key: &Bound<'_, PyAny>) -> PyResult<u32> {
+        Ok(TimerKey::from_raw(convert::time("key", key)?.as_nanos()).index())
+    }
+
     /// Take a timer away: whether it was pending, and neither fired nor cancelled before.
     fn cancel(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = convert::time("key", key)?.as_nanos();

@@ -68,6 +68,14 @@ def test_a_wheel_can_be_cleared() -> None:
     assert repr(wheel) == "<Wheel of 1>"
 
 
+def test_what_belongs_to_a_timer_can_be_kept_in_a_list() -> None:
+    wheel = Wheel()
+    first, second = wheel.insert(1), wheel.insert(2)
+    assert {Wheel.index(first), Wheel.index(second)} == {0, 1}
+    wheel.cancel(second)
+    assert Wheel.index(wheel.insert(3)) == Wheel.index(second)
+
+
 def test_a_wheel_may_be_shared_by_threads() -> None:
     wheel = Wheel()
     got: list[int] = []
@@ -92,7 +100,7 @@ def test_a_wheel_may_be_shared_by_threads() -> None:
 @pytest.mark.parametrize("wrong", [-1, 2**64, 1.0, "1", None, True])
 def test_a_wheel_takes_times_and_keys(wrong: Any) -> None:
     wheel = Wheel()
-    for call in (wheel.insert, wheel.cancel, wheel.pop):
+    for call in (wheel.insert, wheel.cancel, wheel.pop, Wheel.index):
         with pytest.raises((ConfigError, TypeError)):
             call(wrong)
 
@@ -102,7 +110,7 @@ instants = st.integers(0, 3_000) | st.integers(0, 400 * SECOND) | st.integers(0,
 
 @given(st.lists(st.tuples(st.sampled_from("iiicpn"), instants), max_size=80))
 def test_a_wheel_is_a_sorted_list(ops: list[tuple[str, int]]) -> None:
-    wheel, pending, latest, number = Wheel(), dict[int, tuple[int, int]](), 0, 0
+    wheel, pending, latest, number, most = Wheel(), dict[int, tuple[int, int]](), 0, 0, 0
     for op, at in ops:
         if op == "i":
             pending[wheel.insert(at)] = (at, number)
@@ -117,5 +125,9 @@ def test_a_wheel_is_a_sorted_list(ops: list[tuple[str, int]]) -> None:
             assert fired(wheel, at) == [(key, place[0]) for place, key in due]
             for _, key in due:
                 del pending[key]
+        most = max(most, len(pending))
+        indices = {Wheel.index(key) for key in pending}
+        assert len(indices) == len(pending)
+        assert all(index < most for index in indices)
         waking = [when for when, _ in pending.values() if when < NEVER]
         assert (len(wheel), wheel.next_wake) == (len(pending), min(waking, default=None))

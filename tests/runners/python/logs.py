@@ -141,15 +141,19 @@ class Timers:
     def __init__(self) -> None:
         self.wheel = Wheel()
         self.keys: list[int] = []
-        self.numbers: dict[int, int] = {}
+        self.numbers: list[int] = []
+        """The number of the timer at each index: what belongs to timers needs no more than a list."""
 
     def put(self, op: Case) -> Case:
         wheel = self.wheel
         if op["op"] == "insert":
             key = wheel.insert(number(op["at"]))
-            if key in self.numbers:
-                raise Different(f"timer {len(self.keys)} has the key of timer {self.numbers[key]}")
-            self.numbers[key] = len(self.keys)
+            if key in self.keys:
+                raise Different(f"timer {len(self.keys)} has a key that there was before")
+            index = Wheel.index(key)
+            if index > len(self.numbers):
+                raise Different(f"index {index} comes after {len(self.numbers)} others")
+            self.numbers[index : index + 1] = [len(self.keys)]
             self.keys.append(key)
             return {}
         if op["op"] == "cancel":
@@ -157,7 +161,7 @@ class Timers:
             return {"cancelled": wheel.cancel(self.keys[timer])}
         if op["op"] == "pop":
             due = wheel.pop(number(op["now"]))
-            return {"fired": due and {"timer": self.numbers[due[0]], "at": written(due[1])}}
+            return {"fired": due and {"timer": self.numbers[Wheel.index(due[0])], "at": written(due[1])}}
         if op["op"] == "look":
             wake = wheel.next_wake
             return {"next_wake": None if wake is None else written(wake), "len": len(wheel)}
