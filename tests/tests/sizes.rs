@@ -1,8 +1,8 @@
 //! How large the machines are: small enough to keep a million of them.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, FlatStep, Gcra, Guarded, Latency, Limiter, Policy, Retry,
-    Schedule, Step, Stretch,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, FlatStep, Gcra, Guarded, Latency, Limiter, Policy,
+    Recorder, Retry, Schedule, Step, Stretch,
 };
 
 #[test]
@@ -24,6 +24,8 @@ fn the_machines_are_small() {
         ("Adaptive", size_of::<Adaptive>(), 64),
         ("Stretch", size_of::<Stretch>(), 144),
         ("Latency", size_of::<Latency>(), 16),
+        ("Event", size_of::<Event>(), 64),
+        ("Recorder", size_of::<Recorder>(), 208),
     ] {
         println!("{name} is {size} bytes, at most {most}");
         assert!(size <= most, "{name} is {size} bytes");
