@@ -7,15 +7,19 @@ the attempt it was in, which the next one takes up.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from hashlib import blake2b
 from time import time_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._holdoff import Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, monotonic_ns, replay
+from ._limit import enter, leave
+from .shared import StoreDown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ._holdoff import Step
     from .shared import SharedGuard
@@ -25,6 +29,16 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 500
 """Of what a failure said, in characters."""
+DOWN = 5_000_000_000
+"""When to ask guards again that are closed because their store is down, in nanoseconds."""
+
+_RUNNING: ContextVar[Job | None] = ContextVar("holdoff.job", default=None)
+
+
+def attempt() -> int | None:
+    """The number of the attempt that runs, from 1; None outside of one."""
+    job = _RUNNING.get()
+    return None if job is None else job.recorder.attempt
 
 
 class Made(NamedTuple):
@@ -51,7 +65,7 @@ class GaveUp(Exception):
 
     def __str__(self) -> str:
         said = f"; the last one said: {self.text}" if self.text else ""
-        return f"gave up after {self.attempts} attempts: {Outcome(self.reason, self.attempts).description}{said}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        return f"gave up after {_times(self.attempts)}: {Outcome(self.reason, self.attempts).description}{said}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 class Settings:
@@ -127,6 +141,14 @@ class Job:
         """The same in a coroutine."""
         return await self._make_async(self._started(interruptions), now)
 
+    def cancel(self, now: int) -> Step:
+        """Nobody wants it any more."""
+        return self._make(_cancelled, now)
+
+    async def cancel_async(self, now: int) -> Step:
+        """The same in a coroutine."""
+        return await self._make_async(_cancelled, now)
+
     def wake(self, now: int) -> Step:
         """The sleep may be over."""
         return self._make(self._woken, now)
@@ -164,6 +186,19 @@ class Job:
         if abort_at is None:
             return None
         return monotonic_ns() + max(abort_at - self._clock, 0)
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Around the attempt: what it may ask about itself."""
+        limit = self.limit()
+        scope = None if limit is None else enter(limit)
+        token = _RUNNING.set(self)
+        try:
+            yield
+        finally:
+            _RUNNING.reset(token)
+            if scope is not None:
+                leave(scope)
 
     def set_clock(self, now: int) -> None:
         """The log's times are those of somebody else's clock, which reads that."""
@@ -279,13 +314,28 @@ class Job:
         shared = self.settings.guards
         if shared is None:
             return self._take(transition(self._recorder, None, now), now, text)
-        return self._take(*shared.update(self._under(transition)), text)
+        change = self._under(transition)
+        try:
+            made, now = shared.update(change)
+        except StoreDown:
+            if self._recorder is None:
+                raise
+            # What has happened has happened.
+            made, now = shared.alone(change)
+        return self._take(made, now, text)
 
     async def _make_async(self, transition: Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
         if shared is None:
             return self._take(transition(self._recorder, None, now), now, text)
-        return self._take(*await shared.update_async(self._under(transition)), text)
+        change = self._under(transition)
+        try:
+            made, now = await shared.update_async(change)
+        except StoreDown:
+            if self._recorder is None:
+                raise
+            made, now = shared.alone(change)
+        return self._take(made, now, text)
 
     def _under(self, transition: Transition) -> Callable[[Guards, int], tuple[Made, int]]:
         """It may be made several times, until nobody was faster: each time from the same state."""
@@ -303,6 +353,11 @@ class Job:
             self.fresh += event.to_bytes(said)
             self.told.append((event, said))
         return self.step
+
+
+def _cancelled(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
+    assert recorder is not None
+    return Made(recorder, *recorder.cancel(now, guards=guards))
 
 
 def _text(error: Exception | None) -> str:

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta, timezone
 from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._engine import GaveUp, Job, Settings
-from ._limit import enter, leave
+from ._engine import DOWN, GaveUp, Job, Settings, attempt
+from .shared import StoreDown
 
 try:
     from celery import Task
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .shared import SharedGuard
     from .types import On, PresetName, Said
 
-__all__ = ["GaveUp", "RetryTask"]
+__all__ = ["GaveUp", "RetryTask", "attempt"]
 
 LOG = "holdoff-log"
 INTERRUPTIONS = "holdoff-interruptions"
@@ -101,7 +101,7 @@ class RetryTask(Task[..., Any]):
 
     @classmethod
     def on_bound(cls, app: Any) -> None:
-        """What is wrong with the task is told where it is made, not by the worker."""
+        """What is wrong with a task is told when it is made, and not when it fails."""
         super().on_bound(app)
         if getattr(cls, "name", None) is not None:
             cls().settings  # noqa: B018
@@ -127,10 +127,9 @@ class RetryTask(Task[..., Any]):
             return None
         if step.kind == "stop":
             raise job.gave_up()
-        limit = job.limit()
-        scope = None if limit is None else enter(limit)
         try:
-            value = self.run(*args, **kwargs)
+            with job.running():
+                value = self.run(*args, **kwargs)
         except (CeleryRetry, Reject, Ignore):
             # The task has its own way.
             raise
@@ -142,19 +141,20 @@ class RetryTask(Task[..., Any]):
                 self._send(log, 0, self._due(job), error)
             job.attach(error)
             raise
-        finally:
-            if scope is not None:
-                leave(scope)
         job.end(job.now(), None)
         job.kept()
         return value
 
     def _begin(self, job: Job, interruptions: int) -> Step:
         """What to do with it now. Raises when it is to come back later."""
-        step = job.start(job.now(), interruptions)
+        try:
+            step = job.start(job.now(), interruptions)
+        except StoreDown as error:
+            self._send(job.log, interruptions, _date(job.now() + DOWN), error)
+            raise
         while step.kind == "sleep":
-            if job.remaining() > SHORT and not self.request.is_eager:
-                # What the guards said is kept; but a nap before its time leaves no trace.
+            # What was decided now is kept by sending it, however short the sleep.
+            if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
                 fresh, log = bool(job.fresh), job.log + job.fresh
                 job.kept()
                 self._send(log, 0 if fresh else interruptions, self._due(job), None)
@@ -181,9 +181,7 @@ class RetryTask(Task[..., Any]):
 
     def _due(self, job: Job) -> datetime:
         wait = min(job.remaining(), round(self._longest_wait() * 1e9))
-        # Not earlier than it is due.
-        micros = -(-(job.now() + wait) // 1000)
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+        return _date(job.now() + wait)
 
     def _longest_wait(self) -> float:
         given = type(self).longest_wait
@@ -202,6 +200,11 @@ class RetryTask(Task[..., Any]):
 
     def _header(self, name: str, default: Any) -> Any:
         return (self.request.headers or {}).get(name, default)
+
+
+def _date(nanos: int) -> datetime:
+    """Not earlier, since a task that comes too early is put off again."""
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))
 
 
 def _plain(kind: type, name: str) -> Any:

@@ -19,13 +19,15 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
-from ._engine import GaveUp, Job, Settings
-from ._limit import enter, leave
+from ._engine import DOWN, GaveUp, Job, Settings, attempt
+from ._holdoff import monotonic_ns
+from .shared import StoreDown
 
 try:
     import procrastinate
     from asgiref.sync import async_to_sync
     from procrastinate.exceptions import ConnectorException, JobAborted
+    from procrastinate.job_context import AbortReason
 except ImportError as error:
     from .shared._stores import missing
 
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
 
-__all__ = ["GaveUp", "Retries"]
+__all__ = ["GaveUp", "Retries", "attempt"]
 
 _LOG = logging.getLogger("holdoff.procrastinate")
 
@@ -184,8 +186,6 @@ class Retries(procrastinate.BaseRetryStrategy):
 
     def _wrap(self, function: Callable[..., Any], with_context: bool) -> Callable[..., Any]:
         """The function as procrastinate runs it: with all that is done before and after."""
-        begin, end = async_to_sync(self._begin), async_to_sync(self._end)
-
         if iscoroutinefunction(function):
 
             @wraps(function)
@@ -195,7 +195,11 @@ class Retries(procrastinate.BaseRetryStrategy):
                     return None
                 handed = (context, *args) if with_context else args
                 try:
-                    value = await _limited(function(*handed, **kwargs), job)
+                    with job.running():
+                        value = await _limited(function(*handed, **kwargs), job)
+                except (JobAborted, asyncio.CancelledError):
+                    await self._abort(context, job)
+                    raise
                 except _AttemptTimeout as error:
                     await self._end(context, job, error, True)
                     raise
@@ -210,20 +214,20 @@ class Retries(procrastinate.BaseRetryStrategy):
         @wraps(function)
         def called(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
             # In a thread of the worker, whose loop does what has to do with the database.
+            begin, end = async_to_sync(self._begin), async_to_sync(self._end)
             job = begin(context)
             if job.is_done:
                 return None
             handed = (context, *args) if with_context else args
-            limit = job.limit()
-            scope = None if limit is None else enter(limit)
             try:
-                value = function(*handed, **kwargs)
+                with job.running():
+                    value = function(*handed, **kwargs)
+            except JobAborted:
+                async_to_sync(self._abort)(context, job)
+                raise
             except Exception as error:
                 end(context, job, error)
                 raise
-            finally:
-                if scope is not None:
-                    leave(scope)
             end(context, job, None)
             return value
 
@@ -242,7 +246,11 @@ class Retries(procrastinate.BaseRetryStrategy):
             raise
         job = Job(self._settings, str(job_id), bytes(row["log"] or b""))
         job.set_clock(row["now"] * 1000)
-        step = await job.start_async(job.now())
+        try:
+            step = await job.start_async(job.now())
+        except StoreDown as error:
+            self._decisions[job_id] = _at(job.now() + DOWN)
+            raise _Later(f"the guards of job {job_id} are closed: {error}") from error
         while True:
             if not await self._keep(context, job):
                 # Two workers have the job: the other one was first, and this one leaves it.
@@ -277,6 +285,12 @@ class Retries(procrastinate.BaseRetryStrategy):
         self._decisions[job_id] = _at(job.until()) if step.kind == "sleep" else None
         if step.kind == "stop":
             job.attach(error)
+
+    async def _abort(self, context: procrastinate.JobContext, job: Job) -> None:
+        """The attempt is not to go on: for a shutdown it will on another worker, by the user's wish it will not."""
+        if context.abort_reason() == AbortReason.USER_REQUEST:
+            await job.cancel_async(job.now())
+            await self._keep(context, job)
 
     async def _keep(self, context: procrastinate.JobContext, job: Job) -> bool:
         """Write down what happened, unless somebody else has written meanwhile."""
@@ -321,9 +335,6 @@ async def _limited(attempt: Any, job: Job) -> Any:
     limit = job.limit()
     if limit is None:
         return await attempt
-    from ._holdoff import monotonic_ns
-
-    scope = enter(limit)
     task: asyncio.Future[Any] = asyncio.ensure_future(attempt)
     try:
         done, _ = await asyncio.wait([task], timeout=max(limit - monotonic_ns(), 0) / 1e9)
@@ -338,8 +349,6 @@ async def _limited(attempt: Any, job: Job) -> Any:
     except asyncio.CancelledError:
         task.cancel()
         raise
-    finally:
-        leave(scope)
 
 
 def _id(context: procrastinate.JobContext) -> int:
