@@ -155,12 +155,14 @@ struct States {
     adaptive: Adaptive,
     bulkhead: Bulkhead,
     stretch: Stretch,
+    occupied: bool,
 }
 
 impl States {
     fn new(world: &World, now: Timestamp) -> Self {
         let mut bulkhead = Bulkhead::new();
-        if now.as_nanos() % 3 == 1 {
+        let occupied = now.as_nanos() % 3 == 1;
+        if occupied {
             // Somebody else is in it, for ever.
             bulkhead.enter(&world.bulkhead);
         }
@@ -171,6 +173,7 @@ impl States {
             adaptive: Adaptive::new(&world.adaptive, now),
             bulkhead,
             stretch: Stretch::new(&world.stretch, now),
+            occupied,
         }
     }
 
@@ -260,11 +263,20 @@ fn play(world: &World, which: u8, seed: u64, start: u64, inputs: &[(Input, u64)]
         step = recorded.step;
     }
     check(&call, &log);
+    let mut over = call;
+    over.cancel(&mut states.lend(world, which), now);
+    let fresh = States::new(world, Timestamp::from_nanos(start));
+    let places = |states: &States| (states.bulkhead.running(), states.bulkhead.waiting());
+    assert_eq!(places(&states), (u32::from(states.occupied), 0), "every place is given back");
+    if seed.is_multiple_of(3) {
+        let left = |states: &States| states.budget.balance(&world.budget, now);
+        assert_eq!(left(&states), left(&fresh), "and so is what a budget holds of a call");
+    }
     (log, call)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1024), ..ProptestConfig::default() })]
 
     #[test]
     fn the_log_of_any_session_makes_the_recorder_that_wrote_it(
@@ -298,6 +310,48 @@ proptest! {
         }
         let whole = [&log[..cut], &recorded.events].concat();
         prop_assert_eq!(another_process(&world, &whole), call);
+    }
+
+    #[test]
+    fn a_decision_that_was_changed_is_noticed_or_followed(
+        policy in any_policy(), seed: u64, inputs in prop::collection::vec(any_input(), 4..40), which: usize, how in 0u8..4
+    ) {
+        let world = World::new(policy, seed);
+        let (log, _) = play(&world, 0, seed, 5, &inputs);
+        let decided = |event: &&Event| event.cause().is_some() || event.reason().is_some();
+        let decisions: Vec<_> = log.iter().filter(decided).collect();
+        prop_assume!(!decisions.is_empty());
+        let own = decisions[which % decisions.len()];
+        let later = Timestamp::from_nanos(own.until().as_nanos() ^ 1).max(own.at());
+        let other = match (how, own.cause(), own.reason()) {
+            (0, Some(cause), _) => Event::retry_scheduled(own.at(), own.attempt(), later, cause),
+            (1, Some(cause), _) => {
+                let cause = if cause == Cause::Hint { Cause::Clip } else { Cause::Hint };
+                Event::retry_scheduled(own.at(), own.attempt(), own.until(), cause)
+            }
+            (_, Some(_), _) => Event::gave_up(own.at(), own.attempt() - 1, StopReason::Deadline, own.until()),
+            (0 | 1, _, Some(reason)) => Event::gave_up(own.at(), own.attempt(), reason, Timestamp::from_nanos(own.until().as_nanos() ^ 1)),
+            _ => Event::retry_scheduled(own.at(), own.attempt() + 1, own.at(), Cause::Backoff),
+        };
+        let other = other.numbered(own.sequence());
+        prop_assume!(other != *own);
+        let mut changed = log[..own.sequence() as usize].to_vec();
+        changed.pop();
+        changed.push(other);
+        let error = replay(ReplayMode::Verify, &policy, &changed).unwrap_err();
+        prop_assert_eq!(error.sequence, own.sequence());
+        let after_a_failure = log[own.sequence() as usize - 2].kind() == EventKind::AttemptFailed;
+        let computed = error.computed.map(|event| event == *own);
+        prop_assert!(error.code == ErrorCode::LogImpossible && !after_a_failure || computed == Some(true), "{}", error);
+        let followed = replay(ReplayMode::Follow, &policy, &changed);
+        match other.cause() {
+            _ if followed.is_err() => prop_assert!(!after_a_failure),
+            Some(cause) => prop_assert_eq!(followed.unwrap().step(), Step::Sleep { until: other.until(), cause }),
+            None => {
+                let (reason, retry_at) = (other.reason().unwrap(), other.until());
+                prop_assert_eq!(followed.unwrap().step(), Step::Stop(Outcome::GaveUp { reason, retry_at }));
+            }
+        }
     }
 
     #[test]
