@@ -3,7 +3,9 @@
 //! Each work is written once here, as a function of its inputs, so that every harness measures the same code. Nothing
 //! sleeps: what is measured is what a retry costs beyond the wait.
 
+pub mod counting;
 pub mod delays;
 pub mod floor;
 pub mod guards;
 pub mod loops;
+pub mod timers;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Criterion's runs: short ones that take turns are worth more than one long one.
 const ROUNDS: u32 = 3;
@@ -17,12 +17,17 @@ const ROUNDS: u32 = 3;
 /// Work, who did it, nanoseconds.
 type Row = (String, String, f64);
 
-/// Runs the benches of a language, or of all that have some, and prints the ratios.
-pub(crate) fn bench(lang: Lang) -> Result<()> {
+/// Runs the benches of a language, or of all that have some, and prints the ratios. All of them if they are to be `full`:
+/// also those that take a minute and two gigabytes.
+pub(crate) fn bench(lang: Lang, full: bool) -> Result<()> {
     let mut tables = Vec::new();
     for lang in lang.each() {
         match lang {
-            Lang::Rust => tables.push(("Rust", "floor", rust()?)),
+            Lang::Rust => {
+                let mut rows = rust()?;
+                rows.append(&mut timers(full)?);
+                tables.push(("Rust", "floor", rows));
+            }
             Lang::Wasm => {
                 wasm::build()?;
                 let mut node = shell::command("node");
@@ -73,6 +78,16 @@ fn rust() -> Result<Vec<Row>> {
         }
     }
     Ok(best.into_iter().map(|((work, who), nanos)| (work, who, nanos)).collect())
+}
+
+/// What a timer costs; what memory it takes is printed by the way.
+fn timers(full: bool) -> Result<Vec<Row>> {
+    let mut cargo = shell::cargo();
+    cargo.args(["bench", "--quiet", "--package", "benches", "--bench", "timers"]);
+    if full {
+        cargo.args(["--", "--full"]);
+    }
+    rows(cargo.stderr(Stdio::inherit()))
 }
 
 /// The names of one bench and its fastest sample.

@@ -91,6 +91,9 @@ enum Task {
     Bench {
         #[arg(long, default_value = "all")]
         lang: Lang,
+        /// Also ten million timers at once, which takes minutes and two gigabytes.
+        #[arg(long)]
+        full: bool,
     },
     /// Show what a policy does: the shortest, typical and longest delay of each retry.
     Explain {
@@ -175,9 +178,9 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Generate => generate::generate(),
         Task::Check => generate::check(),
-        Task::Bench { lang } => {
+        Task::Bench { lang, full } => {
             setup::setup(lang)?;
-            bench::bench(lang)
+            bench::bench(lang, full)
         }
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
