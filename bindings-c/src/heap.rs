@@ -14,24 +14,61 @@ struct Heap;
 /// What malloc aligns to everywhere.
 const ALIGNED: usize = 8;
 
-// SAFETY: malloc and its kin keep the same promises, for alignments that they know of; others get no memory.
+// SAFETY: malloc and its kin keep the same promises, for alignments that they know of; others lie within memory of theirs.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() > ALIGNED {
-            return core::ptr::null_mut();
+            // SAFETY: no layout is so long that this overflows.
+            return unsafe { aligned(layout) };
         }
         // SAFETY: any size is one for malloc.
         unsafe { malloc(layout.size()) }.cast()
     }
 
-    unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        let start = if layout.align() > ALIGNED {
+            // SAFETY: `aligned` made it.
+            unsafe { memory.cast::<*mut u8>().sub(1).read() }
+        } else {
+            memory
+        };
         // SAFETY: it comes from malloc.
-        unsafe { free(memory.cast()) }
+        unsafe { free(start.cast()) }
     }
 
-    unsafe fn realloc(&self, memory: *mut u8, _: Layout, size: usize) -> *mut u8 {
-        // SAFETY: it comes from malloc, so that its alignment is one that realloc keeps.
-        unsafe { realloc(memory.cast(), size) }.cast()
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if layout.align() <= ALIGNED {
+            // SAFETY: it comes from malloc, so that its alignment is one that realloc keeps.
+            return unsafe { realloc(memory.cast(), size) }.cast();
+        }
+        // SAFETY: the caller vouches for the size; the two do not overlap, and both have as many bytes.
+        unsafe {
+            let moved = aligned(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(memory, size.min(layout.size()));
+                self.dealloc(memory, layout);
+            }
+            moved
+        }
+    }
+}
+
+/// Memory of an alignment that malloc does not know of: in the middle of some of malloc's, whose start lies before it.
+///
+/// # Safety
+/// The size and the alignment together are no more than a size can be.
+unsafe fn aligned(layout: Layout) -> *mut u8 {
+    // SAFETY: any size is one for malloc.
+    let start: *mut u8 = unsafe { malloc(layout.size() + layout.align()) }.cast();
+    if start.is_null() {
+        return start;
+    }
+    let ahead = layout.align() - start.addr() % layout.align();
+    // SAFETY: from 8 to the alignment bytes ahead, so that a pointer fits before it and the size behind it.
+    unsafe {
+        let memory = start.add(ahead);
+        memory.cast::<*mut u8>().sub(1).write(start);
+        memory
     }
 }
 
