@@ -1,4 +1,4 @@
-/* Recordings of langgraphgo's RetryNode, driven as a host drives a call, and of Aster's formula. */
+/* Recordings of langgraphgo's RetryNode, driven as a host drives a call. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "runner.h"
@@ -8,15 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-static void set_signed(holdoff_options *options, const char *path, int64_t ns) {
+void set_signed(holdoff_options *options, const char *path, int64_t ns) {
   char text[32];
   sprintf(text, "%" PRId64 "ns", ns);
   holdoff_options_set_text(options, path, text);
 }
 
-static void set_exponential(holdoff_options *options, const char *stage, int64_t initial, double factor, int64_t max) {
+void set_exponential(holdoff_options *options, const char *stage, int64_t initial, double factor, int64_t max) {
   char path[32];
   sprintf(path, "%s.kind", stage);
   holdoff_options_set_text(options, path, "exponential");
@@ -32,8 +31,7 @@ static void set_exponential(holdoff_options *options, const char *stage, int64_t
   }
 }
 
-/* More than a policy counts is for ever. */
-static void set_attempts(holdoff_options *options, int64_t attempts) {
+void set_attempts(holdoff_options *options, int64_t attempts) {
   if (attempts > UINT32_MAX) {
     holdoff_options_set_text(options, "attempts", "forever");
   } else {
@@ -275,84 +273,4 @@ verdict run_retrynode(const cJSON *item) {
   }
   cJSON_Delete(run.delays);
   return judged;
-}
-
-/*
- * A RetryPolicy of Aster's as a policy: any strategy but exponential is linear, and what is added stays below half the base,
- * however long the delay is. Milliseconds run as ticks.
- */
-static int aster_policy(const cJSON *config, int64_t base, holdoff_policy *policy) {
-  holdoff_options options;
-  holdoff_options_init(&options);
-  if (strcasecmp(word(config, "strategy"), "exponential") == 0) {
-    /* Aster multiplies in doubles from the first delay on. */
-    double rounded = (double)base;
-    set_exponential(&options, "backoff", rounded < 9223372036854775808.0 ? (int64_t)rounded : INT64_MAX, 2, INT64_MAX);
-  } else {
-    holdoff_options_set_text(&options, "backoff.kind", "linear");
-    set_signed(&options, "backoff.initial", base);
-    holdoff_options_set_text(&options, "backoff.max", "none");
-  }
-  if (base / 2 > 0) {
-    holdoff_options_set_text(&options, "jitter", "bounded");
-    set_signed(&options, "jitter.bound", base / 2);
-  } else {
-    holdoff_options_set_text(&options, "jitter", "none");
-  }
-  holdoff_options_set_text(&options, "cap", "before_jitter");
-  holdoff_options_set_text(&options, "attempts", "forever");
-  return holdoff_policy_build(policy, &options, NULL);
-}
-
-/* The largest bound of which a uniform says each number. */
-#define UNIFORM (INT64_C(1) << 50)
-
-/* The uniform that the recorded number is: the middle of its place among as many as there are. */
-static double place(const cJSON *raw, int64_t bound) {
-  int64_t rest;
-  if (bound <= 0 || raw == NULL || cJSON_IsNull(raw)) {
-    return 0;
-  }
-  rest = whole_of(raw) % bound;
-  return ((double)(rest < 0 ? rest + bound : rest) + 0.5) / (double)bound;
-}
-
-verdict run_aster(const cJSON *item) {
-  const cJSON *config = get(item, "config"), *input, *expected;
-  int64_t base = whole(config, "base_delay_ms");
-  holdoff_policy policy;
-  int at = 0, code;
-  if (strcmp(word(config, "op"), "calculateBackoff") != 0) {
-    return LATER;
-  }
-  if (!steps_of(item, &input, &expected)) {
-    return FAILED;
-  }
-  code = aster_policy(config, base, &policy);
-  if (base < 0) {
-    return code == HOLDOFF_ERROR_NOT_A_DURATION ? OUT_OF_DOMAIN
-                                                : fail("not_a_duration", holdoff_error_name((uint32_t)code), -1);
-  }
-  if (code != 0) {
-    return fail("a valid policy", holdoff_error_name((uint32_t)code), -1);
-  }
-  for (; input != NULL; input = input->next, expected = expected->next, at++) {
-    /* An attempt below the first reads as the first. */
-    int64_t attempt = whole(input, "attempt");
-    uint64_t delay = holdoff_policy_base_at(&policy, attempt > 1 ? (uint32_t)(attempt - 1) : 0);
-    const cJSON *raw = get(input, "raw");
-    char one[24], two[24];
-    delay = base / 2 > UNIFORM
-                ? holdoff_policy_jitter_drawn(&policy, delay, whole_of(raw))
-                : holdoff_policy_jitter(&policy, delay, HOLDOFF_LONGEST_NS, place(raw, base / 2));
-    if (whole_of(expected) == (int64_t)delay) {
-      continue;
-    }
-    if (delay != HOLDOFF_LONGEST_NS) {
-      sprintf(one, "%" PRId64, whole_of(expected));
-      return fail(one, time_text(delay, two), at);
-    }
-    counted.deviations++;
-  }
-  return PASSED;
 }

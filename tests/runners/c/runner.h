@@ -11,11 +11,11 @@
 
 /* What became of a file's cases. */
 typedef struct tally {
-  unsigned long passed, failed, deviations, later;
+  unsigned long passed, failed, deviations;
 } tally;
 
 /* What became of a case; failed when it was said so. */
-typedef enum verdict { FAILED, PASSED, OUT_OF_DOMAIN, LATER } verdict;
+typedef enum verdict { FAILED, PASSED, OUT_OF_DOMAIN } verdict;
 
 extern tally counted;
 extern const char *case_name;
@@ -101,7 +101,28 @@ verdict run_k8s_workqueue(const cJSON *item);
 
 /* recorded_loops.c */
 verdict run_retrynode(const cJSON *item);
+void set_signed(holdoff_options *options, const char *path, int64_t ns);
+/* The longest delay INT64_MAX is none. */
+void set_exponential(holdoff_options *options, const char *stage, int64_t initial, double factor, int64_t max);
+/* More than a policy counts is for ever. */
+void set_attempts(holdoff_options *options, int64_t attempts);
+
+/* recorded_aster.c */
 verdict run_aster(const cJSON *item);
+
+/* recorded_aster_log.c */
+/*
+ * Counts how many tries of each task a log of Aster's says to have been made, into an object that has counters already;
+ * false for an event that is refused.
+ */
+bool count_tries(cJSON *counters, const cJSON *log);
+verdict run_aster_restore(const cJSON *item);
+verdict run_aster_schedule(const cJSON *item);
+verdict run_aster_poll(const cJSON *item);
+verdict run_aster_draws(const cJSON *item);
+
+/* recorded_estimate.c */
+verdict run_aster_estimate(const cJSON *item);
 
 /* recorded_extras.c */
 verdict run_extras(const cJSON *item);
