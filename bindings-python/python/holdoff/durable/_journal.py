@@ -30,7 +30,7 @@ from ._writer import Request, Writer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from types import TracebackType
     from typing import Literal
 
@@ -199,7 +199,7 @@ class Journal:
     # Reading.
 
     @contextmanager
-    def _read(self) -> Iterator[Connection]:
+    def _read(self) -> Generator[Connection, None, None]:
         try:
             with self._database.engine.connect() as connection, connection.begin():
                 yield connection
@@ -438,11 +438,12 @@ class Journal:
             row = connection.execute(known.with_for_update(of=workflows)).one_or_none()
             if row is None:
                 raise WorkflowUnknown("there is no such workflow", about, "run it first")
-            held = row.owner is not None and row.owner != owner and row.lease_until > row.now
-            if held and not is_gone(row.owner):
+            holder: str | None = row.owner
+            held = holder is not None and holder != owner and row.lease_until > row.now
+            if held and holder is not None and not is_gone(holder):
                 left = (row.lease_until - row.now) / 1e9
                 raise WorkflowBusy(
-                    f"{told(row.owner)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
+                    f"{told(holder)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
                 )
             number: int = row.lease_number + 1
             swapped = connection.execute(
