@@ -28,6 +28,7 @@ await build({
     guards: "src-ts/guards/index.ts",
     log: "src-ts/log/index.ts",
     timers: "src-ts/timers/index.ts",
+    bullmq: "src-ts/bullmq/index.ts",
     node: "src-ts/node.ts",
   },
   external: ["node:async_hooks"],
