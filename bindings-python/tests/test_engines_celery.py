@@ -1,4 +1,4 @@
-"""Celery on a real RabbitMQ and a real Redis: workers are killed, and what is decided is what one process alone decides."""
+"""Celery on a real RabbitMQ and a real Redis: workers are killed, and one process alone would decide the same."""
 
 from __future__ import annotations
 
@@ -235,7 +235,8 @@ def test_what_is_wrong_with_a_task_is_told_when_it_is_made(app: celery.Celery) -
     def made(**options: Any) -> Any:
         def work() -> None: ...
 
-        return app.task(base=RetryTask, **options)(work).name
+        task: Any = app.task
+        return task(base=RetryTask, **options)(work).name
 
     with pytest.raises(ValueError, match="at most 1000 attempts"):
         made(policy=holdoff.Policy(attempts="forever"), name="forever")

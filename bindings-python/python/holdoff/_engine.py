@@ -85,7 +85,7 @@ class Settings:
     ) -> None:
         self.classifier = Retrying(policy, on=on, classify=classify, idempotent=idempotent, guards={}, **fields)
         self.policy = self.classifier.policy
-        if guards is not None and not isinstance(guards.guard, Guards):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if guards is not None and not isinstance(getattr(guards, "guard", None), Guards):
             raise TypeError("guards takes a SharedGuard of a set: SharedGuard(holdoff.Guards(...), store, key)")
         if guards is None and self.policy.guards is not None:
             raise ValueError(

@@ -289,6 +289,7 @@ class Retries(procrastinate.BaseRetryStrategy):
     async def _abort(self, context: procrastinate.JobContext, job: Job) -> None:
         """The attempt is not to go on: for a shutdown it will on another worker, by the user's wish it will not."""
         if context.abort_reason() == AbortReason.USER_REQUEST:
+            self._decisions[_id(context)] = None
             await job.cancel_async(job.now())
             await self._keep(context, job)
 
