@@ -1,32 +1,12 @@
 /* Vectors of calls under guards that they share, and of retries that a budget pays for. */
-#include "runner.h"
+#include "session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 64 };
-
-/* Calls and the guards that they share. */
-typedef struct session {
-  holdoff_policy policy;
-  holdoff_budget budget;
-  holdoff_breaker breaker;
-  holdoff_limiter limiter;
-  holdoff_adaptive adaptive;
-  holdoff_bulkhead bulkhead;
-  holdoff_stretch stretch;
-  holdoff_hedge hedge;
-  holdoff_guards guards;
-  holdoff_options options;
-  uint64_t *room;
-  size_t length;
-  holdoff_guarded calls[CALLS];
-} session;
-
-/* Makes a session; false, and a failure, when it has a problem. Its room is to be freed either way. */
-static bool begin(session *all, const cJSON *item, uint64_t seed, uint64_t start) {
+bool session_begin(session *all, const cJSON *item, uint64_t seed, uint64_t start) {
   holdoff_problem problem;
   char patterns[1024], line[400];
   memset(all, 0, sizeof *all);
@@ -183,7 +163,7 @@ verdict run_guarded(const cJSON *item) {
   if (all == NULL) {
     return fail("memory", "none", -1);
   }
-  if (!begin(all, item, number(item, "seed"), number(item, "start"))) {
+  if (!session_begin(all, item, number(item, "seed"), number(item, "start"))) {
     goto done;
   }
   if (cJSON_GetArraySize(get(item, "events")) != cJSON_GetArraySize(get(item, "steps"))) {
@@ -224,7 +204,7 @@ verdict run_paid(const cJSON *item) {
   if (all == NULL) {
     return fail("memory", "none", -1);
   }
-  if (!begin(all, item, 0, started)) {
+  if (!session_begin(all, item, 0, started)) {
     goto done;
   }
   step = holdoff_guarded_begin(&call, &all->policy, &all->guards, seed, started);

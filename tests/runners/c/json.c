@@ -119,3 +119,40 @@ const char *time_text(uint64_t time, char *buffer) {
   sprintf(buffer, "%" PRIu64, time);
   return buffer;
 }
+
+void hex(const char *bytes, size_t count, char *out) {
+  size_t at;
+  for (at = 0; at < count; at++) {
+    sprintf(out + 2 * at, "%02x", (unsigned)(unsigned char)bytes[at]);
+  }
+  out[2 * count] = 0;
+}
+
+size_t unhex(const char *text, char *out, size_t size) {
+  size_t count = 0;
+  char pair[3] = {0, 0, 0};
+  while (count < size && text[0] != 0 && text[1] != 0) {
+    memcpy(pair, text, 2);
+    out[count++] = (char)strtol(pair, NULL, 16);
+    text += 2;
+  }
+  return count;
+}
+
+char *json_text(const cJSON *item) {
+  char *text = cJSON_PrintUnformatted(item), *in = text, *out = text;
+  while (in != NULL && *in != 0) {
+    size_t length = in[0] == '"' && in[1] == '#' ? long_whole(in + 2) : 0;
+    if (length > 0 && in[2 + length] == '"') {
+      memmove(out, in + 2, length);
+      out += length;
+      in += length + 3;
+    } else {
+      *out++ = *in++;
+    }
+  }
+  if (out != NULL) {
+    *out = 0;
+  }
+  return text;
+}

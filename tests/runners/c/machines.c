@@ -216,25 +216,6 @@ verdict run_seed(const cJSON *item) {
   return compare(one, two, -1);
 }
 
-static void hex(const char *bytes, size_t count, char *out) {
-  size_t at;
-  for (at = 0; at < count; at++) {
-    sprintf(out + 2 * at, "%02x", (unsigned)(unsigned char)bytes[at]);
-  }
-  out[2 * count] = 0;
-}
-
-static size_t unhex(const char *text, char *out, size_t size) {
-  size_t count = 0;
-  char pair[3] = {0, 0, 0};
-  while (count < size && text[0] != 0 && text[1] != 0) {
-    memcpy(pair, text, 2);
-    out[count++] = (char)strtol(pair, NULL, 16);
-    text += 2;
-  }
-  return count;
-}
-
 /* A state read from a case's bytes, or from its JSON. */
 static int read_state(const cJSON *item, bool by_json, holdoff_saved *saved, holdoff_problem *problem) {
   char bytes[256], *text;

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 
 #define SHOWN 5
+/* No vectors, but the policies of random logs. */
+#define POLICIES "log_policies.json"
 
 tally counted;
 const char *case_name;
@@ -70,6 +72,9 @@ static const struct {
     {"latency", run_latency},
     {"nested", run_nested},
     {"guarded", run_guarded},
+    {"log", run_log},
+    {"replay", run_replay},
+    {"wheel", run_wheel},
     {"k8s_backoff", run_k8s_backoff},
     {"k8s_manager", run_k8s_manager},
     {"k8s_flowcontrol", run_k8s_flowcontrol},
@@ -190,7 +195,8 @@ static void collect(const char *folder, paths *found) {
     snprintf(path, size, "%s/%s", folder, entry->d_name);
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
       collect(path, found);
-    } else if (ends_with(path, ".json") && strcmp(entry->d_name, "schema.json") != 0) {
+    } else if (ends_with(path, ".json") && strcmp(entry->d_name, "schema.json") != 0 &&
+               strcmp(entry->d_name, POLICIES) != 0) {
       char **more = realloc(found->all, (found->count + 1) * sizeof *more);
       if (more != NULL) {
         found->all = more;
@@ -205,13 +211,35 @@ static void collect(const char *folder, paths *found) {
   }
 }
 
+/* The digest of random logs; the policies lie in a folder of vectors or below. */
+static int digest(const char *folder, const char *count, const char *seed) {
+  struct stat about;
+  size_t size = strlen(folder) + sizeof "/holdoff/" POLICIES;
+  char *path = malloc(size), *text;
+  bool good = path != NULL;
+  if (good) {
+    snprintf(path, size, "%s/" POLICIES, folder);
+    if (stat(path, &about) != 0) {
+      snprintf(path, size, "%s/holdoff/" POLICIES, folder);
+    }
+    text = contents(path);
+    good = text != NULL && print_digest(text, strtoull(count, NULL, 10), strtoull(seed, NULL, 10));
+    free(text);
+  }
+  free(path);
+  return !good;
+}
+
 int main(int argc, char **argv) {
   struct stat about;
   bool good = true;
   size_t at, root;
   paths found = {NULL, 0};
+  if (argc == 6 && strcmp(argv[2], "--logs") == 0 && strcmp(argv[4], "--seed") == 0) {
+    return digest(argv[1], argv[3], argv[5]);
+  }
   if (argc != 2 || stat(argv[1], &about) != 0) {
-    fprintf(stderr, "usage: run PATH, a file or folder of vectors\n");
+    fprintf(stderr, "usage: run PATH [--logs COUNT --seed S], a file or folder of vectors\n");
     return 2;
   }
   if (!S_ISDIR(about.st_mode)) {

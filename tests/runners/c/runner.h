@@ -49,6 +49,11 @@ double real(const cJSON *object, const char *key);
 /* A number that compares equal to one that was read. */
 cJSON *made(int64_t value);
 const char *time_text(uint64_t time, char *buffer);
+/* An item as text, its numbers as they were read; to be freed. */
+char *json_text(const cJSON *item);
+/* Bytes as hexadecimal text, with room for a zero at its end, and back. */
+void hex(const char *bytes, size_t count, char *out);
+size_t unhex(const char *text, char *out, size_t size);
 
 /* policies.c */
 void set_one(holdoff_options *options, const cJSON *item, const char *path);
@@ -92,6 +97,17 @@ verdict run_nested(const cJSON *item);
 verdict run_guarded(const cJSON *item);
 /* A retry case with `tokens`: its policy has a budget. */
 verdict run_paid(const cJSON *item);
+
+/* logs.c */
+verdict run_log(const cJSON *item);
+verdict run_replay(const cJSON *item);
+
+/* random_logs.c */
+/* Plays random logs under the policies of a file and prints the digest; whether that could be done. */
+bool print_digest(const char *policies, uint64_t count, uint64_t seed);
+
+/* wheels.c */
+verdict run_wheel(const cJSON *item);
 
 /* recorded_k8s.c */
 verdict run_k8s_backoff(const cJSON *item);

@@ -1,0 +1,32 @@
+/* Guards that calls share, made of a case's policy. */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "runner.h"
+
+enum { CALLS = 64 };
+
+/* Calls and the guards that they share. */
+typedef struct session {
+  holdoff_policy policy;
+  holdoff_budget budget;
+  holdoff_breaker breaker;
+  holdoff_limiter limiter;
+  holdoff_adaptive adaptive;
+  holdoff_bulkhead bulkhead;
+  holdoff_stretch stretch;
+  holdoff_hedge hedge;
+  holdoff_guards guards;
+  holdoff_options options;
+  uint64_t *room;
+  size_t length;
+  holdoff_guarded calls[CALLS];
+} session;
+
+/*
+ * Makes a session of the item's policy, its guards on a clock that reads `start`; false, and a failure, when it has a problem.
+ * Its room is to be freed either way.
+ */
+bool session_begin(session *all, const cJSON *item, uint64_t seed, uint64_t start);
+
+#endif
