@@ -1,7 +1,7 @@
 //! One table of numbered stop reasons and errors, the same numbers and words in every language, never reused.
 //!
-//! 1 to 99 say why an operation stopped, 100 to 199 what is wrong with a configuration, 200 to 299 that a machine was
-//! handed something it cannot work with (only a language without types can do that).
+//! 1 to 99 say why an operation stopped, 100 to 199 what is wrong with a configuration, a saved state or a log, 200 to 299
+//! that a machine was handed something it cannot work with (only a language without types can do that).
 
 use crate::policy::Field;
 use crate::time::Span;

@@ -11,6 +11,7 @@ use crate::jitter::Jitter;
 use crate::replay::{Replay, ReplayMode};
 use crate::time::Span;
 use core::time::Duration;
+use proptest::prelude::*;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -356,4 +357,33 @@ fn guards_that_are_lent_to_a_call_that_began_without_are_not_asked() {
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
     assert_eq!(log.write(call.resume(&policy(), guards, at(5), 3)), attempt(1, 10_000));
     assert_eq!(log.replayed(), call);
+}
+
+proptest! {
+    #[test]
+    fn no_state_panics_or_says_more_than_two_things(
+        fields: (u64, u32, u32, u8, u8), failed: bool, inputs in prop::collection::vec((0..7u8, 0..4u64, any::<u64>()), 0..12)
+    ) {
+        let (policy, guards) = (policy(), &mut Guards::none());
+        let (mut call, _) = Recorder::begin(&policy, guards, 7, at(0));
+        if failed {
+            call.fail(&policy, guards, ticket(1), at(1), Failure::TRANSIENT);
+        }
+        let (sequence, ran, reruns, guarded, pending) = fields;
+        call = Recorder { sequence, ran, reruns, guarded, pending: pending % 4, ..call };
+        for (what, number, now) in inputs {
+            let now = Timestamp::from_nanos(now);
+            let said = match what {
+                0 => call.succeed(guards, ticket(number), now),
+                1 => call.fail(&policy, guards, ticket(number), now, Failure::THROTTLED),
+                2 => call.abandon(guards, ticket(number), now),
+                3 => call.tick(&policy, guards, now),
+                4 => call.cancel(guards, now),
+                _ => call.resume(&policy, guards, now, number as u32),
+            };
+            prop_assert!(said.events.len() <= 2);
+        }
+        call.call();
+        call.step();
+    }
 }

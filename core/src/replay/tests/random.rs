@@ -276,7 +276,11 @@ fn play(world: &World, which: u8, seed: u64, start: u64, inputs: &[(Input, u64)]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1024), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(1024),
+        max_global_rejects: u32::MAX,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_log_of_any_session_makes_the_recorder_that_wrote_it(
