@@ -66,6 +66,11 @@
 //! [`Preset`] has the policies of other systems by name: `Policy::builder().preset(Preset::Kubernetes)`. With the feature
 //! `serde` a [`Document`] is read from JSON, YAML or TOML, and [`Retrying::retry_on`] follows its rules.
 //!
+//! # Calls that outlive their process, and many on one timer
+//! A [`Recorder`] is a call that says what to write down, and a [`Replay`] makes it again from that log, whatever has become
+//! of the process: `examples/durable_log.rs`. A [`Wheel`] says which of a million timers is due and when to wake next:
+//! `examples/one_timer.rs`.
+//!
 //! # Tests without waiting
 //! [`VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
 //! and `.seed(n)` makes the jitter repeatable. Tokio's paused clock works with the default sleeper.
