@@ -10,7 +10,7 @@ const END: u32 = LIVE - 1;
 
 #[derive(Debug)]
 pub(super) struct Slots {
-    words: Segments<u32, 16>,
+    words: Segments<u32, 11>,
     free: u32,
     /// What the next timer is stamped with, below [`LIVE`]. One count for all slots, so that it outlives them.
     stamp: u32,
