@@ -383,7 +383,7 @@ proptest! {
             };
             prop_assert!(said.events.len() <= 2);
         }
-        call.call();
-        call.step();
+        prop_assert!(!matches!(call.step(), Step::Attempt { .. }), "an attempt is said once");
+        prop_assert!(Call::resume(&call.call().save(&policy, at(9)), &policy, at(9)).is_ok());
     }
 }
