@@ -10,7 +10,7 @@ const CALLS: u32 = 10_000;
 
 /// Whether the server answers: it is down for the first twenty seconds, and then refuses one call in ten.
 fn answers(call: u32, attempt: u32, now: Timestamp) -> bool {
-    now.as_nanos() > 20_000_000_000 && (call + attempt) % 10 > 0
+    now.as_nanos() > 20_000_000_000 && !(call + attempt).is_multiple_of(10)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
