@@ -144,11 +144,12 @@ export class BullRetries {
 
   /** Throws unless the job leaves the decisions to the policy. */
   private check({ opts }: Job): void {
-    const { attempts, backoff, keepLogs } = opts;
+    const { backoff, keepLogs } = opts;
+    const attempts = opts.attempts || 1;
     const wrong = (what: string) =>
       new Unrecoverable(`${what}; add jobs with the jobOptions() of their retries`) as Error;
-    if ((attempts ?? 1) < this.attempts) {
-      throw wrong(`the job may have ${attempts ?? 1} attempts, but its policy makes ${this.attempts}`);
+    if (attempts < this.attempts) {
+      throw wrong(`the job may have ${attempts} attempts, but its policy makes ${this.attempts}`);
     }
     if (typeof backoff !== "object" || backoff.type !== TYPE) {
       throw wrong(`the backoff of the job is not { type: "${TYPE}" }, so its policy would not be asked`);

@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Queue, Worker } from "bullmq";
+import { classify, outcomeOf, Policy } from "holdoff";
+import { BullRetries } from "holdoff/bullmq";
+import { Event, Guards, Recorder } from "holdoff/log";
+import { COUNT, failuresOf, HANGING, policy } from "./bullmq-jobs.mjs";
+import { startRedis } from "./redis.mjs";
+
+let redis;
+before(async () => {
+  redis = await startRedis();
+});
+after(() => redis.stop());
+
+const eventsOf = (lines) =>
+  lines.flatMap((line) => {
+    const [, json] = /^holdoff \d+ (\{.*\})$/.exec(line) ?? [];
+    return json ? [Event.fromJson(json)] : [];
+  });
+
+/** What was decided about a job: its failures, how long each sleep is, and the end. */
+const decisionsOf = (events) =>
+  events
+    .filter(({ type }) => type !== "RESUMED" && type !== "STARTED")
+    .map(({ type, attemptNumber, at, until, cause, failure, reason }) => ({
+      type,
+      attemptNumber,
+      delay: until && BigInt(until) - BigInt(at),
+      cause,
+      failure,
+      reason,
+    }));
+
+/** The same in one process without a queue. */
+function alone(number) {
+  const rules = new Policy(policy);
+  let [recorder, { step, events }] = Recorder.begin(rules, number, 0n);
+  const log = [...events];
+  let now = 0n;
+  while (step.kind !== "stop") {
+    if (step.kind === "sleep") {
+      ({ step, events } = recorder.tick((now = step.until)));
+    } else {
+      const failure = failuresOf(number)[step.attempt - 1];
+      const { ticket } = step;
+      ({ step, events } = failure
+        ? recorder.fail(ticket, now, classify(Object.assign(new Error(), failure)))
+        : recorder.succeed(ticket, now));
+    }
+    log.push(...events);
+  }
+  return decisionsOf(log);
+}
+
+test("jobs whose worker is killed are decided as in one process, and all end", async (t) => {
+  const { connection } = redis;
+  const queue = new Queue("killed", { connection });
+  const retries = new BullRetries({ policy, queue });
+  await queue.addBulk(
+    Array.from({ length: COUNT }, (_, number) => ({ name: "job", data: { number }, opts: retries.jobOptions() })),
+  );
+  const start = (...more) => {
+    const file = fileURLToPath(new URL("bullmq-worker.mjs", import.meta.url));
+    return spawn(process.execPath, [file, String(connection.port), ...more], { stdio: ["ignore", "pipe", "inherit"] });
+  };
+  const victim = start("victim");
+  t.after(() => victim.kill("SIGKILL"));
+  await once(victim.stdout, "data");
+  const other = start();
+  t.after(async () => {
+    other.kill("SIGKILL");
+    await queue.close();
+  });
+  victim.kill("SIGKILL");
+  const ended = async () => {
+    const { completed, failed } = await queue.getJobCounts("completed", "failed");
+    return completed + failed === COUNT;
+  };
+  const patience = Date.now() + 20_000;
+  while (!(await ended()) && Date.now() < patience) await new Promise((resolve) => setTimeout(resolve, 50));
+  const jobs = await queue.getJobs(["completed", "failed", "active", "delayed", "waiting"]);
+  assert.equal(jobs.length, COUNT);
+  for (const job of jobs) {
+    const { number } = job.data;
+    const events = eventsOf((await queue.getJobLogs(job.id)).logs);
+    assert.deepEqual(decisionsOf(events), alone(number), `job ${number}`);
+    assert.equal(await job.getState(), failuresOf(number).length < 5 ? "completed" : "failed");
+    assert.deepEqual(job.data, { number });
+    if (number === HANGING.number) {
+      const runs = events.filter(({ type, attemptNumber }) => type === "RESUMED" && attemptNumber === HANGING.attempt);
+      assert.equal(runs.length, 2);
+      assert.equal(job.stalledCounter, 1);
+    }
+  }
+  other.kill("SIGTERM");
+  await once(other, "exit");
+});
+
+let count = 0;
+
+/** Runs one job of a queue of its own to its end in this process. */
+async function ran(t, work, { policy = { attempts: 3, backoff: { initial: "1ms" } }, opts, ...options } = {}) {
+  const { connection } = redis;
+  const name = `single${count++}`;
+  const queue = new Queue(name, { connection });
+  const retries = new BullRetries({ policy, queue, ...options });
+  const job = await queue.add("job", { mine: 1 }, opts ? opts(retries) : retries.jobOptions());
+  let error;
+  const worker = new Worker(name, retries.processor(work), { connection, ...retries.workerOptions });
+  t.after(async () => {
+    await worker.close();
+    await queue.close();
+  });
+  await new Promise((resolve) => {
+    worker.on("completed", resolve);
+    worker.on("failed", async (failed, raised) => {
+      error = raised;
+      if (await failed.isFailed()) resolve();
+    });
+  });
+  const { logs } = await queue.getJobLogs(job.id);
+  const again = await queue.getJob(job.id);
+  const result = { job: again, state: await again.getState(), logs, events: eventsOf(logs), error };
+  return Object.assign(result, { queue, worker });
+}
+
+const types = (events) => events.map(({ type }) => type);
+
+test("what is the program's stays as it is", async (t) => {
+  const work = async (job, { attempt }) => {
+    await job.log("mine");
+    await job.updateProgress(attempt);
+    await job.updateData({ mine: attempt });
+    if (attempt < 3) throw new Error("not yet");
+    return "done";
+  };
+  const { job, state, logs, events } = await ran(t, work);
+  assert.deepEqual([state, job.returnvalue, job.data, job.progress], ["completed", "done", { mine: 3 }, 3]);
+  assert.deepEqual(
+    logs.filter((line) => !line.startsWith("holdoff ")),
+    ["mine", "mine", "mine"],
+  );
+  assert.deepEqual(types(events), [
+    "STARTED",
+    ...Array(2).fill(["ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED"]).flat(),
+    "SUCCEEDED",
+  ]);
+  assert.ok(events.every(({ payload }) => payload.taskId === job.id));
+});
+
+test("what is permanent fails the job at once, as unrecoverable", async (t) => {
+  const cause = Object.assign(new Error("no such thing"), { status: 404 });
+  const { job, state, events, error } = await ran(t, async () => {
+    throw cause;
+  });
+  assert.deepEqual([state, job.attemptsMade, job.failedReason], ["failed", 1, "no such thing"]);
+  assert.equal(error.name, "UnrecoverableError");
+  assert.equal(error.cause, cause);
+  assert.equal(outcomeOf(error).reason, "permanent");
+  assert.deepEqual(types(events), ["STARTED", "ATTEMPT_FAILED", "GAVE_UP"]);
+});
+
+test("the policy's attempts are the job's, though it may have more", async (t) => {
+  const opts = (retries) => ({ ...retries.jobOptions(), attempts: 50 });
+  const { job, events, error } = await ran(t, () => Promise.reject(new Error("never")), { opts });
+  assert.equal(job.attemptsMade, 3);
+  assert.equal(events.at(-1).reason, "attempts");
+  assert.equal(outcomeOf(error).attempts, 3);
+});
+
+test("a job that its policy cannot govern fails with what is wrong", async (t) => {
+  const work = () => assert.fail("it runs");
+  for (const [opts, said] of [
+    [() => ({ attempts: 2, backoff: { type: "holdoff" } }), /may have 2 attempts, but its policy makes 3/],
+    [() => ({ backoff: { type: "holdoff" } }), /may have 1 attempts, but/],
+    [() => ({ attempts: 3, backoff: { type: "fixed", delay: 1 } }), /backoff of the job is not/],
+    [() => ({ attempts: 3 }), /backoff of the job is not/],
+    [(retries) => ({ ...retries.jobOptions(), keepLogs: 5 }), /keepLogs/],
+  ]) {
+    const { job, state } = await ran(t, work, { opts });
+    assert.equal(state, "failed");
+    assert.match(job.failedReason, said);
+  }
+});
+
+test("a server's hint is obeyed, and a predicate is asked", async (t) => {
+  const busy = { status: 429, headers: { "retry-after-ms": "30" } };
+  const work = async (_, { attempt }) => {
+    if (attempt === 1) throw Object.assign(new Error("busy"), busy);
+    if (attempt === 2) throw new RangeError("mine");
+  };
+  const { events, error } = await ran(t, work, { when: (error) => !(error instanceof RangeError) });
+  assert.deepEqual(types(events), [
+    "STARTED",
+    "ATTEMPT_FAILED",
+    "RETRY_SCHEDULED",
+    "RESUMED",
+    "ATTEMPT_FAILED",
+    "GAVE_UP",
+  ]);
+  assert.deepEqual([events[1].failure, events[1].hint, events[2].cause], ["throttled", "30000000", "hint"]);
+  assert.ok(BigInt(events[3].at) >= BigInt(events[2].until));
+  assert.equal(error.message, "mine");
+});
+
+test("an attempt that takes too long is aborted and counts as a timeout", async (t) => {
+  let reason;
+  const work = async (_, { attempt, signal }) => {
+    if (attempt === 2) return;
+    signal.addEventListener("abort", () => (reason = signal.reason));
+    await new Promise(() => {});
+  };
+  const { state, events } = await ran(t, work, {
+    policy: { attempts: 3, attemptTimeout: 30, backoff: { initial: 1 } },
+  });
+  assert.equal(state, "completed");
+  assert.equal(events[1].failure, "timeout");
+  assert.equal(reason.name, "TimeoutError");
+});
+
+test("a job that is retried by hand makes a new call", async (t) => {
+  let broken = true;
+  const { job, queue, worker } = await ran(t, async () => {
+    if (broken) throw new Error("broken");
+  });
+  broken = false;
+  const completed = once(worker, "completed");
+  await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
+  await completed;
+  const events = eventsOf((await queue.getJobLogs(job.id)).logs);
+  assert.equal(events.filter(({ type }) => type === "STARTED").length, 2);
+  assert.deepEqual(types(events.slice(-2)), ["STARTED", "SUCCEEDED"]);
+});
+
+test("work that moves its job itself has not failed", async (t) => {
+  let moves = 0;
+  const work = async (job, { attempt, token }) => {
+    if (moves++ < 5) {
+      await job.moveToDelayed(Date.now() + 1, token);
+      throw Object.assign(new Error("moved"), { name: "DelayedError" });
+    }
+    return attempt;
+  };
+  const { job, events } = await ran(t, work, { reruns: 1 });
+  assert.equal(job.returnvalue, 1);
+  assert.deepEqual(types(events), ["STARTED", ...Array(5).fill("RESUMED"), "SUCCEEDED"]);
+});
+
+test("a job that a breaker refuses waits for it without an attempt", async (t) => {
+  const guards = new Guards({ breaker: { failures: 1, openFor: "50ms", refusal: "wait" } });
+  guards.breaker.record(
+    guards.breaker.acquire(BigInt(Date.now()) * 1_000_000n).permit,
+    "failure",
+    0,
+    BigInt(Date.now()) * 1_000_000n,
+  );
+  const { job, events } = await ran(t, async (_, { attempt }) => attempt, { guards });
+  assert.deepEqual([job.returnvalue, job.attemptsMade], [1, 1]);
+  assert.deepEqual(types(events), ["STARTED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED"]);
+});
+
+/** A job without a queue, whose lines are an array. */
+function fake(lines, attemptsStarted, retries) {
+  return { id: "1", attemptsStarted, opts: retries.jobOptions(), log: async (line) => lines.push(line), data: {} };
+}
+
+test("a worker that has lost its job does not spoil its log", async () => {
+  const lines = [];
+  const queue = { getJobLogs: async () => ({ logs: lines }) };
+  const retries = new BullRetries({ policy: { attempts: 5, backoff: { initial: "1ns" } }, queue });
+  let wake;
+  const slow = retries.processor(async () => {
+    await new Promise((resolve) => (wake = resolve));
+    throw new Error("late");
+  });
+  const lost = slow(fake(lines, 1, retries));
+  while (wake === undefined) await new Promise((resolve) => setImmediate(resolve));
+  const failing = retries.processor(() => Promise.reject(new Error("second")));
+  await assert.rejects(failing(fake(lines, 2, retries)), /second/);
+  wake();
+  await assert.rejects(lost, /late/);
+  const [started, resumed, failed, scheduled, lateFailed, lateScheduled] = eventsOf(lines);
+  assert.deepEqual(types([lateFailed, lateScheduled]), ["ATTEMPT_FAILED", "RETRY_SCHEDULED"]);
+  const last = retries.processor(async (_, { attempt }) => attempt);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  assert.equal(await last(fake(lines, 3, retries)), 2);
+  assert.deepEqual(types([started, resumed, failed, scheduled]), [
+    "STARTED",
+    "RESUMED",
+    "ATTEMPT_FAILED",
+    "RETRY_SCHEDULED",
+  ]);
+  assert.deepEqual(
+    eventsOf(lines)
+      .slice(-2)
+      .map(({ sequence, type }) => [sequence, type]),
+    [
+      [5, "RESUMED"],
+      [6, "SUCCEEDED"],
+    ],
+  );
+});
+
+test("a worker that dies of its job does not do so for ever", async () => {
+  const lines = [];
+  const queue = { getJobLogs: async () => ({ logs: lines }) };
+  const retries = new BullRetries({ policy: { attempts: 2, backoff: { initial: "1ns" } }, queue, reruns: 1 });
+  const dying = retries.processor(() => new Promise(() => {}));
+  const die = async (run) => {
+    const before = lines.length;
+    dying(fake(lines, run, retries));
+    while (lines.length === before) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await die(1);
+  await die(2);
+  const job = fake(lines, 3, retries);
+  const interrupted = await retries
+    .processor(() => assert.fail("it runs"))(job)
+    .then(undefined, (error) => error);
+  assert.equal(interrupted.name, "InterruptedError");
+  assert.ok(retries.backoffStrategy(1, "holdoff", interrupted, job) >= 0);
+  assert.equal(retries.backoffStrategy(1, "holdoff", interrupted, fake(lines, 3, retries)), -1);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await die(4);
+  await die(5);
+  const last = retries.processor(() => assert.fail("it runs"))(fake(lines, 6, retries));
+  await assert.rejects(last, { name: "UnrecoverableError", message: "no attempt: attempts" });
+});
