@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from crash.deadly import RERUNS, lives_and_log
 from crash.effects import Effect
 from crash.life import Moment
 from crash.model import Said, difference, expected, uninterrupted
@@ -144,6 +145,14 @@ def test_an_attempt_that_never_ran_is_found_out(killed: Round) -> None:
     rest = [e for e in killed.effects if (e.flow, e.step, e.attempt) != (one.flow, one.step, one.attempt)]
     problems = replace(killed, effects=rest).check().problems
     assert any("never ran" in problem for problem in problems)
+
+
+def test_an_attempt_that_ends_its_process_counts_as_a_timeout_in_the_end() -> None:
+    lives, log = lives_and_log()
+    assert lives == 1 + RERUNS
+    again = ["RESUMED 1"] * RERUNS
+    ended = ["ATTEMPT_FAILED 1", "RETRY_SCHEDULED 2", "RESUMED 2", "SUCCEEDED 2"]
+    assert log == ["STARTED 1", *again, *ended]
 
 
 def test_the_same_seed_makes_the_same_workflows() -> None:

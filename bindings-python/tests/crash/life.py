@@ -29,7 +29,8 @@ PATIENCE = 90.0
 MOST_KILLS = 4
 """In a row, of the processes that go on with the same workflows."""
 
-COMMITS = struct.Struct("=qq")
+COMMITS = struct.Struct("=qqq")
+"""What a process tells of its commits: how many it has begun, how many are over, and the nanoseconds of all those."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Moment:
     commit: int | None = None
 
     @classmethod
-    def some(cls, chance: Random, seconds: float, commits: int) -> Moment:
-        """Anywhere in a run of this length; half of them around a commit, where the least of the time is."""
+    def some(cls, chance: Random, like: End, share: float) -> Moment:
+        """Anywhere in that share of a run like this one; half of them in a commit, where the least of the time is."""
         if chance.random() < 0.5:
-            return cls(chance.random() * seconds)
-        return cls(chance.random() * 0.003, chance.randrange(1, max(2, commits)))
+            return cls(chance.random() * like.seconds * share)
+        return cls(chance.random() * like.commit_seconds, chance.randrange(1, max(2, round(like.ended * share))))
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class End:
     code: int
     begun: int
     ended: int
+    commit_seconds: float
+    """What a commit took, on the average."""
     seconds: float
 
     @property
@@ -88,10 +91,9 @@ class Process:
         return time.monotonic() - self._began
 
     @property
-    def commits(self) -> tuple[int, int]:
-        """How many it has begun, and how many of them have come to their end."""
-        begun, ended = COMMITS.unpack(self._shared[: COMMITS.size])
-        return begun, ended
+    def commits(self) -> int:
+        """How many it has begun."""
+        return self._commits()[0]
 
     def is_over(self) -> bool:
         """Whether it has ended."""
@@ -119,8 +121,13 @@ class Process:
 
     def end(self) -> End:
         """How it ended."""
+        begun, ended, nanoseconds = self._commits()
         code = os.waitstatus_to_exitcode(self._status or 0)
-        return End(self._killed, code, *self.commits, seconds=self.seconds)
+        return End(self._killed, code, begun, ended, nanoseconds / 1e9 / max(ended, 1), self.seconds)
+
+    def _commits(self) -> tuple[int, int, int]:
+        begun, ended, nanoseconds = COMMITS.unpack(self._shared[: COMMITS.size])
+        return begun, ended, nanoseconds
 
 
 def live(work: Callable[[], None], moment: Moment | None, errors: Path) -> End:
@@ -132,9 +139,9 @@ def live(work: Callable[[], None], moment: Moment | None, errors: Path) -> End:
         commit = moment.commit
         begin = 0.0
         if commit is not None:
-            process.wait(lambda: process.commits[0] >= commit, poll=0.0001)
+            process.wait(lambda: process.commits >= commit, poll=0)
             begin = process.seconds
-        process.wait(lambda: process.seconds >= begin + moment.seconds, poll=0.0001)
+        process.wait(lambda: process.seconds >= begin + moment.seconds, poll=0)
         process.kill()
         return process.end()
 
@@ -160,9 +167,11 @@ def count_commits(shared: mmap) -> None:
     commit = DefaultDialect.do_commit
 
     def counted(dialect: DefaultDialect, connection: PoolProxiedConnection) -> None:
-        begun, ended = COMMITS.unpack(shared[: COMMITS.size])
-        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended)
+        begun, ended, nanoseconds = COMMITS.unpack(shared[: COMMITS.size])
+        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended, nanoseconds)
+        began = time.perf_counter_ns()
         commit(dialect, connection)  # type: ignore[no-untyped-call]
-        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended + 1)
+        took = time.perf_counter_ns() - began
+        shared[: COMMITS.size] = COMMITS.pack(begun + 1, ended + 1, nanoseconds + took)
 
     DefaultDialect.do_commit = counted  # type: ignore[method-assign]

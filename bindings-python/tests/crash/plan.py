@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Doom = Literal["", "permanent", "exhausted", "hint", "deadline", "budget", "breaker"]
 
-MOST_REST_MS = 6
+MOST_REST_MS = 12
 """How long an attempt takes at the most, for a kill to find it at work."""
 
 FATAL: Mapping[Doom, Failure] = {

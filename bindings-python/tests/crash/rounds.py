@@ -94,10 +94,8 @@ def run(database: str, rounds: int, seed: int, tell: Callable[[str], None]) -> R
 def _moments(chance: Random, calm: Sequence[End]) -> list[Moment]:
     """One to four, of which only the first may be anywhere: the later processes have less to do."""
     # The fastest: a moment after the end of a run kills nothing.
-    seconds = min(end.seconds for end in calm)
-    commits = min(end.ended for end in calm)
-    shares = [0.7**number for number in range(chance.randint(1, MOST_KILLS))]
-    return [Moment.some(chance, seconds * share, round(commits * share)) for share in shares]
+    like = min(calm, key=lambda end: end.seconds)
+    return [Moment.some(chance, like, 0.7**number) for number in range(chance.randint(1, MOST_KILLS))]
 
 
 def one_round(place_of: PlaceOf, seed: int, number: int, moments: Sequence[Moment]) -> Round:

@@ -140,7 +140,7 @@ def full_file(seed: int, *, kill: bool = False) -> Told:
         scene = Scene(File(disk), folder, seed, 1_000 + kill)
         with ExitStack() as stack:
             process = stack.enter_context(scene.start())
-            process.wait(lambda: process.commits[0] >= scene.commit)
+            process.wait(lambda: process.commits >= scene.commit)
             began = time.monotonic()
             with _filled(disk):
                 waits = process.wait(lambda: scene.said("no space is left") > 0)
@@ -160,7 +160,7 @@ def full_pages(seed: int) -> Told:
     with _folder() as folder, mmap(-1, 1) as may_not_grow:
         scene = Scene(File(folder), folder, seed, 1_002)
         with scene.start(partial(_obey, may_not_grow)) as process:
-            process.wait(lambda: process.commits[0] >= scene.commit)
+            process.wait(lambda: process.commits >= scene.commit)
             may_not_grow[0] = 1
             began = time.monotonic()
             waits = process.wait(lambda: scene.said("no space is left") > 0)
@@ -181,7 +181,7 @@ def full_tablespace(seed: int) -> Told:
             link.execute("ALTER DATABASE postgres SET default_tablespace = small")
         scene = Scene(Schema(server, "full"), folder, seed, 1_003)
         with scene.start() as process:
-            process.wait(lambda: process.commits[0] >= scene.commit)
+            process.wait(lambda: process.commits >= scene.commit)
             began = time.monotonic()
             with _filled(disk):
                 waits = process.wait(lambda: scene.said("no space left") > 0)
@@ -197,7 +197,7 @@ def outage(seed: int, *, hard: bool = False) -> Told:
     with _folder() as folder, Postgres(durable=True) as server:
         scene = Scene(Schema(server, "outage"), folder, seed, 1_004 + hard)
         with scene.start() as process:
-            process.wait(lambda: process.commits[0] >= scene.commit)
+            process.wait(lambda: process.commits >= scene.commit)
             server.stop(hard=hard)
             gone = time.monotonic()
             process.wait(lambda: time.monotonic() - gone >= AWAY)
@@ -264,5 +264,6 @@ def _filled(disk: Path) -> Generator[None]:
                 file.write(piece)
             except OSError:
                 piece = piece[: len(piece) // 2]
-        yield
+    # Closed, since a process that is forked now would keep it.
+    yield
     ballast.unlink()
