@@ -28,6 +28,12 @@ pub(crate) fn short() -> Result<()> {
     harness(SHORT.0, SHORT.1, &["--short".to_owned()])
 }
 
+/// How late durable retries begin; printed, as no machine that others use can promise it.
+pub(crate) fn lateness() -> Result<()> {
+    python::build()?;
+    shell::run(python::python(&[]).arg("benches/peers/python/lateness.py"))
+}
+
 fn harness(sqlite: u32, postgres: u32, options: &[String]) -> Result<()> {
     let mut command = python::python(&["-m", "crash"]);
     command.args([format!("--sqlite={sqlite}"), format!("--postgres={postgres}")]).args(options);

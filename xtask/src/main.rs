@@ -130,6 +130,9 @@ enum Task {
         /// The seed of the rounds; another one each time unless given.
         #[arg(long)]
         seed: Option<u64>,
+        /// Measure instead how late ten thousand durable retries begin.
+        #[arg(long)]
+        lateness: bool,
     },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
@@ -185,7 +188,11 @@ fn run(task: Task) -> Result<()> {
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Storm { seed, write } => storm::storm(seed, write),
-        Task::Crash { rounds, database, seed } => {
+        Task::Crash { lateness, .. } if lateness => {
+            setup::setup(Lang::Python)?;
+            crash::lateness()
+        }
+        Task::Crash { rounds, database, seed, .. } => {
             setup::setup(Lang::Python)?;
             crash::crash(rounds, database, seed)
         }
