@@ -96,19 +96,22 @@ export function wrong(
   about: {
     name?: string;
     value?: unknown;
+    /** Its place in the log, where the event does not say it. */
     sequence?: number | undefined;
+    /** Its place in the log, whatever it says. */
+    expected?: number | undefined;
     recorded?: Event | undefined;
     computed?: Event | undefined;
   },
 ): ReplayError {
   const [word, field, rule, nearest] = desk().readText(length).split("\n") as [string, string, string, string];
   const code = desk().words.problem[0] as number;
-  const known = Number(desk().got(SEQUENCE));
+  const own = Number(desk().got(SEQUENCE));
   return new ReplayError({
     code,
     word,
     rule,
-    sequence: about.sequence ?? known,
+    sequence: about.expected ?? (own || about.sequence),
     path: field || (about.name ?? ""),
     ...(about.name === undefined ? {} : { given: ` = ${shown(about.value)}` }),
     nearest: nearest || undefined,

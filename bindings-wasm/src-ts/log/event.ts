@@ -218,7 +218,7 @@ export function readEach(bytes: Uint8Array, each: (reason: string | undefined) =
     window.set(part);
     const length = core.event_read(part.length);
     const size = Number(desk().got(9));
-    if (length === 0) throw wrong(size, { sequence: expected });
+    if (length === 0) throw wrong(size, { expected });
     at += length;
     expected = Number(desk().got(SEQUENCE)) + 1;
     each(size === 0 ? undefined : decoder.decode(text.subarray(0, size)));
