@@ -59,9 +59,12 @@ async def opened(database: str, *retries: Retries) -> AsyncGenerator[procrastina
 
 async def until(true: Callable[[], Awaitable[bool]], patience: float = 30) -> None:
     """Returns when that is true."""
-    async with asyncio.timeout(patience):
+
+    async def poll() -> None:
         while not await true():
             await asyncio.sleep(0.02)
+
+    await asyncio.wait_for(poll(), patience)
 
 
 async def is_over(app: procrastinate.App, *ids: int) -> bool:
@@ -134,7 +137,7 @@ def test_all_jobs_complete_as_decided_alone_although_a_worker_is_killed(database
                 workers.start()
             jobs: dict[int, list[str]] = {}
             for number, script in enumerate([*SCRIPTS, ASLEEP, IN_FLIGHT]):
-                task = app.configure_task(["work", "work_async"][number % 2])
+                task: Any = app.configure_task(["work", "work_async"][number % 2])
                 jobs[await task.defer_async(script=script)] = script
             *_, asleep, in_flight = jobs
 

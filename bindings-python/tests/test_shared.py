@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import psycopg
 import psycopg_pool
 import pytest
 import shared_process
+from holdoff._engine import attempt
 from holdoff.shared import (
     AsyncPostgresStore,
     AsyncRedisStore,
@@ -25,6 +27,7 @@ from holdoff.shared import (
     Snapshot,
     Store,
     StoreDown,
+    retry,
 )
 from servers import Postgres, Redis
 
@@ -35,8 +38,9 @@ PROCESSES, MOVES = 8, 12
 class Memory:
     """A store whose clock the test moves, and that others can come before."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ticking: bool = False) -> None:
         self.now = 1_700_000_000 * SECOND
+        self.ticking = ticking
         self.kept: dict[str, tuple[int, str]] = {}
         self.before_swap: Callable[[], object] = lambda: None
         self.down = False
@@ -45,7 +49,7 @@ class Memory:
         if self.down:
             raise StoreDown("it is down")
         version, state = self.kept.get(key, (0, None))
-        return Snapshot(version, state, self.now)
+        return Snapshot(version, state, self.now + (time.monotonic_ns() if self.ticking else 0))
 
     def swap(self, key: str, version: int, state: str) -> Snapshot | None:
         if self.down:
@@ -136,8 +140,6 @@ def test_an_idle_guard_is_forgotten_by_redis_if_it_is_to_be(redis: Redis) -> Non
 
 
 def test_the_time_is_that_of_the_server(store: Any) -> None:
-    import time
-
     shared = SharedGuard(holdoff.Limiter(limit=1), store, "clock")
     before, now, after = time.time_ns(), shared.update(lambda _, now: now), time.time_ns()
     assert before - SECOND < now < after + SECOND
@@ -449,3 +451,129 @@ def test_a_missing_library_is_named_with_the_extra_that_has_it(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ImportError, match=r'pip install "holdoff\[postgres\]"'):
         PostgresStore(None)  # type: ignore[arg-type]
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+class Service:
+    """Fails so many times."""
+
+    def __init__(self, failures: int, error: type[BaseException] = ConnectionError) -> None:
+        self.failures = failures
+        self.error = error
+        self.calls: list[int | None] = []
+
+    def call(self) -> int:
+        self.calls.append(attempt())
+        if len(self.calls) <= self.failures:
+            raise self.error(f"failure {len(self.calls)}")
+        return len(self.calls)
+
+    async def call_async(self) -> int:
+        await asyncio.sleep(0)
+        return self.call()
+
+
+def ways(service: Service, guards: Any, **fields: Any) -> dict[str, Callable[[], int]]:
+    """A blocking call and one that is awaited."""
+    fields = {"backoff": {"initial": "1ms"}, "attempts": 4, **fields}
+    blocking = retry(guards, **fields)(service.call)
+    awaited = retry(guards, **fields)(service.call_async)
+    return {"blocking": blocking, "awaited": lambda: asyncio.run(awaited())}
+
+
+EVERY_WAY = pytest.mark.parametrize("way", ["blocking", "awaited"])
+
+
+@EVERY_WAY
+def test_calls_are_retried_under_shared_guards(way: str) -> None:
+    service = Service(2)
+    guards = SharedGuard(holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}), Memory(ticking=True), "k")
+    assert ways(service, guards)[way]() == 3
+    assert service.calls == [1, 2, 3]
+    # What the last retry cost has come back with its success.
+    balance = guards.update(lambda guards, now: guards.budget.balance(now))  # type: ignore[union-attr]
+    assert balance == 5
+
+
+@EVERY_WAY
+def test_a_budget_that_another_process_has_spent_ends_the_retries(way: str) -> None:
+    store = Memory(ticking=True)
+
+    def guards() -> SharedGuard[holdoff.Guards]:
+        return SharedGuard(holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}), store, "k")
+
+    guards().update(lambda guards, now: guards.budget.withdraw("transient", now))  # type: ignore[union-attr]
+    service = Service(9)
+    with pytest.raises(ConnectionError, match="failure 2") as caught:
+        ways(service, guards())[way]()
+    outcome = holdoff.outcome_of(caught.value)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("budget", 2)
+
+
+@EVERY_WAY
+def test_a_breaker_that_another_process_has_opened_refuses(way: str) -> None:
+    store = Memory(ticking=True)
+
+    def guards() -> SharedGuard[holdoff.Guards]:
+        return SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "k")
+
+    with pytest.raises(ConnectionError):
+        ways(Service(9), guards(), attempts=1)[way]()
+    service = Service(0)
+    with pytest.raises(holdoff.Refused, match="breaker is open") as refused:
+        ways(service, guards())[way]()
+    assert refused.value.reason == "breaker"
+    assert refused.value.retry_in == pytest.approx(60, abs=1)
+    assert service.calls == []
+
+
+@EVERY_WAY
+def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was_held(way: str) -> None:
+    store = Memory(ticking=True)
+    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "k")
+
+    def state() -> str:
+        return guards.update(lambda guards, now: guards.breaker.state(now))  # type: ignore[union-attr]
+
+    for error in (TypeError, KeyboardInterrupt, OSError):
+        with pytest.raises(error):
+            ways(Service(1, error), guards, attempts=1)[way]()
+        assert state() == ("open" if error is OSError else "closed")
+    store.now += 11 * SECOND
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            ways(Service(1, KeyboardInterrupt), guards)[way]()
+        assert state() == "half_open"
+    assert ways(Service(0), guards)[way]() == 1
+    assert state() == "closed"
+
+
+def test_a_call_that_was_beaten_to_the_store_is_begun_again_as_it_was() -> None:
+    store = Memory(ticking=True)
+    guards, rival = (SharedGuard(holdoff.Guards(limiter={"limit": 3, "per": 3600}), store, "k") for _ in range(2))
+
+    def be_first() -> None:
+        store.before_swap = lambda: None
+        rival.update(lambda guards, now: guards.limiter.take(1, now))  # type: ignore[union-attr]
+
+    store.before_swap = be_first
+    assert ways(Service(0), guards)["blocking"]() == 1
+    left = guards.update(lambda guards, now: [guards.limiter.take(1, now) for _ in range(2)])  # type: ignore[union-attr]
+    assert left == [True, False]
+
+
+def test_an_attempt_that_is_awaited_is_aborted_at_its_limit() -> None:
+    guards = SharedGuard(holdoff.Guards(budget="ratio"), Memory(ticking=True), "k")
+
+    @retry(guards, attempts=2, attempt_timeout="20ms", backoff={"initial": "1ms"})
+    async def slow() -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(TimeoutError, match="took longer") as caught:
+        asyncio.run(slow())
+    outcome = holdoff.outcome_of(caught.value)
+    assert outcome is not None
+    assert outcome.attempts == 2

@@ -12,13 +12,14 @@ from contextvars import ContextVar
 from copy import copy
 from hashlib import blake2b
 from time import time_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._errors import StoreDown
 from ._holdoff import Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, monotonic_ns, replay
 from ._limit import enter, leave
-from .shared import StoreDown
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Callable, Generator, Iterator
 
     from ._holdoff import Step
@@ -116,7 +117,8 @@ class Job:
         self.told: list[tuple[Event, str]] = []
         self._recorder: Recorder | None = None
         self._clock = 0
-        # How far the clock of the log is ahead of one of this process that is never set.
+        self._clock_at = 0
+        # How far the clock of the engine is ahead of one of this process that is never set.
         self._ahead = time_ns() - monotonic_ns()
         self.step: Step
 
@@ -185,7 +187,7 @@ class Job:
         abort_at = self.step.abort_at
         if abort_at is None:
             return None
-        return monotonic_ns() + max(abort_at - self._clock, 0)
+        return self._clock_at + max(abort_at - self._clock, 0)
 
     @contextmanager
     def running(self) -> Generator[None]:
@@ -201,21 +203,26 @@ class Job:
                 leave(scope)
 
     def set_clock(self, now: int) -> None:
-        """The log's times are those of somebody else's clock, which reads that."""
+        """The engine's times are those of somebody else's clock, which reads that."""
         self._ahead = now - monotonic_ns()
 
     def now(self) -> int:
-        """The time on the clock of the log; that of this process unless another one was set."""
+        """The time on that clock; on that of this process unless another one was set."""
         return monotonic_ns() + self._ahead
 
     def until(self) -> int:
-        """When the sleep is over, on the clock of the log."""
+        """When the sleep is over, on that clock; the times of guards are by the clock of their store."""
         assert self.step.until is not None
-        return self.step.until
+        return self.step.until if self.settings.guards is None else self.now() + self.remaining()
 
     def remaining(self) -> int:
         """Nanoseconds until then."""
-        return max(self.until() - self.now(), 0)
+        assert self.step.until is not None
+        return max(self.step.until - self.log_now(), 0)
+
+    def log_now(self) -> int:
+        """The time on the clock of the log: the engine's, or that of the guards' store."""
+        return self._clock + (monotonic_ns() - self._clock_at)
 
     @property
     def is_done(self) -> bool:
@@ -347,12 +354,38 @@ class Job:
 
     def _take(self, made: Made, now: int, text: str) -> Step:
         self._recorder, self.step, events = made
-        self._clock = now
+        self._clock, self._clock_at = now, monotonic_ns()
         for event in events:
             said = text if event.kind == "ATTEMPT_FAILED" else ""
             self.fresh += event.to_bytes(said)
             self.told.append((event, said))
         return self.step
+
+
+class AttemptTimeout(TimeoutError):
+    """An attempt that took longer than it may."""
+
+
+async def limited(attempt: Any, job: Job) -> Any:
+    """The attempt, aborted at its limit."""
+    from asyncio import CancelledError, ensure_future, wait
+
+    limit = job.limit()
+    if limit is None:
+        return await attempt
+    task: Future[Any] = ensure_future(attempt)
+    try:
+        done, _ = await wait([task], timeout=max(limit - monotonic_ns(), 0) / 1e9)
+        if not done:
+            task.cancel()
+            await wait([task])
+    except CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled() or (not done and task.exception() is not None):
+        raise AttemptTimeout("the attempt took longer than it may")
+    # It ended in time, or in the last moment.
+    return task.result()
 
 
 def _cancelled(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:

@@ -15,7 +15,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._engine import DOWN, GaveUp, Job, Settings, attempt
-from .shared import StoreDown
+from ._errors import StoreDown
 
 try:
     from celery import Task
@@ -180,8 +180,8 @@ class RetryTask(Task[..., Any]):
             raise Reject(reason, requeue=True) from error
 
     def _due(self, job: Job) -> datetime:
-        wait = min(job.remaining(), round(self._longest_wait() * 1e9))
-        return _date(job.now() + wait)
+        longest = round(self._longest_wait() * 1e9)
+        return _date(job.until() if job.remaining() <= longest else job.now() + longest)
 
     def _longest_wait(self) -> float:
         given = type(self).longest_wait

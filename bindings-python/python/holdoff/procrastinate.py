@@ -19,9 +19,8 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
-from ._engine import DOWN, GaveUp, Job, Settings, attempt
-from ._holdoff import monotonic_ns
-from .shared import StoreDown
+from ._engine import DOWN, AttemptTimeout, GaveUp, Job, Settings, attempt, limited
+from ._errors import StoreDown
 
 try:
     import procrastinate
@@ -196,11 +195,11 @@ class Retries(procrastinate.BaseRetryStrategy):
                 handed = (context, *args) if with_context else args
                 try:
                     with job.running():
-                        value = await _limited(function(*handed, **kwargs), job)
+                        value = await limited(function(*handed, **kwargs), job)
                 except (JobAborted, asyncio.CancelledError):
                     await self._abort(context, job)
                     raise
-                except _AttemptTimeout as error:
+                except AttemptTimeout as error:
                     await self._end(context, job, error, True)
                     raise
                 except Exception as error:
@@ -325,31 +324,6 @@ async def put_back(
             continue
         given.append(job.id)
     return given
-
-
-class _AttemptTimeout(TimeoutError):
-    """An attempt that took longer than it may."""
-
-
-async def _limited(attempt: Any, job: Job) -> Any:
-    """The attempt, aborted at its limit."""
-    limit = job.limit()
-    if limit is None:
-        return await attempt
-    task: asyncio.Future[Any] = asyncio.ensure_future(attempt)
-    try:
-        done, _ = await asyncio.wait([task], timeout=max(limit - monotonic_ns(), 0) / 1e9)
-        if done:
-            return task.result()
-        task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled() and task.exception() is None:
-            # It ended in the last moment.
-            return task.result()
-        raise _AttemptTimeout("the attempt took longer than it may")
-    except asyncio.CancelledError:
-        task.cancel()
-        raise
 
 
 def _id(context: procrastinate.JobContext) -> int:

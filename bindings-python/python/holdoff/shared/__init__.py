@@ -8,6 +8,8 @@ Every decision is made by the core in the process that asks, on a guard restored
 the store. docs/engines.md says what that means when the store is down, and what is not kept.
 """
 
+from .._errors import StoreDown
+from ._calls import retry
 from ._guard import SharedBusy, SharedGuard
 from ._stores import (
     AsyncPostgresStore,
@@ -17,7 +19,6 @@ from ._stores import (
     RedisStore,
     Snapshot,
     Store,
-    StoreDown,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "Snapshot",
     "Store",
     "StoreDown",
+    "retry",
 ]

@@ -10,6 +10,7 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from .._errors import StoreDown
 from .._holdoff import (
     Adaptive,
     Breaker,
@@ -25,7 +26,7 @@ from .._holdoff import (
     parse_duration,
 )
 from ._snapshots import Kept, Parts, view
-from ._stores import AsyncStore, Snapshot, Store, StoreDown
+from ._stores import AsyncStore, Snapshot, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

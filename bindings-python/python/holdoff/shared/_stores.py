@@ -9,6 +9,8 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .._errors import StoreDown
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -62,10 +64,6 @@ class AsyncStore(Protocol):
     async def remove(self, key: str, /) -> None:
         """Forget what is there. Raises `StoreDown`."""
         ...
-
-
-class StoreDown(Exception):
-    """A store that does not answer; its cause is what the client raised."""
 
 
 def missing(what: str, extra: str, error: ImportError) -> ImportError:
