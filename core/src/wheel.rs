@@ -480,7 +480,8 @@ impl Wheel {
     /// Drops everything that was cancelled.
     #[cold]
     fn sweep(&mut self) {
-        for number in 0..LEVELS as u32 {
+        let levels = self.occupied;
+        for number in (0..LEVELS as u32).filter(|number| levels >> number & 1 == 1) {
             for digit in 0..BUCKETS as u32 {
                 if self.levels.get(number as usize).is_some_and(|level| level.is_occupied(digit)) {
                     self.tidy(number, digit);
