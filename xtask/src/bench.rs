@@ -30,9 +30,13 @@ pub(crate) fn bench(lang: Lang, full: bool) -> Result<()> {
             }
             Lang::Wasm => {
                 wasm::build()?;
-                let mut node = shell::command("node");
-                node.arg("benches/peers/js/retry.mjs").arg(shell::root().join("bindings-wasm"));
-                tables.push(("JavaScript", "bare", rows(&mut node)?));
+                let mut both = Vec::new();
+                for bench in ["retry", "timers"] {
+                    let mut node = shell::command("node");
+                    node.arg(format!("benches/peers/js/{bench}.mjs")).arg(shell::root().join("bindings-wasm"));
+                    both.append(&mut rows(&mut node)?);
+                }
+                tables.push(("JavaScript", "bare", both));
             }
             Lang::Python => {
                 python::build()?;

@@ -1,0 +1,72 @@
+/**
+ * What a hundred thousand sleepers cost on one timer of the host's, beside a timer of the host's each (`bare`).
+ *
+ * Prints one JSON list of {work, who, ns}: nanoseconds of the processor's a sleeper. Both run in one process and take turns, and
+ * the fastest sample of each is kept. Sleepers that are cancelled would have slept for up to a minute, as retries do that wait;
+ * those that wake do so within a third of a second, spread over it. All delays are different, as jitter makes them: Node keeps a
+ * list for each length.
+ *
+ * The first argument is the folder of the package: bindings-wasm.
+ */
+import { pathToFileURL } from "node:url";
+
+const folder = process.argv[2];
+const { Timers } = await import(pathToFileURL(`${folder}/dist/esm/timers.js`).href);
+
+const SLEEPERS = 100_000;
+const rounds = Number(process.argv[3] ?? 5);
+
+let state = 1;
+/** A delay below `longest` milliseconds; the same ones in each run. */
+function delay(longest) {
+  state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+  return 1 + (state / 2 ** 32) * longest;
+}
+
+/** Starts all, then takes all back in the order in which they came. */
+function cancelled({ setTimeout, clearTimeout }) {
+  const timers = [];
+  for (let n = 0; n < SLEEPERS; n++) timers.push(setTimeout(() => {}, delay(60_000)));
+  for (const timer of timers) clearTimeout(timer);
+}
+
+/** Starts all, and waits for all. */
+function woken({ setTimeout }) {
+  return new Promise((resolve) => {
+    let left = SLEEPERS;
+    const wake = () => {
+      if (--left === 0) resolve();
+    };
+    for (let n = 0; n < SLEEPERS; n++) setTimeout(wake, delay(330));
+  });
+}
+
+function holdoff() {
+  const timers = new Timers();
+  return {
+    setTimeout: (callback, milliseconds) => timers.setTimeout(callback, milliseconds),
+    clearTimeout: (timer) => timers.clearTimeout(timer),
+  };
+}
+const works = { "100,000 sleep, all cancelled": cancelled, "100,000 sleep, all wake": woken };
+const hosts = { bare: () => globalThis, holdoff };
+
+const best = new Map();
+for (let round = 0; round < rounds; round += 1) {
+  for (const [work, run] of Object.entries(works)) {
+    for (const [who, host] of Object.entries(hosts)) {
+      const timers = host();
+      const begun = process.cpuUsage();
+      await run(timers);
+      const { user, system } = process.cpuUsage(begun);
+      const ns = ((user + system) * 1000) / SLEEPERS;
+      const key = `${work}|${who}`;
+      best.set(key, Math.min(best.get(key) ?? ns, ns));
+    }
+  }
+}
+const rows = [...best].map(([key, ns]) => {
+  const [work, who] = key.split("|");
+  return { work, who, ns };
+});
+console.log(JSON.stringify(rows));
