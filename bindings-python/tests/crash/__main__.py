@@ -25,6 +25,7 @@ ROWS = (
     ("events", "events"),
     ("decisions", "decisions compared"),
     ("verified", "logs verified"),
+    ("snapshots", "snapshots compared"),
     ("duplicates", "events twice"),
     ("lost", "events lost"),
 )

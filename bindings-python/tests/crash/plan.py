@@ -95,6 +95,11 @@ class FlowPlan:
         return results
 
 
+def _fan(width: int) -> Mapping[str, tuple[str, ...]]:
+    parts = tuple(f"part-{number}" for number in range(width))
+    return {"first": (), **dict.fromkeys(parts, ("first",)), "last": parts}
+
+
 SHAPES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "diamond": {"first": (), "left": ("first",), "right": ("first",), "last": ("left", "right")},
     "two diamonds": {
@@ -106,13 +111,13 @@ SHAPES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "lower": ("middle",),
         "last": ("upper", "lower"),
     },
-    "fan": {
-        "first": (),
-        **{f"part-{number}": ("first",) for number in range(4)},
-        "last": tuple(f"part-{number}" for number in range(4)),
-    },
+    "fan": _fan(4),
+    # More events than there are between two snapshots of a journal.
+    "wide fan": _fan(30),
     "chain": {"first": (), "second": ("first",), "third": ("second",), "fourth": ("third",)},
 }
+
+WEIGHTS = (4, 4, 4, 1, 4)
 
 # No attempt and no operation comes near its limit in time, since the time that a crash takes would then decide.
 POLICIES: tuple[Mapping[str, Any], ...] = (
@@ -155,7 +160,7 @@ def flows(seed: int, number: int, count: int) -> list[FlowPlan]:
 
 
 def _flow(seed: int, name: str, chance: Random) -> FlowPlan:
-    shape = chance.choice(tuple(SHAPES))
+    shape = chance.choices(tuple(SHAPES), WEIGHTS)[0]
     names = tuple(SHAPES[shape])
     doomed = chance.choice(names) if chance.random() < 1 / 6 else ""
     steps = tuple(_step(seed, name, step, SHAPES[shape][step], step == doomed, chance) for step in names)

@@ -112,4 +112,19 @@ def look(journal: Journal, plans: Sequence[FlowPlan], found: Findings) -> None:
         flow = _workflow(plan, lambda flow, step, attempt: None)
         divergence = journal.verify(flow, plan.id)
         found.must(divergence is None, f"{plan.id}: {divergence}")
+        found.must(_context_is_right(journal, plan), f"{plan.id}: its snapshot is not what its events say")
+        found.counts["snapshots"] += journal.snapshot(plan.id) is not None
         found.counts["verified"] += sum(plan.is_reached(step) for step in plan.steps)
+
+
+def _context_is_right(journal: Journal, plan: FlowPlan) -> bool:
+    """What a snapshot and the events after it come to is what all events say."""
+    said: dict[str, dict[str, int | None]] = {}
+    for event in journal.events(plan.id):
+        if event.step:
+            of_step = said.setdefault(event.step, {"currentAttempt": 1, "lastBackoff": None})
+            of_step["currentAttempt"] = event.attempt_number
+            of_step["lastBackoff"] = (
+                of_step["lastBackoff"] if event.backoff_delay_ms is None else event.backoff_delay_ms
+            )
+    return journal.retry_context(plan.id) == said
