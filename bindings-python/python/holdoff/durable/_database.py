@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -9,7 +10,7 @@ from shutil import disk_usage
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import BigInteger, create_engine, event, literal_column
+from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -29,12 +30,16 @@ from ._errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from sqlalchemy import ColumnElement, Connection, Engine, Table
 
 WRITES = "holdoff_writes"
 """The execution option of a connection that will write: it waits for the lock before it reads."""
+
+_FEW = 4
+"""Rows that are as quick one by one."""
 
 _KEPT = "what was recorded is safe, and nothing was written"
 _ROOM = 1 << 20
@@ -89,6 +94,27 @@ class Database:
     def insert(self, table: Table) -> Any:
         """An insert that can be told what to do when the row is there: both databases have the same words for it."""
         return sqlite.insert(table) if self.is_file else postgresql.insert(table)
+
+    def bulk_insert(self, table: Table) -> Callable[[Connection, list[dict[str, Any]]], object]:
+        """How many rows are written at once.
+
+        In SQLite as one JSON text in one statement: a statement for each row would give up the interpreter's lock and
+        wait for it again each time, behind whatever the rest of the program is computing.
+        """
+        plain = table.insert()
+        if not self.is_file:
+            return lambda connection, rows: connection.execute(plain, rows)
+        names = [column.name for column in table.columns]
+        each = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
+        values = (func.json_extract(each.c.value, f"$[{place}]") for place in range(len(names)))
+        from_json = table.insert().from_select(names, select(*values), include_defaults=False)
+
+        def insert(connection: Connection, rows: list[dict[str, Any]]) -> object:
+            if len(rows) < _FEW:
+                return connection.execute(plain, rows)
+            return connection.execute(from_json, {"rows": json.dumps([[row[name] for name in names] for row in rows])})
+
+        return insert
 
     def server_time(self) -> ColumnElement[int]:
         """Nanoseconds since 1970 by the clock of the server."""

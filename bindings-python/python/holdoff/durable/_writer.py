@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ._database import WRITES
@@ -69,7 +69,7 @@ class Writer:
         self._starting = threading.Lock()
         self._closed = False
         self._connection: Connection | None = None
-        workflows, events = tables.workflows, tables.events
+        workflows = tables.workflows
         self._advance = (
             update(workflows)
             .where(
@@ -82,7 +82,7 @@ class Writer:
                 last_sequence=bindparam("new_last"), status=bindparam("new_status"), updated_at=bindparam("new_time")
             )
         )
-        self._insert = insert(events)
+        self._insert = database.bulk_insert(tables.events)
 
     def put(self, request: Request) -> None:
         """Have it written; its waiter is told."""
@@ -220,7 +220,7 @@ class Writer:
         ]
         if connection.execute(self._advance, fences).rowcount != len(fences):
             raise Overtaken
-        connection.execute(self._insert, rows)
+        self._insert(connection, rows)
         for key, (lease, last, _) in moved.items():
             due = lease.snapshot_at or next_snapshot(lease.last_sequence)
             if last >= due:
@@ -276,7 +276,7 @@ class Writer:
                 .values(last_sequence=last, status=status, updated_at=request.rows[-1]["occurred_at"])
             )
             if missing:
-                connection.execute(self._insert, missing)
+                self._insert(connection, missing)
             if last >= next_snapshot(workflow.last_sequence):
                 context = self._context(connection, request.workflow_id)
                 at = request.rows[-1]["occurred_at"]
