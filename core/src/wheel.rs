@@ -18,6 +18,7 @@ mod room;
 mod run;
 mod segments;
 mod slots;
+mod soon;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +30,14 @@ use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
 use pool::{CHUNK, Entry, Pool};
 use run::Run;
 use slots::Slots;
+use soon::Soon;
 
 /// How many bits of a time its tick leaves out.
 const TICK_BITS: u32 = 20;
 /// As many digits as a tick has.
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(DIGIT_BITS) as usize;
+/// Everything is swept when a stamp has none of these bits.
+const SWEPT: u32 = (1 << 30) - 1;
 /// So few cancelled timers are never worth a sweep.
 const FEW: usize = 64;
 /// A bucket of the second level with so many timers or fewer is sorted as a whole: hardly any of its ticks has two. More
@@ -112,8 +116,8 @@ impl core::error::Error for WheelFull {}
 /// its own, and what a bucket's worth of timers costs is paid by the pop that reaches it. Jumping over years costs no more
 /// than jumping over a millisecond. Timers for times that have passed, or for the millisecond (where there are few, the
 /// 268 ms) that is being popped, are kept in a heap and take logarithmic time. `next_wake` takes constant time, but where the earliest timer was cancelled it
-/// looks at all others of the same bucket: those of the same millisecond, or if there are none before the next 268 ms, of
-/// the same 268 ms, and so on. A timer takes about 20 bytes. Cancelled timers take theirs until they are reached or
+/// looks at all others of the same bucket (those of the same millisecond, or if there are none before the next 268 ms, of
+/// the same 268 ms, and so on) and remembers the next 256. A timer takes about 20 bytes. Cancelled timers take theirs until they are reached or
 /// outnumber the pending ones; memory is kept for timers to come until [`Wheel::clear`].
 ///
 /// ```
@@ -145,6 +149,8 @@ pub struct Wheel {
     /// The latest tick of the bucket that was opened last. None that lies in a bucket is earlier.
     cursor: u64,
     latest: Timestamp,
+    /// What follows the earliest timer in a bucket, once it had to be looked for.
+    soon: Soon,
     /// No timer is due before.
     quiet_until: u64,
     /// Timers that are pending.
@@ -171,6 +177,7 @@ impl Wheel {
             late_count: 0,
             cursor,
             latest,
+            soon: Soon::new(),
             quiet_until: u64::MAX,
             live: 0,
             entries: 0,
@@ -185,6 +192,10 @@ impl Wheel {
     pub fn insert(&mut self, at: Timestamp) -> Result<TimerKey, WheelFull> {
         let at = at.as_nanos();
         let key = self.slots.take()?;
+        if key.word() & SWEPT == 0 {
+            // What was cancelled is gone before its key is given again, and would live by it.
+            self.sweep();
+        }
         if self.entries == 0 {
             // Nothing lies by the old cursor, and by a near one it moves through fewer levels.
             self.cursor = self.latest.as_nanos() >> TICK_BITS;
@@ -196,6 +207,9 @@ impl Wheel {
         self.live = self.live.wrapping_add(1);
         self.entries = self.entries.wrapping_add(1);
         self.quiet_until = self.quiet_until.min(at);
+        if self.soon.concerns(at) {
+            self.soon.tell(Entry { at, key });
+        }
         Ok(key)
     }
 
@@ -240,7 +254,7 @@ impl Wheel {
     pub fn next_wake(&mut self) -> Option<Timestamp> {
         let at = match self.front_pending() {
             Some(at) => Some(at),
-            None => self.bucket_pending(),
+            None => self.bucket_pending().map(|entry| entry.at),
         };
         at.map(Timestamp::from_nanos).filter(|at| !at.is_never())
     }
@@ -416,13 +430,11 @@ impl Wheel {
     /// Pops without memory: the earliest timer of the first bucket where it lies.
     #[cold]
     fn pop_in_place(&mut self, now: u64) -> Option<(TimerKey, Timestamp)> {
-        let at = self.bucket_pending()?;
+        let Entry { at, key } = self.bucket_pending()?;
         if at > now {
             self.quiet_until = at;
             return None;
         }
-        let (number, digit) = self.first_bucket()?;
-        let key = self.bucket(number, digit)?.earliest.key;
         self.slots.free(key);
         self.live = self.live.wrapping_sub(1);
         Some((key, Timestamp::from_nanos(at)))
@@ -440,21 +452,28 @@ impl Wheel {
         None
     }
 
-    /// The earliest pending time in a bucket. Where the one that was known is gone, the bucket's others are looked at.
-    fn bucket_pending(&mut self) -> Option<u64> {
+    /// The earliest pending timer in a bucket. Where the one that was known is gone, the bucket's others are looked at.
+    fn bucket_pending(&mut self) -> Option<Entry> {
+        let Self { soon, slots, .. } = self;
+        if let Some(entry) = soon.first(|entry| slots.holds(entry.key)) {
+            return Some(entry);
+        }
         loop {
             let (number, digit) = self.first_bucket()?;
             let earliest = self.bucket(number, digit)?.earliest;
             if self.slots.holds(earliest.key) {
-                return Some(earliest.at);
+                return Some(earliest);
             }
+            let count = self.bucket(number, digit)?.list.count();
+            self.soon.begin(count);
             self.tidy(number, digit);
+            self.soon.end();
         }
     }
 
     /// Drops what was cancelled from a bucket.
     fn tidy(&mut self, number: u32, digit: u32) {
-        let Self { slots, pool, levels, entries, .. } = self;
+        let Self { slots, pool, levels, entries, soon, .. } = self;
         let Some(bucket) = levels.get_mut(number as usize).and_then(|level| level.bucket(digit)) else {
             return;
         };
@@ -466,6 +485,9 @@ impl Wheel {
             if keep && (is_first || entry.at < earliest.at) {
                 earliest = *entry;
                 is_first = false;
+            }
+            if keep && soon.concerns(entry.at) {
+                soon.tell(*entry);
             }
             keep
         });
@@ -481,6 +503,7 @@ impl Wheel {
     #[cold]
     fn sweep(&mut self) {
         let levels = self.occupied;
+        self.soon.clear();
         for number in (0..LEVELS as u32).filter(|number| levels >> number & 1 == 1) {
             for digit in 0..BUCKETS as u32 {
                 if self.levels.get(number as usize).is_some_and(|level| level.is_occupied(digit)) {

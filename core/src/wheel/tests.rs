@@ -235,6 +235,41 @@ fn far_timers_that_come_and_go_do_not_pile_up() {
     assert!(wheel.pool.chunks().0 <= FEW + 1);
 }
 
+/// A host that asks when to wake after each cancellation of the earliest, where all lie in one bucket.
+#[test]
+fn the_next_timers_are_known_after_each_cancellation_of_the_earliest() {
+    let mut rng = Rng::new(7);
+    let mut beside = Beside::new();
+    let mut within = |milliseconds: u32| 20 * SECOND + u64::from(rng.next_u32() % milliseconds) * MS;
+    (0..2_000).for_each(|_| beside.insert(within(200)));
+    for round in 0..6_000 {
+        beside.cancel(0);
+        beside.look();
+        match round % 4 {
+            0 => beside.insert(within(10)),
+            1 => beside.insert(within(200)),
+            _ => {}
+        }
+        beside.look();
+    }
+    assert!(beside.pop(21 * SECOND, 1) || beside.keys.is_empty());
+}
+
+#[test]
+fn what_was_cancelled_is_gone_before_its_key_comes_again() {
+    let mut wheel = Wheel::new();
+    let far = wheel.insert(at(YEAR)).unwrap();
+    assert!(wheel.cancel(far));
+    assert_eq!(wheel.entries, 1, "it is too little to be worth a sweep");
+    // As many others come and go at the same index.
+    let mut later = Wheel { slots: Slots::new((1 << 30) - 1), ..wheel };
+    for _ in 0..2 {
+        let key = later.insert(at(SECOND)).unwrap();
+        assert!(later.cancel(key));
+    }
+    assert_eq!(later.entries, 1, "only the latest is left");
+}
+
 #[test]
 fn chunks_are_used_again() {
     let mut wheel = Wheel::new();
