@@ -5,6 +5,7 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::unconstrained;
 use tokio::time::{self, Instant};
 use tokio_util::time::DelayQueue;
 
@@ -39,12 +40,13 @@ impl Timers for Queue {
     #[inline(always)]
     fn step(&mut self, _: u64, due: &mut Vec<u32>) {
         let Self { runtime, queue, .. } = self;
-        runtime.block_on(async {
+        // Unconstrained, or tokio would have it give way to others after 128 timers.
+        runtime.block_on(unconstrained(async {
             time::advance(Duration::from_millis(1)).await;
             let mut context = Context::from_waker(Waker::noop());
             while let Poll::Ready(Some(expired)) = queue.poll_expired(&mut context) {
                 due.push(expired.into_inner());
             }
-        });
+        }));
     }
 }
