@@ -1,8 +1,8 @@
 """What a retry costs a journalled step that succeeds at once: steps with a policy beside steps without one.
 
-`python durable.py [STEPS] [ROUNDS]`: chains of steps that do nothing, each of which begins when the disk has confirmed the
-one before it; the time between two beginnings is what a step costs. Rounds with and without a policy alternate, so that
-both see the same machine. `synchronous="NORMAL"` leaves the disk out. How late retries are is in lateness.py.
+`python durable.py [STEPS] [ROUNDS]`: chains of steps that do nothing, each of which begins when the disk has confirmed
+the one before it; the time between two beginnings is what a step costs. Rounds with and without a policy alternate, so
+that both see the same machine. `synchronous="NORMAL"` leaves the disk out. How late retries are is in lateness.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,20 +40,22 @@ def one_round(runner: Runner, name: str, steps: int, policy: Policy | None) -> l
     """The nanoseconds of each step."""
     began: list[int] = []
     runner.run(chain(name, steps, policy, began), name)
-    return [later - earlier for earlier, later in zip(began, began[1:], strict=False)]
+    return [later - earlier for earlier, later in pairwise(began)]
 
 
 def measure(steps: int, rounds: int, synchronous: Literal["FULL", "NORMAL"]) -> tuple[list[int], list[int]]:
     """The sorted nanoseconds of all steps: without a policy, and with one."""
     kinds: tuple[tuple[str, Policy | None, list[int]], ...] = (("without", None, []), ("with", RETRY, []))
-    with tempfile.TemporaryDirectory(prefix="holdoff-durable-") as folder:
-        with Runner(Journal(Path(folder) / "journal.db", synchronous=synchronous)) as runner:
-            for name, policy, _ in kinds:
-                one_round(runner, f"warm-{name}", steps, policy)
-            for number in range(rounds):
-                # Neither is always the first.
-                for name, policy, times in kinds if number % 2 else kinds[::-1]:
-                    times += one_round(runner, f"{name}-{number}", steps, policy)
+    with (
+        tempfile.TemporaryDirectory(prefix="holdoff-durable-") as folder,
+        Runner(Journal(Path(folder) / "journal.db", synchronous=synchronous)) as runner,
+    ):
+        for name, policy, _ in kinds:
+            one_round(runner, f"warm-{name}", steps, policy)
+        for number in range(rounds):
+            # Neither is always the first.
+            for name, policy, times in kinds if number % 2 else kinds[::-1]:
+                times += one_round(runner, f"{name}-{number}", steps, policy)
     return sorted(kinds[0][2]), sorted(kinds[1][2])
 
 
