@@ -155,16 +155,16 @@ fn life(rng: &mut Rng) -> WheelCase {
             0..=6 => WheelOp::Insert { at: N(now + far) },
             7 => WheelOp::Insert { at: N(now.saturating_sub(far)) },
             8..=9 if !times.is_empty() => WheelOp::Insert { at: N(times[place % times.len()]) },
-            10 if place % 4 == 0 => WheelOp::Insert { at: N(u64::MAX) },
+            10 if place.is_multiple_of(4) => WheelOp::Insert { at: N(u64::MAX) },
             11..=12 if !times.is_empty() => WheelOp::Cancel { timer: place % times.len() },
             13..=16 => {
                 // To a pending timer's time, or some way towards it.
                 let due = numbered.wheel.next_wake().map_or(now, |at| at.as_nanos()).max(now);
-                now = if place % 3 == 0 { now + (due - now) / 2 } else { due };
+                now = if place.is_multiple_of(3) { now + (due - now) / 2 } else { due };
                 WheelOp::Pop { now: N(now) }
             }
-            17 if place % 3 == 0 => WheelOp::Pop { now: N(now - far % 1_000_000_000) },
-            18 if place % 16 == 0 => WheelOp::Clear {},
+            17 if place.is_multiple_of(3) => WheelOp::Pop { now: N(now - far % 1_000_000_000) },
+            18 if place.is_multiple_of(16) => WheelOp::Clear {},
             _ => WheelOp::Look {},
         };
         if let WheelOp::Insert { at } = op {
