@@ -276,6 +276,22 @@ def test_workflows_are_listed_by_status_and_name(journal: Journal) -> None:
     assert journal.workflow("missing") is None
 
 
+def test_a_workflow_that_has_ended_can_be_forgotten(journal: Journal) -> None:
+    begin(journal, "a")
+    begin(journal, "b")
+    with pytest.raises(WorkflowBusy, match="has not ended"):
+        journal.remove("a")
+    journal.append("a", [started()], status="COMPLETED")
+    journal.remove("a")
+    assert journal.events("a") == []
+    assert [record.workflow_id for record in journal.workflows()] == ["b"]
+    with pytest.raises(WorkflowUnknown):
+        journal.remove("a")
+    for wrong in ("", "x" * 256, "a\0", "\ud800"):
+        with pytest.raises(ValueError, match="1 to 255 characters"):
+            begin(journal, wrong)
+
+
 def test_guards_are_kept_in_the_same_transaction(journal: Journal) -> None:
     begin(journal)
     assert journal.guards("payments") is None

@@ -177,6 +177,17 @@ def test_what_a_step_returns_is_seen_as_json_gives_it_back(runner: Runner) -> No
     assert seen == [{"pair": [1, 2], "3": None}]
 
 
+def test_a_step_may_ask_for_whatever_was_done_before_it(runner: Runner) -> None:
+    flow = Flow("far")
+    flow.step(name="first")(lambda: 1)
+    flow.step(name="beside")(lambda: 5)
+    flow.step(name="second", after=["first"])(lambda first: first + 1)
+    flow.step(name="third", after=["second"])(lambda context, first, input: [context.results, first, input])
+    assert runner.run(flow, "1", 9)["third"] == [{"first": 1, "second": 2}, 1, 9]
+    with pytest.raises(DefinitionError, match=r"'x' and 'beside' are no steps that it comes after"):
+        flow.step(name="fourth", after=["second"])(lambda x, beside: None)
+
+
 def test_a_result_that_is_no_json_fails_the_step_for_good(runner: Runner) -> None:
     flow = Flow("object", policy=PATIENT)
     flow.step(name="make")(lambda: object())

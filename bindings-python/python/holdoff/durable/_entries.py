@@ -62,6 +62,11 @@ def plain(text: str) -> str:
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
+def is_plain(text: str) -> bool:
+    """Whether every database takes the text as it is."""
+    return "\0" not in text and text == text.encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An event to be appended."""

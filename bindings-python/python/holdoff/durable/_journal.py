@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, inspect, literal, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from ._database import WRITES, Database
-from ._entries import Entry, JournalEvent, from_text, to_text
+from ._entries import Entry, JournalEvent, from_text, is_plain, to_text
 from ._errors import (
     JournalReadOnly,
     JournalUnavailable,
@@ -337,6 +337,24 @@ class Journal:
         answer: list[int] = await request.waiter
         return answer
 
+    def remove(self, workflow_id: str) -> None:
+        """Forgets a workflow that has ended, with all its events; `WorkflowBusy` when it has not."""
+        tables = self._tables
+        workflows = tables.workflows
+        about = f"{self.where}, workflow {workflow_id!r}"
+
+        def remove(connection: Connection) -> None:
+            known = select(workflows.c.status).where(workflows.c.workflow_id == workflow_id).with_for_update()
+            status = connection.execute(known).scalar_one_or_none()
+            if status is None:
+                raise WorkflowUnknown("there is no such workflow", about, "nothing was removed")
+            if status not in ENDED:
+                raise WorkflowBusy("it has not ended", about, "nothing was removed; let it end, or cancel it")
+            for table in (tables.snapshots, tables.events, workflows):
+                connection.execute(table.delete().where(table.c.workflow_id == workflow_id))
+
+        self._do(remove)
+
     def _request(
         self,
         workflow_id: str,
@@ -394,8 +412,8 @@ class Journal:
     def _beginning(
         self, workflow_id: str, name: str, input: object, definition: str, steps: Mapping[str, Any], at: int
     ) -> Callable[[Connection], WorkflowRecord]:
-        if not workflow_id or len(workflow_id) > 255 or "\0" in workflow_id:
-            raise ValueError("the name of a workflow has 1 to 255 characters")
+        if not 0 < len(workflow_id) <= 255 or not is_plain(workflow_id):
+            raise ValueError("the id of a workflow has 1 to 255 characters, none of them NUL or half a surrogate pair")
         about = f"{self.where}, workflow {workflow_id!r}"
         workflows = self._tables.workflows
         row = {

@@ -417,13 +417,13 @@ class Run:
             attempt=step.attempt or 0,
             rerun=recorder.reruns,
             input=self.input,
-            results={name: self.steps[name].result for name in definition.after},
             key=f"{self.lease.workflow_id}:{run.name}",
+            _results=lambda: {name: self.steps[name].result for name in definition.before},
             _abort_at=abort_at,
             _now=wall_ns,
             _cancel=self.cancel,
         )
-        function = partial(definition.function, **definition.arguments(context))
+        function = partial(definition.function, **definition.arguments(context, self._result))
         limit = None if abort_at is None else abort_at - wall_ns()
         scope = LIMIT.set(None if limit is None else monotonic_ns() + limit)
         run.attempting = True
@@ -434,6 +434,9 @@ class Run:
         finally:
             run.attempting = False
             LIMIT.reset(scope)
+
+    def _result(self, name: str) -> Any:
+        return self.steps[name].result
 
     async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None) -> Any:
         """A blocking function: nothing can abort it. One that ends well late has ended well."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from holdoff import Cancel, Guards, Policy
 
+from ._entries import is_plain
 from ._errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -38,13 +39,17 @@ class StepContext:
     """How often this attempt was run again because something interrupted it."""
     input: Any
     """What the workflow was begun with."""
-    results: dict[str, Any]
-    """The results of the steps that this one comes after; for a compensation also that of its own step."""
     key: str
     """The same in every attempt of this step, and no other step's: for a service that does nothing twice."""
+    _results: Callable[[], dict[str, Any]]
     _abort_at: int | None
     _now: Callable[[], int]
     _cancel: Cancel
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The results of all steps that this one comes after, directly or not; for a compensation its step's too."""
+        return self._results()
 
     @property
     def remaining(self) -> float | None:
@@ -65,6 +70,7 @@ class Step:
         name: str,
         function: Callable[..., Any],
         after: tuple[str, ...],
+        before: tuple[str, ...],
         policy: Policy,
         *,
         on: On | None,
@@ -77,6 +83,8 @@ class Step:
         self.name = name
         self.function = function
         self.after = after
+        self.before = before
+        """All that it comes after, directly or not, in the order of their definition."""
         self.policy = policy
         self.seed = seed
         self.guards = guards
@@ -84,12 +92,12 @@ class Step:
         self.is_async = _is_async(function)
         self.retrying = policy.retrying(on=on, classify=classify, idempotent=idempotent)
         """What errors are taken for."""
-        self._parameters = _parameters(name, function, {*after, "input"})
+        self._parameters = _parameters(name, function, {*before, "input"})
 
-    def arguments(self, context: StepContext) -> dict[str, Any]:
+    def arguments(self, context: StepContext, result: Callable[[str], Any]) -> dict[str, Any]:
         """What the function is called with."""
         return {
-            parameter: context if known is None else context.input if known == "input" else context.results[known]
+            parameter: context if known is None else context.input if known == "input" else result(known)
             for parameter, known in self._parameters
         }
 
@@ -100,14 +108,15 @@ class Step:
         undo = Step.__new__(Step)
         undo.name = UNDO + self.name
         undo.function = self.compensate
-        undo.after = (self.name, *self.after)
+        undo.after = (self.name,)
+        undo.before = (*self.before, self.name)
         undo.policy = self.policy
         undo.seed = self.seed
         undo.guards = self.guards
         undo.compensate = None
         undo.is_async = _is_async(self.compensate)
         undo.retrying = self.retrying
-        undo._parameters = _parameters(undo.name, self.compensate, {*undo.after, "input"})
+        undo._parameters = _parameters(undo.name, self.compensate, {*undo.before, "input"})
         return undo
 
 
@@ -164,10 +173,10 @@ class Workflow:
     ) -> _F | Callable[[_F], _F]:
         """Makes a function a step, and leaves it what it is.
 
-        Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step of `after` is
-        that step's result, and any one other is the `StepContext`. It may be blocking, then it runs in a thread, or
-        `async def`. What it returns must be JSON, and whoever comes after gets it as JSON gives it back: a tuple as a
-        list.
+        Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step that it comes
+        after, directly or not, is that step's result, and any one other is the `StepContext`. It may be blocking, then
+        it runs in a thread, or `async def`. What it returns must be JSON, and whoever comes after gets it as JSON gives
+        it back: a tuple as a list.
 
         `policy`, `on`, `classify`, `idempotent` and `guards` are those of `holdoff.retry`; without a policy (here or of
         the workflow) there is one attempt. `timeout` is how long one attempt may take. `seed` gives the jitter; unless
@@ -205,7 +214,7 @@ class Workflow:
     ) -> None:
         if not callable(function):
             raise DefinitionError(f"a step is a function, not {function!r}")
-        if not name or name == "<lambda>" or len(name) > 200:
+        if not name or name == "<lambda>" or len(name) > 200 or not is_plain(name):
             raise DefinitionError("a step has a name of at most 200 characters: give it as name=")
         if name == "input" or name.startswith(UNDO):
             raise DefinitionError(f"no step may be named {name!r}")
@@ -217,7 +226,9 @@ class Workflow:
         if timeout is not None:
             fields: dict[str, Any] = {**policy.to_dict(), "attempt_timeout": timeout}
             policy = Policy(**fields)
-        step = Step(name, function, after, policy, **options)
+        known = {one for direct in after for one in (direct, *self.steps[direct].before)}
+        before = tuple(one for one in self.steps if one in known)
+        step = Step(name, function, after, before, policy, **options)
         step.undoing()
         self.steps[name] = step
         self._names.setdefault(function, []).append(name)
@@ -303,7 +314,7 @@ def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tup
     others = [one for one, what in filled if what is None]
     if len(others) > 1:
         raise DefinitionError(
-            f"step {name!r}: {' and '.join(map(repr, others))} are no steps of its after=; one parameter may be "
-            "the context, and input is what the workflow was begun with"
+            f"step {name!r}: {' and '.join(map(repr, others))} are no steps that it comes after; one "
+            "parameter may be the context, and input is what the workflow was begun with"
         )
     return tuple(filled)
