@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .shared import SharedGuard
     from .types import On, PolicyFields, PresetName, Said
 
-    Transition = Callable[[Recorder | None, Guards | None, int], "Made"]
+    _Transition = Callable[[Recorder | None, Guards | None, int], "Made"]
 
 LONGEST_TEXT = 500
 """Of what a failure said, in characters."""
@@ -252,7 +252,7 @@ class Job:
         # The policy may be another one since the last deployment: what was decided stays.
         return replay(self.policy, events, any_policy=True) if events else None
 
-    def _started(self, interruptions: int) -> Transition:
+    def _started(self, interruptions: int) -> _Transition:
         def start(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
             recorder = self._replayed()
             lent = self._lent(guards, interruptions)
@@ -297,7 +297,7 @@ class Job:
         assert recorder is not None
         return Made(recorder, *recorder.tick(self.policy, now, guards=guards))
 
-    def _ended(self, error: Exception | None, timed_out: bool) -> Transition:
+    def _ended(self, error: Exception | None, timed_out: bool) -> _Transition:
         failure: Failure | None = None
         if error is not None:
             failure = self.settings.classifier.failure_of(error, timed_out=timed_out)
@@ -317,7 +317,7 @@ class Job:
 
         return end
 
-    def _make(self, transition: Transition, now: int, text: str = "") -> Step:
+    def _make(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
         if shared is None:
             return self._take(transition(self._recorder, None, now), now, text)
@@ -331,7 +331,7 @@ class Job:
             made, now = shared.alone(change)
         return self._take(made, now, text)
 
-    async def _make_async(self, transition: Transition, now: int, text: str = "") -> Step:
+    async def _make_async(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
         if shared is None:
             return self._take(transition(self._recorder, None, now), now, text)
@@ -344,7 +344,7 @@ class Job:
             made, now = shared.alone(change)
         return self._take(made, now, text)
 
-    def _under(self, transition: Transition) -> Callable[[Guards, int], tuple[Made, int]]:
+    def _under(self, transition: _Transition) -> Callable[[Guards, int], tuple[Made, int]]:
         """It may be made several times, until nobody was faster: each time from the same state."""
 
         def change(guards: Guards, now: int) -> tuple[Made, int]:

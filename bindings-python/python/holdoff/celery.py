@@ -21,10 +21,10 @@ try:
     from celery import Task
     from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
     from celery.exceptions import Retry as CeleryRetry
-except ImportError as error:
+except ImportError as _error:
     from .shared._stores import missing
 
-    raise missing("holdoff.celery", "celery", error) from error
+    raise missing("holdoff.celery", "celery", _error) from _error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,10 +27,10 @@ try:
     from asgiref.sync import async_to_sync
     from procrastinate.exceptions import ConnectorException, JobAborted
     from procrastinate.job_context import AbortReason
-except ImportError as error:
+except ImportError as _error:
     from .shared._stores import missing
 
-    raise missing("holdoff.procrastinate", "procrastinate", error) from error
+    raise missing("holdoff.procrastinate", "procrastinate", _error) from _error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

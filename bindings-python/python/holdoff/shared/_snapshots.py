@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..types import GuardOptions
 
-    Part: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
+    _Part: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
 
 LAYOUT = 1
 NAMES = {
@@ -83,8 +83,8 @@ class Kept(NamedTuple):
 class Parts:
     """The guards that are shared, as they were given: their configurations, and the states to begin with."""
 
-    def __init__(self, guard: Part | Guards) -> None:
-        self.parts: dict[str, Part] = {}
+    def __init__(self, guard: _Part | Guards) -> None:
+        self.parts: dict[str, _Part] = {}
         if isinstance(guard, Guards):
             if guard.bulkhead is not None:
                 raise ValueError("a bulkhead cannot be shared: it counts what runs now, which is not kept")
@@ -146,6 +146,6 @@ def _places(breaker: Breaker, permit: int | None, now: int) -> int:
     return places
 
 
-def view(guards: Guards, part: Part | Guards) -> Any:
+def view(guards: Guards, part: _Part | Guards) -> Any:
     """What a change is given: the set, or the one guard of it."""
     return guards if isinstance(part, Guards) else getattr(guards, NAMES[type(part)])

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import psycopg
     import psycopg_pool
 
-    Connection = psycopg.Connection[Any]
-    AsyncConnection = psycopg.AsyncConnection[Any]
-    Source = Connection | psycopg_pool.ConnectionPool[Any]
-    AsyncSource = AsyncConnection | psycopg_pool.AsyncConnectionPool[Any]
+    _Connection = psycopg.Connection[Any]
+    _AsyncConnection = psycopg.AsyncConnection[Any]
+    _Source = _Connection | psycopg_pool.ConnectionPool[Any]
+    _AsyncSource = _AsyncConnection | psycopg_pool.AsyncConnectionPool[Any]
 
 
 class Snapshot(NamedTuple):
@@ -248,7 +248,7 @@ class PostgresStore(_PostgresQueries):
     `source` is a psycopg connection of its own, or a pool. `create()` makes the table.
     """
 
-    def __init__(self, source: Source, *, table: str = "holdoff_guards") -> None:
+    def __init__(self, source: _Source, *, table: str = "holdoff_guards") -> None:
         super().__init__(table)
         self._source = source
         self._alone = Lock()
@@ -283,11 +283,11 @@ class PostgresStore(_PostgresQueries):
         with self._connected() as connection:
             connection.execute(self._delete, [key])
 
-    def _connected(self) -> AbstractContextManager[Connection]:
+    def _connected(self) -> AbstractContextManager[_Connection]:
         from contextlib import contextmanager
 
         @contextmanager
-        def connected() -> Generator[Connection]:
+        def connected() -> Generator[_Connection]:
             import psycopg
 
             try:
@@ -310,7 +310,7 @@ class PostgresStore(_PostgresQueries):
 class AsyncPostgresStore(_PostgresQueries):
     """The same with an asynchronous connection or pool."""
 
-    def __init__(self, source: AsyncSource, *, table: str = "holdoff_guards") -> None:
+    def __init__(self, source: _AsyncSource, *, table: str = "holdoff_guards") -> None:
         from asyncio import Lock as AsyncLock
 
         super().__init__(table)
@@ -347,11 +347,11 @@ class AsyncPostgresStore(_PostgresQueries):
         async with self._connected() as connection:
             await connection.execute(self._delete, [key])
 
-    def _connected(self) -> AbstractAsyncContextManager[AsyncConnection]:
+    def _connected(self) -> AbstractAsyncContextManager[_AsyncConnection]:
         from contextlib import asynccontextmanager
 
         @asynccontextmanager
-        async def connected() -> AsyncGenerator[AsyncConnection]:
+        async def connected() -> AsyncGenerator[_AsyncConnection]:
             import psycopg
 
             try:
@@ -371,14 +371,14 @@ class AsyncPostgresStore(_PostgresQueries):
         return connected()
 
 
-def _tuples(connection: Connection) -> psycopg.Cursor[tuple[Any, ...]]:
+def _tuples(connection: _Connection) -> psycopg.Cursor[tuple[Any, ...]]:
     """Rows as tuples, whatever the connection makes of them for others."""
     from psycopg.rows import tuple_row
 
     return connection.cursor(row_factory=tuple_row)
 
 
-def _async_tuples(connection: AsyncConnection) -> psycopg.AsyncCursor[tuple[Any, ...]]:
+def _async_tuples(connection: _AsyncConnection) -> psycopg.AsyncCursor[tuple[Any, ...]]:
     from psycopg.rows import tuple_row
 
     return connection.cursor(row_factory=tuple_row)
