@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Queue, Worker } from "bullmq";
-import { classify, outcomeOf, Policy } from "holdoff";
+import { ConfigError, classify, outcomeOf, Policy } from "holdoff";
 import { BullRetries } from "holdoff/bullmq";
 import { Event, Guards, Recorder } from "holdoff/log";
 import { COUNT, failuresOf, HANGING, policy } from "./bullmq-jobs.mjs";
@@ -329,4 +329,18 @@ test("a worker that dies of its job does not do so for ever", async () => {
   await die(5);
   const last = retries.processor(() => assert.fail("it runs"))(fake(lines, 6, retries));
   await assert.rejects(last, { name: "UnrecoverableError", message: "no attempt: attempts" });
+});
+
+test("what is no option is refused", () => {
+  const queue = { getJobLogs: async () => ({ logs: [] }) };
+  const refused = (options) => assert.throws(() => new BullRetries({ policy: {}, queue, ...options }), ConfigError);
+  refused({ queue: undefined });
+  refused({ policy: { attempts: 0 } });
+  refused({ reruns: 0.5 });
+  refused({ guards: new Guards({ budget: "ratio" }) });
+  refused({ guards: new Guards({ bulkhead: 1 }) });
+  assert.throws(() => new BullRetries({ policy: {}, queue }).processor("work"), ConfigError);
+  const endless = new BullRetries({ policy: { attempts: "forever" }, queue });
+  assert.equal(endless.jobOptions({ priority: 1 }).attempts, Number.MAX_SAFE_INTEGER);
+  assert.equal(new BullRetries({ policy: "aws-standard-2.1", queue }).jobOptions().attempts, 3);
 });

@@ -1,7 +1,7 @@
 /** Retries of BullMQ jobs: BullMQ moves the jobs, and the core decides when, the same on whichever worker has the job. */
 import type { BackoffStrategy, Job, JobsOptions, WorkerOptions } from "bullmq";
 import { readBigint, SPAN } from "../core.js";
-import { attach, type Outcome, problem, WRONG_TYPE } from "../errors.js";
+import { attach, NOT_SUPPORTED, type Outcome, problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, type Verdict, writeVerdict } from "../failure.js";
 import type { PolicyFields, PresetName } from "../fields.js";
 import { randomSeed } from "../guards/desk.js";
@@ -27,7 +27,10 @@ export interface BullRetriesOptions {
   when?: Maybe<(error: unknown) => Verdict>;
   /** Whether a job can run twice without harm; true unless given. */
   idempotent?: Maybe<boolean>;
-  /** What all jobs of this process share, in place of the policy's own. */
+  /**
+   * What all jobs of this process share: guards of one's own, and neither a budget nor a bulkhead. A job sleeps in no process, and
+   * these two would wait for it; BullMQ has a `concurrency`.
+   */
   guards?: Maybe<Guards>;
   /** How often an attempt runs again whose worker died in it, before that counts as a failure of its own; 3 unless given. */
   reruns?: Maybe<number>;
@@ -80,11 +83,14 @@ export class BullRetries {
 
   /** Throws a {@link ConfigError} about what is wrong. */
   constructor(options: BullRetriesOptions) {
-    const { policy, queue, reruns } = options;
+    const { policy, queue, guards, reruns } = options;
     this.policy = policy instanceof Policy ? policy : new Policy(policy);
     this.options = options;
     this.attempts = Math.min(attemptsOf(this.policy), ENDLESS);
     if (typeof queue?.getJobLogs !== "function") throw problem(WRONG_TYPE, "queue", queue);
+    for (const name of ["budget", "bulkhead"] as const) {
+      if (guards?.[name]) throw problem(NOT_SUPPORTED, `guards.${name}`, guards[name]);
+    }
     if (!(Number.isInteger(reruns ?? 3) && (reruns ?? 3) >= 0)) throw problem(WRONG_TYPE, "reruns", reruns);
   }
 
@@ -162,8 +168,7 @@ export class BullRetries {
   /** The job's call, from its beginning or from where it was left. */
   private taken(job: Job, { events, moved }: Past): [recorder: Recorder, recorded: Recorded<bigint>] {
     const now = hostNow();
-    const { seed, reruns } = this.options;
-    const guards = this.options.guards ?? this.policy.guards;
+    const { seed, guards, reruns } = this.options;
     const last = events.at(-1)?.type;
     // A call that ended has ended: somebody wants the job to run again.
     if (last === undefined || last === "SUCCEEDED" || last === "GAVE_UP" || last === "CANCELLED") {
