@@ -1,4 +1,6 @@
 /** What consumers see: compiled, never run. */
+
+import type { Job, Queue, WorkerOptions } from "bullmq";
 import {
   Call,
   type Decision,
@@ -17,8 +19,11 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
+import { BullRetries } from "holdoff/bullmq";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
+import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
 import { Gates, type Layered, Pace, type PeriodicStep, type resumeCall, Stepped, save } from "holdoff/machines";
+import { type Due, Timers, Wheel } from "holdoff/timers";
 import { explain, fromForm, type Row } from "holdoff/tools";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -197,3 +202,50 @@ check<ReturnType<typeof under.tick<bigint>>, Step<bigint>>(true);
 new Breaker({ failurs: 1 });
 // @ts-expect-error: guards are made, not described
 retry(() => 1, { guards: { breaker: {} } });
+
+const [recorder, recorded] = Recorder.begin(new Policy(), 7, 5n, { task: "charge", guards: new Guards() });
+check<typeof recorder, Recorder>(true);
+check<typeof recorded, Recorded<bigint>>(true);
+const later = recorder.fail(1, 5, { kind: "throttled", hint: "1s" }, "busy");
+check<typeof later, Recorded<number>>(true);
+check<typeof recorder.step, Step<bigint>>(true);
+for (const event of later.events) {
+  check<typeof event, Event>(true);
+  check<typeof event.at, string>(true);
+  if (event.type === "RETRY_SCHEDULED") check<typeof event.backoffDelayMs, number>(true);
+  // @ts-expect-error only some events have it
+  event.until;
+  // @ts-expect-error what happened has happened
+  event.sequence = 5;
+}
+check<ReturnType<typeof Event.readAll>, Event[]>(true);
+check<ReturnType<typeof replay>, Recorder>(true);
+replay(new Policy(), Event.toBytes(later.events[0] as Event), { mode: "verify", anyPolicy: true });
+replay(new Policy(), ["{}", {}]);
+check<ReplayError["computed"], Event | undefined>(true);
+// @ts-expect-error no such mode
+replay(new Policy(), [], { mode: "check" });
+
+const timers = new Timers({ unref: true });
+check<ReturnType<typeof timers.sleep>, Promise<void>>(true);
+retry(() => 1, { clock: timers });
+const due = new Wheel().pop(5n);
+check<typeof due, Due<bigint> | undefined>(true);
+
+declare const queue: Queue<{ amount: number }, string>;
+const retries = new BullRetries({
+  policy: "temporal",
+  queue,
+  when: (error) => error !== undefined,
+  seed: ({ id }) => BigInt(id ?? 0),
+});
+queue.add("charge", { amount: 5 }, retries.jobOptions({ priority: 2 }));
+const processor = retries.processor(async (job: Job<{ amount: number }, string>, { attempt, signal, token }) => {
+  check<typeof attempt, number>(true);
+  check<typeof signal, AbortSignal>(true);
+  check<typeof token, string | undefined>(true);
+  return String(job.data.amount);
+});
+check<ReturnType<typeof processor>, Promise<string>>(true);
+const workerOptions: Partial<WorkerOptions> = { ...retries.workerOptions };
+check<typeof workerOptions, Partial<WorkerOptions>>(true);

@@ -15,6 +15,16 @@ async function main() {
   assert.equal(await retry(() => 1, { guards: new Guards({ hedge: "10ms" }) }), 1);
   assert.equal(require("holdoff/node").currentToken(), undefined);
 
+  // The module with logs takes the place of the guards' own.
+  const { Recorder, replay } = require("holdoff/log");
+  const open = new Guards({ breaker: { failures: 1 } });
+  const [recorder, { events }] = Recorder.begin(new Policy(), 7, 0, { guards: open });
+  assert.equal(recorder.fail(1, 5, "transient").step.reason, "breaker");
+  assert.equal(replay(new Policy(), events).sequence, 1);
+  assert.equal(policy.guards.breaker.state(), "open");
+  await new (require("holdoff/timers").Timers)().sleep(1);
+  assert.equal(typeof require("holdoff/bullmq").BullRetries, "function");
+
   const result = await retry(
     ({ attempt }) => {
       if (attempt < 3) throw new Error("not yet");

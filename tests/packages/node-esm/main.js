@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
+import { BullRetries } from "holdoff/bullmq";
 import { Guards, Token } from "holdoff/guards";
+import { Event, Recorder, replay } from "holdoff/log";
 import { Gates, resumeRetry, save } from "holdoff/machines";
 import { currentToken } from "holdoff/node";
+import { Timers, Wheel } from "holdoff/timers";
 import { explain, toJson } from "holdoff/tools";
 
 let calls = 0;
@@ -38,5 +41,24 @@ assert.equal(await retry(down, { guards: new Guards({ bulkhead: 1 }), attempts: 
 const seen = await guarded.retry(() => currentToken(), { guards: new Guards({}) });
 assert.ok(seen instanceof Token && seen.header === "1");
 assert.equal(JSON.parse(toJson(guarded)).breaker.failures, 1);
+
+// A call's log makes the call again; timers know the durations of the first entry.
+const shared = new Guards({ breaker: { failures: 2 } });
+const [recorder, { events }] = Recorder.begin(policy, 7n, 0n, { guards: shared });
+const log = [...events, ...recorder.fail(1, 5n, "transient", "down").events];
+const replayed = replay(policy, Buffer.concat(log.map((event) => Event.toBytes(event))), { mode: "verify" });
+assert.deepEqual(replayed.step, recorder.step);
+assert.deepEqual(save(replayed.call, 5n), save(recorder.call, 5n));
+const timers = new Timers();
+await timers.sleep("1ms");
+assert.equal(await retry(({ attempt }) => attempt, { clock: timers }), 1);
+assert.equal(new Wheel().nextWake, undefined);
+// Nobody needs BullMQ who has none.
+const lines = [];
+const retries = new BullRetries({ policy, queue: { getJobLogs: async () => ({ logs: lines }) } });
+const job = { id: "1", attemptsStarted: 1, opts: retries.jobOptions(), log: async (line) => lines.push(line) };
+assert.equal(await retries.processor(async (_, { attempt }) => attempt)(job), 1);
+assert.equal(lines.length, 2);
+
 const command = execFileSync("npx", ["--no-install", "holdoff", "explain", "kubernetes"], { encoding: "utf8" });
 assert.equal(command.trimEnd(), String(explain("kubernetes")));

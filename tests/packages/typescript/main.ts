@@ -1,6 +1,8 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
 import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
+import { Event, type Recorded, Recorder, type ReplayOptions, replay } from "holdoff/log";
 import { type GateState, Gates } from "holdoff/machines";
+import { Timers, type TimersOptions } from "holdoff/timers";
 import { type Explanation, explain } from "holdoff/tools";
 
 interface Page {
@@ -24,6 +26,15 @@ const described: GuardsOptions = { breaker: { failures: 1, openFor: "1m" }, bulk
 const guards = new Guards(described);
 const refused: unknown = await retry(() => 1, { guards, fallback: () => 2 });
 const breaker: BreakerState | undefined = guards.breaker?.state();
+const [, began]: [Recorder, Recorded<bigint>] = Recorder.begin(new Policy(), 7, 0n, { task: page.title });
+const reading: ReplayOptions = { mode: "verify" };
+const again: Recorder = replay(
+  new Policy(),
+  began.events.map((event: Event) => Event.toBytes(event))[0] ?? [],
+  reading,
+);
+const unref: TimersOptions = { unref: true };
+if (again.attempt !== 1 || new Timers(unref).size !== 0) throw new Error("wrong");
 if (refused !== 1 || breaker !== "closed" || error instanceof Refused) throw new Error("wrong");
 if (closed !== 1_000_000_000n || state.isOpen || explained.rows.length !== 3) throw new Error("wrong");
 if (attempt !== 2 || error !== "Error: no" || outcome !== undefined) throw new Error("wrong");
