@@ -27,7 +27,6 @@ import {
   Schedule,
   seedAt,
 } from "../../../bindings-wasm/dist/esm/index.js";
-import { Event, Recorder, ReplayError, replay } from "../../../bindings-wasm/dist/esm/log.js";
 import {
   GateConfig,
   Gates,
@@ -36,57 +35,24 @@ import {
   save,
   saveJson,
 } from "../../../bindings-wasm/dist/esm/machines.js";
-import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
 import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
+import { log, replayOf, wheel } from "./recorder.mjs";
+import {
+  answer,
+  bytesOf,
+  expected,
+  failureOf,
+  failureText,
+  hex,
+  hintText,
+  N,
+  NEVER,
+  sectionsOf,
+  text,
+} from "./words.mjs";
 
-const NEVER = 2n ** 64n - 1n;
 const SHOWN = 5;
-
-/** A number of a vector. */
-const N = (value) => (value === "never" ? NEVER : BigInt(value));
-
-const failureOf = ({ kind, hint }) => ({
-  kind,
-  hint: hint === "none" ? undefined : hint === "never" ? "never" : N(hint),
-});
-
-/** A failure as a vector says it. The library says hints in milliseconds, or in nanoseconds as a bigint. */
-function failureText(failure) {
-  if (failure === undefined) return "null";
-  const { kind, hint } = failure;
-  return text({ kind, hint: hintText(hint) });
-}
-
-/** Two answers are equal when their texts are: names in a fixed order, times as decimal numbers. */
-function text(value) {
-  if (value === null || typeof value !== "object") return String(value);
-  return `{${Object.keys(value)
-    .sort()
-    .map((name) => `${name}: ${value[name]}`)
-    .join(", ")}}`;
-}
-
-/** What a vector expects, its numbers read. */
-function expected(value) {
-  if (value === null) return "null";
-  const read = { ...value };
-  for (const name of ["abort_at", "wake_at", "until", "retry_at", "hint"]) {
-    if (name in read && read[name] !== "none" && !(name === "hint" && read[name] === "never"))
-      read[name] = N(read[name]);
-  }
-  return text(read);
-}
-
-/** A step or a decision with the names of a vector. */
-function answer(step) {
-  const { kind, attempt, abortAt, wakeAt, until, cause, outcome, reason, retryAt } = step;
-  if (kind === "attempt") return text({ kind, attempt, abort_at: abortAt, wake_at: wakeAt });
-  if (kind === "sleep") return text({ kind, until, cause });
-  if (kind === "wait") return text({ kind, until });
-  const end = reason === undefined ? {} : { reason, retry_at: retryAt };
-  return text(kind === "stop" ? { kind, outcome, ...end } : { kind, ...end });
-}
 
 /** The call that begins with an event, and its step. */
 function begun(policy, seed, event) {
@@ -151,9 +117,6 @@ function* retry({ policy, seed, started, failures, decisions, tokens }) {
   }
   yield* decided(new Retry(new Policy(policy), N(seed), N(started)), failures, decisions);
 }
-
-const hex = (bytes) => Buffer.from(bytes).toString("hex");
-const bytesOf = (hex) => new Uint8Array(Buffer.from(hex, "hex"));
 
 function* saveOf({ machine, policy, seed, started, failures, events, saved_at, bytes, json, ...after }) {
   const { resumed_at, then, decisions, steps } = after;
@@ -232,9 +195,6 @@ function* policy({ policy, error }) {
 function* document({ text: given, error }) {
   yield [text(error), refusal(() => Policy.fromJson(given), error?.rule !== undefined)];
 }
-
-/** A hint as a vector says it. */
-const hintText = (hint) => text(typeof hint === "number" ? BigInt(hint * 1e6) : (hint ?? "none"));
 
 function* hint({ headers, wall = "never", status = 0, hint }) {
   const now = N(wall) === NEVER ? null : N(wall);
@@ -573,116 +533,6 @@ function* guarded({ policy, seed, start, events, steps, after }) {
   };
   const shown = Object.fromEntries(Object.keys(after).map((name) => [name, all[name]]));
   yield [text(after), text(shown)];
-}
-
-const SECTIONS = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
-const sectionsOf = (document) => Object.fromEntries(SECTIONS.map((name) => [name, document[name]]));
-
-/** JSON with names in a fixed order, whatever it is. */
-const json = (value) =>
-  JSON.stringify(value, (_, part) => {
-    if (typeof part === "bigint") return String(part);
-    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-
-function* log({ policy, seed, task, inputs: [first, ...rest], steps, events, bytes, saved_at, saved }) {
-  const rules = Policy.fromJson(policy);
-  const fresh = (now) => Guards.restore({ ...sectionsOf(policy), seed: N(seed) }, {}, now);
-  let [call, said] = Recorder.begin(rules, N(seed), N(first.now), { guards: fresh(N(first.now)), task });
-  const [written, binary] = [[], []];
-  const write = ({ step, events }) => {
-    for (const event of events) {
-      written.push(event);
-      binary.push(Event.toBytes(event, event.type === "ATTEMPT_FAILED" ? event.failureReason : ""));
-    }
-    return answer(step);
-  };
-  yield [expected(steps[0]), write(said)];
-  for (const [at, { op, now: time, ticket, failure, text, reruns }] of rest.entries()) {
-    const now = N(time);
-    if (op === "succeed") said = call.succeed(N(ticket), now);
-    else if (op === "fail") said = call.fail(N(ticket), now, failureOf(failure), text);
-    else if (op === "abandon") said = call.abandon(N(ticket), now, text);
-    else if (op === "tick") said = call.tick(now);
-    else if (op === "cancel") said = call.cancel(now);
-    else if (op === "resume") {
-      call = replay(rules, Buffer.concat(binary), { mode: "verify", guards: fresh(now), task });
-      said = call.resume(now, reruns);
-    } else throw new Error(`unknown input ${op}`);
-    yield [expected(steps[at + 1]), write(said)];
-  }
-  yield [json(events), json(written)];
-  yield [bytes, hex(Buffer.concat(binary))];
-  yield [saved, hex(save(call.call, N(saved_at)))];
-  for (const form of [Buffer.concat(binary), written.map((event) => JSON.stringify(event)), written]) {
-    const replayed = replay(rules, form, { mode: "verify" });
-    yield [saved, hex(save(replayed.call, N(saved_at)))];
-  }
-  const read = written.map((event) => Event.fromJson(JSON.parse(JSON.stringify(event))));
-  yield [json(written), json(read)];
-}
-
-/** What a recorder shows, as a vector says it. */
-function stateText(call, savedAt) {
-  const { step, sequence, attempt, reruns } = call;
-  return text({ step: answer(step), sequence, attempt, reruns, saved: hex(save(call.call, N(savedAt))) });
-}
-
-const expectedState = ({ step, saved_at: _, ...rest }) => text({ ...rest, step: expected(step) });
-/** Events without the texts that were lent to them. */
-const bare = (events) => json(events.map(({ payload: _, failureReason: __, ...event }) => event));
-
-function* replayOf({ policy, mode, any_policy: anyPolicy, events, bytes, error, state, resume }) {
-  const rules = Policy.fromJson(policy);
-  const guards = Guards.restore({ ...sectionsOf(policy), seed: 0 }, {}, N(resume?.now ?? 0));
-  let call;
-  let wrong = "null";
-  try {
-    call = replay(rules, bytes === undefined ? events : bytesOf(bytes), { mode, anyPolicy, guards });
-  } catch (raised) {
-    if (!(raised instanceof ReplayError)) throw raised;
-    const { code, word: name, sequence, computed } = raised;
-    wrong = json({ code, name, sequence, ...(computed && { computed }) });
-  }
-  yield [error === undefined ? "null" : json(error), wrong];
-  if (state !== undefined) yield [expectedState(state), stateText(call, state.saved_at)];
-  if (resume === undefined) return;
-  const said = call.resume(N(resume.now), resume.reruns);
-  yield [expected(resume.step), answer(said.step)];
-  yield [bare(resume.events), bare(said.events)];
-  if (resume.state !== undefined) yield [expectedState(resume.state), stateText(call, resume.state.saved_at)];
-}
-
-function* wheel({ ops, answers }) {
-  const timers = new Wheel();
-  const keys = [];
-  /** The number of the timer at each index. */
-  const numbers = [];
-  for (const [step, { op, at, timer, now }] of ops.entries()) {
-    let got = {};
-    if (op === "insert") {
-      const key = timers.insert(N(at));
-      const index = Wheel.index(key);
-      if (index > numbers.length) throw new Error(`index ${index} comes after ${numbers.length} others`);
-      numbers[index] = keys.length;
-      keys.push(key);
-    } else if (op === "cancel") {
-      got = { cancelled: timers.cancel(keys[timer]) };
-    } else if (op === "pop") {
-      const due = timers.pop(N(now));
-      got = { fired: due ? { timer: numbers[Wheel.index(due.key)], at: due.at } : null };
-    } else if (op === "look") {
-      got = { next_wake: timers.nextWake ?? null, len: timers.size };
-    } else if (op === "clear") {
-      timers.clear();
-    } else throw new Error(`unknown op ${op}`);
-    const { fired, next_wake: wake, ...rest } = answers[step];
-    const want = { ...rest };
-    if (fired !== undefined) want.fired = fired && { ...fired, at: N(fired.at) };
-    if (wake !== undefined) want.next_wake = wake === null ? null : N(wake);
-    yield [json(want), json(got)];
-  }
 }
 
 const KINDS = {
