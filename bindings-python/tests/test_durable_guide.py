@@ -31,8 +31,9 @@ def test_the_first_program_runs_from_an_empty_folder_and_again(tmp_path: Path) -
 
 
 def test_the_tables_have_the_columns_that_it_lists() -> None:
+    told = GUIDE.partition("## The journal")[2].splitlines()
     for table in Tables(None).metadata.tables.values():
-        row = next(line for line in GUIDE.splitlines() if line.startswith(f"| `{table.name}` |"))
+        row = next(line for line in told if line.startswith(f"| `{table.name}` |"))
         for column in table.columns:
             assert f"`{column.name}`" in row, f"{table.name}.{column.name}"
 
