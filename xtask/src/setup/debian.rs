@@ -63,6 +63,8 @@ fn wanted(needs: Needs) -> Vec<Package> {
     if needs.python {
         wanted.push(VENV);
         wanted.extend(servers::PACKAGES);
+    } else if needs.wasm {
+        wanted.push(servers::REDIS);
     }
     if needs.c || needs.demo {
         wanted.extend([PKG_CONFIG, CJSON]);

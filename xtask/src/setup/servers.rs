@@ -11,9 +11,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+pub(super) const REDIS: Package = Package { name: "redis-server", is_there: || is_program("redis-server") };
 pub(super) const PACKAGES: [Package; 3] = [
     Package { name: "postgresql", is_there: has_postgresql },
-    Package { name: "redis-server", is_there: || is_program("redis-server") },
+    REDIS,
     Package { name: "rabbitmq-server", is_there: || is_program("rabbitmq-server") },
 ];
 
