@@ -103,7 +103,7 @@ test("jobs whose worker is killed are decided as in one process, and all end", a
 let count = 0;
 
 /** Runs one job of a queue of its own to its end in this process. */
-async function ran(t, work, { policy = { attempts: 3, backoff: { initial: "1ms" } }, opts, ...options } = {}) {
+async function ran(t, work, { policy = { attempts: 3, backoff: { initial: "1ms" } }, opts, started, ...options } = {}) {
   const { connection } = redis;
   const name = `single${count++}`;
   const queue = new Queue(name, { connection });
@@ -115,6 +115,8 @@ async function ran(t, work, { policy = { attempts: 3, backoff: { initial: "1ms" 
     await worker.close();
     await queue.close();
   });
+  // The event comes before the work begins.
+  if (started) worker.on("active", () => setTimeout(() => started(worker, job), 20));
   await new Promise((resolve) => {
     worker.on("completed", resolve);
     worker.on("failed", async (failed, raised) => {
@@ -220,6 +222,20 @@ test("an attempt that takes too long is aborted and counts as a timeout", async 
   assert.equal(state, "completed");
   assert.equal(events[1].failure, "timeout");
   assert.equal(reason.name, "TimeoutError");
+});
+
+test("a job that its worker cancels is not retried", async (t) => {
+  let reason;
+  const work = async (_, { signal }) => {
+    signal.addEventListener("abort", () => (reason = signal.reason));
+    await new Promise(() => {});
+  };
+  const started = (worker, job) => worker.cancelJob(job.id, "no longer wanted");
+  const { job, events, error } = await ran(t, work, { started });
+  assert.deepEqual([job.failedReason, error.name], ["no longer wanted", "UnrecoverableError"]);
+  assert.equal(outcomeOf(error).outcome, "cancelled");
+  assert.match(String(reason), /no longer wanted/);
+  assert.deepEqual(types(events), ["STARTED", "CANCELLED"]);
 });
 
 test("a job that is retried by hand makes a new call", async (t) => {

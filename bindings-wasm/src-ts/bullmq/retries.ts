@@ -286,6 +286,7 @@ class Over {
     return new Promise<T>((resolve, reject) => {
       this.reject = reject;
       this.signal?.addEventListener("abort", this.cancel);
+      if (this.signal?.aborted) this.cancel();
       if (this.at !== Infinity) this.wait();
       Promise.resolve(work).then(resolve, reject);
     });
