@@ -6,20 +6,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import celery
+import celery.signals
 import engines_jobs
 import holdoff
 import pytest
+from celery.contrib.testing.worker import start_worker
 from engines_jobs import ASLEEP, IN_FLIGHT, SCRIPTS, Note, assert_decided_as_alone, log_of, notes
 from holdoff.celery import GaveUp, RetryTask, attempt
+from holdoff.shared import SharedGuard, StoreDown
 from servers import Rabbit, Redis
+from test_shared import Memory
 
 HERE = Path(__file__).parent
 
@@ -174,7 +179,7 @@ def app() -> celery.Celery:
 def test_a_task_knows_its_attempt_and_its_history(app: celery.Celery) -> None:
     seen: list[Any] = []
 
-    @app.task(base=RetryTask, policy=holdoff.Policy(attempts=3, backoff={"initial": "1ms"}))
+    @app.task(shared=False, base=RetryTask, policy=holdoff.Policy(attempts=3, backoff={"initial": "1ms"}))
     def work() -> str:
         seen.append((attempt(), [event.kind for event, _ in work.history()]))
         if len(seen) < 3:
@@ -189,7 +194,7 @@ def test_a_task_knows_its_attempt_and_its_history(app: celery.Celery) -> None:
 
 
 def test_the_last_error_comes_out_with_its_outcome(app: celery.Celery) -> None:
-    @app.task(base=RetryTask, policy=holdoff.Policy(attempts=2, backoff={"initial": "1ms"}), on=OSError)
+    @app.task(shared=False, base=RetryTask, policy=holdoff.Policy(attempts=2, backoff={"initial": "1ms"}), on=OSError)
     def work(error: str) -> None:
         raise OSError(error) if error else KeyError("mine")
 
@@ -207,7 +212,7 @@ def test_the_last_error_comes_out_with_its_outcome(app: celery.Celery) -> None:
 
 
 def test_a_task_that_is_called_is_a_function(app: celery.Celery) -> None:
-    @app.task(base=RetryTask)
+    @app.task(shared=False, base=RetryTask)
     def work(number: int) -> int:
         if number == 0:
             raise OSError
@@ -221,7 +226,7 @@ def test_a_task_that_is_called_is_a_function(app: celery.Celery) -> None:
 def test_a_task_with_its_own_way_of_retrying_goes_it(app: celery.Celery) -> None:
     tries: list[int] = []
 
-    @app.task(base=RetryTask, policy=holdoff.Policy(attempts=1))
+    @app.task(shared=False, base=RetryTask, policy=holdoff.Policy(attempts=1))
     def work() -> int:
         tries.append(1)
         if len(tries) == 1:
@@ -236,7 +241,7 @@ def test_what_is_wrong_with_a_task_is_told_when_it_is_made(app: celery.Celery) -
         def work() -> None: ...
 
         task: Any = app.task
-        return task(base=RetryTask, **options)(work).name
+        return task(base=RetryTask, shared=False, **options)(work).name
 
     with pytest.raises(ValueError, match="at most 1000 attempts"):
         made(policy=holdoff.Policy(attempts="forever"), name="forever")
@@ -256,15 +261,79 @@ def test_a_long_sleep_is_cut_into_naps(monkeypatch: pytest.MonkeyPatch) -> None:
     app = celery.Celery(broker="redis://localhost:1")
     app.conf.broker_transport_options = {"visibility_timeout": 100}
 
-    @app.task(base=RetryTask)
+    @app.task(shared=False, base=RetryTask)
     def usual() -> None: ...
 
-    @app.task(base=RetryTask, longest_wait=7)
+    @app.task(shared=False, base=RetryTask, longest_wait=7)
     def told() -> None: ...
 
     assert (usual._longest_wait(), told._longest_wait()) == (50, 7)
     app.conf.broker_transport_options = {}
     assert usual._longest_wait() == 900
+
+
+def test_a_nap_is_no_attempt(redis: Redis) -> None:
+    app = celery.Celery(broker=redis.url.removesuffix("0") + "1")
+    app.conf.task_ignore_result = True
+    told: list[holdoff.Event] = []
+    messages: list[int] = []
+    over = threading.Event()
+
+    def note(task: str, event: holdoff.Event, text: str) -> None:
+        told.append(event)
+        if event.is_end:
+            over.set()
+
+    @app.task(
+        base=RetryTask, policy=holdoff.Policy(attempts=2, hint="replace"), longest_wait=0.2, on_event=note, shared=False
+    )
+    def work() -> None:
+        if attempt() == 1:
+            raise Throttled
+
+    class Throttled(Exception):
+        headers: ClassVar = {"retry-after-ms": "1200"}
+        status = 429
+
+    @celery.signals.task_prerun.connect(sender=work)
+    def count(**_: Any) -> None:
+        messages.append(1)
+
+    with start_worker(app, perform_ping_check=False, pool="solo", loglevel="CRITICAL", shutdown_timeout=30):
+        work.delay()
+        assert over.wait(20)
+    assert [event.kind for event in told] == ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED"]
+    assert len(messages) >= 4
+    scheduled, resumed = told[2], told[3]
+    assert (scheduled.delay_ns or 0) >= 1_200_000_000
+    assert scheduled.until is not None
+    assert resumed.at >= scheduled.until
+
+
+def test_guards_that_tasks_share_stop_them(app: celery.Celery) -> None:
+    store = Memory(ticking=True)
+    guards = SharedGuard(
+        holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5, "reward": 0}),
+        store,
+        "service",
+        when_down="closed",
+    )
+
+    @app.task(
+        shared=False, base=RetryTask, policy=holdoff.Policy(attempts=9, backoff={"initial": "1ms"}), guards=guards
+    )
+    def down() -> None:
+        raise OSError("down")
+
+    for attempts in (3, 1):
+        with pytest.raises(OSError, match="down") as caught:
+            down.delay().get()
+        outcome = holdoff.outcome_of(caught.value)
+        assert outcome is not None
+        assert (outcome.reason, outcome.attempts) == ("budget", attempts)
+    store.down = True
+    with pytest.raises(StoreDown):
+        down.delay().get()
 
 
 def test_a_missing_celery_is_named_with_its_extra() -> None:

@@ -38,7 +38,7 @@ __all__ = ["GaveUp", "RetryTask", "attempt"]
 LOG = "holdoff-log"
 INTERRUPTIONS = "holdoff-interruptions"
 
-SHORT = 1_000_000_000
+SHORT = 100_000_000
 """A sleep this short, in nanoseconds, is slept by the worker itself: one whose timer is early, for instance."""
 MOST_ATTEMPTS = 1000
 """As many fit into the headers of a message; RabbitMQ takes 128 KiB."""
@@ -150,6 +150,8 @@ class RetryTask(Task[..., Any]):
         try:
             step = job.start(job.now(), interruptions)
         except StoreDown as error:
+            if self.request.is_eager:
+                raise
             self._send(job.log, interruptions, _date(job.now() + DOWN), error)
             raise
         while step.kind == "sleep":

@@ -194,9 +194,10 @@ class SharedGuard(Generic[G]):
 
     def _see(self, snapshot: Snapshot, state: str | None) -> None:
         """Remember how it was, for the time when the store is down."""
+        self._ahead = snapshot.now - time.monotonic_ns()
         text = state or snapshot.state
         if text is not None:
-            self._seen, self._ahead = Kept.read(text), snapshot.now - time.monotonic_ns()
+            self._seen = Kept.read(text)
 
     def _after(self, error: StoreDown, change: Callable[[G, int], R]) -> R:
         """The store is down."""
