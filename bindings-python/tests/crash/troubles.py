@@ -92,7 +92,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.plans = flows(self.seed, self.number, FLOWS)
         # In the middle of it, wherever that is.
-        self.commit = Random(f"{self.seed}/{self.number}").randrange(5, 40)
+        self.commit = Random(f"{self.seed}/{self.number}").randrange(4, 20)
 
     def start(self, before: Callable[[], None] = lambda: None) -> Process:
         """A process that runs the workflows to their end."""
@@ -136,7 +136,7 @@ class Scene:
 
 def full_file(seed: int, *, kill: bool = False) -> Told:
     """A file of SQLite on a disk that fills up; with `kill`, the process dies there, and another begins there."""
-    with _folder() as folder, _small_disk("4m") as disk:
+    with _folder() as folder, _small_disk("16m") as disk:
         scene = Scene(File(disk), folder, seed, 1_000 + kill)
         with ExitStack() as stack:
             process = stack.enter_context(scene.start())
@@ -174,7 +174,7 @@ def full_pages(seed: int) -> Told:
 
 def full_tablespace(seed: int) -> Told:
     """Tables of PostgreSQL on a disk that fills up; its log of writes is on another, as without it no server runs."""
-    with _folder() as folder, _small_disk("4m") as disk, Postgres() as server:
+    with _folder() as folder, _small_disk("16m") as disk, Postgres() as server:
         give(disk)
         with psycopg.connect(server.url, autocommit=True) as link:
             link.execute(f"CREATE TABLESPACE small LOCATION '{disk}'".encode())

@@ -51,6 +51,8 @@ async def _run_all(runner: Runner, plans: Sequence[FlowPlan], workflows: Sequenc
     runs = (runner.run_async(flow, plan.id, plan.shape) for plan, flow in zip(plans, workflows, strict=True))
     answers = await asyncio.gather(*runs, return_exceptions=True)
     for plan, answer in zip(plans, answers, strict=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, WorkflowFailed):
+            raise answer
         if plan.succeeds():
             assert answer == plan.results(), f"{plan.id}: {answer!r}"
         else:
