@@ -183,7 +183,7 @@ def test_a_step_may_ask_for_whatever_was_done_before_it(runner: Runner) -> None:
     flow.step(name="beside")(lambda: 5)
     flow.step(name="second", after=["first"])(lambda first: first + 1)
     flow.step(name="third", after=["second"])(lambda context, first, input: [context.results, first, input])
-    assert runner.run(flow, "1", 9)["third"] == [{"first": 1, "second": 2}, 1, 9]
+    assert runner.run(flow, "1", 9)["third"] == [{"second": 2}, 1, 9]
     with pytest.raises(DefinitionError, match=r"'x' and 'beside' are no steps that it comes after"):
         flow.step(name="fourth", after=["second"])(lambda x, beside: None)
 
@@ -625,10 +625,10 @@ def test_verify_names_the_first_event_that_the_policy_would_not_have(tmp_path: P
         runner.run(order.flow, "1", {"item": "book"})
         assert runner.journal.verify(order.flow, "1") is None
         scheduled = next(e for e in runner.journal.events("1") if e.type == "RETRY_SCHEDULED")
-        detail = {**scheduled.detail, "until": str(scheduled.at + 5_000_000)}
+        detail = {**scheduled.detail, "until": str(scheduled.at + 5_000_000), "backoffDelayMs": 5}
         with sqlite3.connect(tmp_path / "journal.db") as database:
             database.execute(
-                "UPDATE events SET detail = ?, backoff_delay_ms = 5 WHERE sequence = ?",
+                "UPDATE events SET detail = ? WHERE sequence = ?",
                 (json.dumps(detail), scheduled.sequence),
             )
         database.close()

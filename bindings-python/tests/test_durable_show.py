@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ SECOND = 1_000_000_000
 
 def event(step: str, number: int, kind: str, second: float, attempt: int = 1, **detail: str) -> Entry:
     reason = detail.pop("reason_text", None)
-    return Entry(step, number, kind, START + round(second * SECOND), attempt, None, reason, {}, detail)
+    text = json.dumps(detail)
+    return Entry(step, number, kind, START + round(second * SECOND), attempt, None, reason, {}, text)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from ._errors import JournalDamaged, PayloadError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdoff import Event
+
 LONGEST_REASON = 4000
 """Characters of an error's text that are kept: a page of it, not a dump."""
-
-_COLUMNS = frozenset({"sequence", "type", "at", "attemptNumber", "backoffDelayMs", "failureReason", "payload"})
 
 
 def to_text(value: object, where: str, what: str) -> str:
@@ -82,11 +82,12 @@ class Entry:
     backoff_delay_ms: int | None = None
     failure_reason: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    detail: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    detail: str = "{}"
+    """The event of the core in its JSON form, whole: what is replayed. The rest is for those who ask."""
 
     @classmethod
     def of(cls, step: str, event: Mapping[str, Any], payload: Mapping[str, Any] | None = None) -> Entry:
-        """The entry of an event in its JSON form, with more for its payload: a result."""
+        """The entry of an event in its JSON form, with more for its payload."""
         reason = event.get("failureReason")
         return cls(
             step=step,
@@ -97,26 +98,31 @@ class Entry:
             backoff_delay_ms=event.get("backoffDelayMs"),
             failure_reason=None if reason is None else plain(reason),
             payload={**event.get("payload", {}), **(payload or {})},
-            detail={name: value for name, value in event.items() if name not in _COLUMNS},
+            detail=to_text(event, step, "the event"),
+        )
+
+    @classmethod
+    def recorded(cls, step: str, event: Event, reason: str | None, payload: Mapping[str, Any]) -> Entry:
+        """The entry of what a recorder said; the reason is plain already."""
+        told = {"taskId": step} if reason is None else {"taskId": step, "reason": reason}
+        return cls(
+            step,
+            event.sequence,
+            event.kind,
+            event.at,
+            event.attempt,
+            event.backoff_delay_ms,
+            reason,
+            {**told, **payload},
+            event.to_json(step, reason),
         )
 
     def row(self, workflow_id: str, where: str) -> dict[str, Any]:
         """The columns but for the sequence. The key is made of everything that the event says."""
         payload = to_text(self.payload, where, f"the payload of {self.type} of {self.step or 'the workflow'}")
-        detail = to_text(self.detail, where, f"the detail of {self.type}")
-        content = json.dumps(
-            [
-                workflow_id,
-                self.step,
-                self.step_sequence,
-                self.type,
-                self.at,
-                self.attempt_number,
-                self.backoff_delay_ms,
-                self.failure_reason,
-                payload,
-                detail,
-            ]
+        content = (
+            f"{workflow_id}\0{self.step}\0{self.step_sequence}\0{self.type}\0{self.at}\0{self.attempt_number}\0"
+            f"{self.backoff_delay_ms}\0{self.failure_reason}\0{payload}\0{self.detail}"
         )
         return {
             "workflow_id": workflow_id,
@@ -129,7 +135,7 @@ class Entry:
             "occurred_at": self.at,
             "step": self.step,
             "step_sequence": self.step_sequence,
-            "detail": detail,
+            "detail": self.detail,
         }
 
 
@@ -153,6 +159,7 @@ class JournalEvent:
     """Its number among the events of that step, from 1."""
     idempotency_key: str
     detail: dict[str, Any]
+    """The event of the core in its JSON form; empty for what is none."""
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> JournalEvent:
@@ -176,18 +183,13 @@ class JournalEvent:
     @property
     def event(self) -> dict[str, Any]:
         """The event in the JSON form that every language of holdoff reads, numbered within its step."""
-        event: dict[str, Any] = {
+        if self.detail:
+            return dict(self.detail)
+        # One of a workflow, or of a step that never began: no event of the core.
+        return {
             "sequence": self.step_sequence,
             "type": self.type,
             "at": str(self.at),
             "attemptNumber": self.attempt_number,
+            "payload": self.payload,
         }
-        if self.backoff_delay_ms is not None:
-            event["backoffDelayMs"] = self.backoff_delay_ms
-        if self.failure_reason is not None:
-            event["failureReason"] = self.failure_reason
-        payload = {name: self.payload[name] for name in ("taskId", "reason") if name in self.payload}
-        if payload:
-            event["payload"] = payload
-        event.update(self.detail)
-        return event

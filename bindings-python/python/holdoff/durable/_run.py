@@ -37,6 +37,9 @@ KINDS = frozenset({"STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "S
 ENDS = frozenset({"SUCCEEDED", "GAVE_UP", "CANCELLED"})
 """Those after which a step has ended."""
 
+FAILURES = frozenset({"ATTEMPT_FAILED", "RETRY_SCHEDULED", "GAVE_UP"})
+"""Those that a failure has a say in."""
+
 POLL = 1_000_000_000
 """Nanoseconds between two looks at a place in a bulkhead that others than this runner may give back."""
 
@@ -418,7 +421,7 @@ class Run:
             rerun=recorder.reruns,
             input=self.input,
             key=f"{self.lease.workflow_id}:{run.name}",
-            _results=lambda: {name: self.steps[name].result for name in definition.before},
+            _results=lambda: {name: self.steps[name].result for name in definition.after},
             _abort_at=abort_at,
             _now=wall_ns,
             _cancel=self.cancel,
@@ -486,9 +489,10 @@ class Run:
     def _entries(self, run: StepRun, events: Sequence[Event]) -> list[Entry]:
         entries: list[Entry] = []
         for event in events:
-            failed = event.kind in ("ATTEMPT_FAILED", "RETRY_SCHEDULED", "GAVE_UP") and run.reason
-            told = event.to_dict(run.name, run.reason if failed else None)
-            entries.append(Entry.of(run.name, told, {"result": run.result} if event.kind == "SUCCEEDED" else None))
+            kind = event.kind
+            reason = (run.reason or None) if kind in FAILURES else None
+            payload = {"result": run.result} if kind == "SUCCEEDED" else {}
+            entries.append(Entry.recorded(run.name, event, reason, payload))
         return entries
 
     async def _record(self, run: StepRun, events: Sequence[Event]) -> None:

@@ -70,7 +70,7 @@ class Tables:
             Column("occurred_at", BigInteger, nullable=False),
             Column("step", String(255), nullable=False),
             Column("step_sequence", BigInteger, nullable=False),
-            # What else the event has to say, so that the event of the core comes back whole.
+            # The event of the core in its JSON form, whole: what is replayed. The other columns are for queries.
             Column("detail", Text, nullable=False),
             UniqueConstraint("workflow_id", "step", "step_sequence", name="events_by_step"),
             Index("events_by_attempt", "workflow_id", "attempt_number"),

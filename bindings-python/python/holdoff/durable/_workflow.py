@@ -48,7 +48,7 @@ class StepContext:
 
     @property
     def results(self) -> dict[str, Any]:
-        """The results of all steps that this one comes after, directly or not; for a compensation its step's too."""
+        """The results of the steps of its `after`; for a compensation that of its step. Parameters reach further."""
         return self._results()
 
     @property

@@ -160,8 +160,7 @@ class Writer:
             if isinstance(error, IntegrityError) and quick:
                 raise Overtaken from None
             meant = self._database.translate(error, committing=committing)
-            if not (self._database.is_file and meant.transient):
-                self._hang_up()
+            self._settle(keep=self._database.is_file and meant.transient)
             raise meant from error
         for lease, last, status in moved.values():
             lease.last_sequence, lease.status = last, status
@@ -171,6 +170,21 @@ class Writer:
         if self._connection is None:
             self._connection = self._database.engine.connect().execution_options(**{WRITES: True})
         return self._connection
+
+    def _settle(self, *, keep: bool) -> None:
+        """After an error: without a connection, or with one that is in no transaction.
+
+        A file's is kept where it can be: on a full disk there may be no room to open it again.
+        """
+        if keep and self._connection is not None:
+            try:
+                self._connection.rollback()
+            except SQLAlchemyError:
+                pass
+            else:
+                if not self._connection.in_transaction():
+                    return
+        self._hang_up()
 
     def _hang_up(self) -> None:
         connection, self._connection = self._connection, None
