@@ -85,7 +85,7 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
 /// text that is not wanted; empty where the event has none. Takes memory as holdoff_options_read_json does.
 ///
 /// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another HOLDOFF_ERROR_
-/// number, and leaves `event` as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+/// number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_event_from_json(
     event: *mut holdoff_event,
@@ -99,8 +99,9 @@ pub unsafe extern "C" fn holdoff_event_from_json(
 ) -> c_int {
     // SAFETY: the header's promise.
     let (text, task, failure) = unsafe { (span(text, length), room(task, task_size), room(failure, failure_size)) };
+    let text = text.filter(|_| !event.is_null());
     let result = text.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer)).and_then(|text| {
-        let mut found = Event::EMPTY;
+        let (mut found, mut said) = (Event::EMPTY, false);
         for room in [&mut *task, &mut *failure] {
             keep_text(room, "");
         }
@@ -110,8 +111,11 @@ pub unsafe extern "C" fn holdoff_event_from_json(
             let room = match taken {
                 Taken::Here => return Ok(()),
                 Taken::Task => &mut *task,
+                // Of the two places that say it, Aster's payload counts less.
+                Taken::Failure if said && path == "payload.reason" => return Ok(()),
                 Taken::Failure => &mut *failure,
             };
+            said |= path == "failureReason";
             match item {
                 Item::Text(text) if !keep_text(room, text) => Err(holdoff_problem::of_use(ErrorCode::NoRoom).at(path)),
                 _ => Ok(()),

@@ -5,8 +5,8 @@
 //! write C. What a pointer has to be is said once, at the top of the header.
 //!
 //! Built with `panic = "abort"` the library is free of std. Without the feature `heap` it then imports nothing at all on
-//! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it links std; a panic cannot
-//! cross an `extern "C"` border either way.
+//! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it
+//! links std; a panic cannot cross an `extern "C"` border either way.
 #![no_std]
 #![allow(
     unsafe_code,

@@ -1,7 +1,7 @@
 //! The words of the numbers, the same in every language.
 
 use core::ffi::c_char;
-use holdoff_core::{BreakerState, Cause, Ended, ErrorCode, FailureKind, LintKind, Preset, StopReason};
+use holdoff_core::{BreakerState, Cause, Ended, ErrorCode, EventKind, FailureKind, LintKind, Preset, StopReason};
 
 const fn terminated<const N: usize>(text: &str) -> [u8; N] {
     assert!(text.len() < N);
@@ -148,6 +148,14 @@ pub extern "C" fn holdoff_breaker_state_name(state: u32) -> *const c_char {
         crate::HOLDOFF_BREAKER_ISOLATED => text!(BreakerState::Isolated.name()),
         _ => text!("unknown"),
     }
+}
+
+/// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP",
+/// "CANCELLED"; "unknown" for any other.
+#[unsafe(no_mangle)]
+pub extern "C" fn holdoff_event_kind_name(kind: u32) -> *const c_char {
+    static TEXTS: Table<16, { EventKind::ALL.len() }> = table!(EventKind; 16, |known| known.name());
+    TEXTS.text(EventKind::ALL.iter().position(|known| u32::from(known.code()) == kind))
 }
 
 /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.

@@ -28,6 +28,8 @@ void keyed_tests(void);
 void loop_tests(void);
 void guards_tests(void);
 void guarded_tests(void);
+void log_tests(void);
+void wheel_tests(void);
 void real_time_tests(void);
 
 #ifdef __cplusplus

@@ -8,14 +8,15 @@ int main(void) {
   printf("  sizeof: policy %zu, call %zu, retry %zu, step %zu, failure %zu, options %zu, problem %zu, schedule %zu,\n"
          "          rules %zu, headers %zu, saved %zu, stepped %zu, pace %zu, periodic %zu, layers %zu, layered %zu,\n"
          "          gate %zu, bucket %zu, guarded %zu, budget %zu, breaker %zu, limiter %zu, adaptive %zu,\n"
-         "          bulkhead %zu, stretch %zu, hedge %zu\n",
+         "          bulkhead %zu, stretch %zu, hedge %zu, recorder %zu, event %zu, events %zu, divergence %zu\n",
          sizeof(holdoff_policy), sizeof(holdoff_call), sizeof(holdoff_retry), sizeof(holdoff_step),
          sizeof(holdoff_failure), sizeof(holdoff_options), sizeof(holdoff_problem), sizeof(holdoff_schedule),
          sizeof(holdoff_rules), sizeof(holdoff_headers), sizeof(holdoff_saved), sizeof(holdoff_stepped),
          sizeof(holdoff_pace), sizeof(holdoff_periodic), sizeof(holdoff_layers), sizeof(holdoff_layered),
          sizeof(holdoff_gate), sizeof(holdoff_bucket), sizeof(holdoff_guarded), sizeof(holdoff_budget),
          sizeof(holdoff_breaker), sizeof(holdoff_limiter), sizeof(holdoff_adaptive), sizeof(holdoff_bulkhead),
-         sizeof(holdoff_stretch), sizeof(holdoff_hedge));
+         sizeof(holdoff_stretch), sizeof(holdoff_hedge), sizeof(holdoff_recorder), sizeof(holdoff_event),
+         sizeof(holdoff_events), sizeof(holdoff_divergence));
   policy_tests();
   call_tests();
   misuse_tests();
@@ -30,6 +31,8 @@ int main(void) {
   loop_tests();
   guards_tests();
   guarded_tests();
+  log_tests();
+  wheel_tests();
   real_time_tests();
   printf("  %d C tests, %d failures\n", tests, failures);
   return failures != 0;

@@ -1,6 +1,6 @@
 //! One thing that happened to a call: as numbers, as bytes that last, and as JSON.
 
-use crate::boundary::{answer, look_plain, room, span};
+use crate::boundary::{answer, bytes, look_plain, room, span};
 use crate::errors::status;
 use crate::failure::{flat_hint, holdoff_failure};
 use crate::problem::{holdoff_problem, report};
@@ -111,18 +111,23 @@ impl From<&Event> for holdoff_event_fields {
 
 /// What an event says.
 ///
-/// Returns 0 and writes `fields`, or HOLDOFF_ERROR_NULL_POINTER.
+/// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory that holds no event, such as zeroed memory,
+/// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int {
     // SAFETY: the header's promise.
-    status(unsafe { look_plain::<_, Event>(event) }.map(|event| unsafe { answer(fields, event.into()) }))
+    let found = unsafe { whole(event) };
+    let found = if fields.is_null() { Err(ErrorCode::NullPointer) } else { found };
+    // SAFETY: the header's promise.
+    status(found.map(|event| unsafe { answer(fields, (&event).into()) }))
 }
 
 /// Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after 65535
 /// bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always enough. A log is
 /// its events' bytes one after the other.
 ///
-/// Returns how many there are; 0 when they do not fit, for NULL, and for a text that is no UTF-8.
+/// Returns how many there are; 0 when they do not fit, for NULL, for memory that holds no event, and for a text that is no
+/// UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_event_bytes(
     event: *const holdoff_event,
@@ -131,7 +136,7 @@ pub unsafe extern "C" fn holdoff_event_bytes(
     size: usize,
 ) -> usize {
     // SAFETY: the header's promise.
-    let (event, failure, room) = unsafe { (look_plain::<_, Event>(event), note(failure), room(bytes, size)) };
+    let (event, failure, room) = unsafe { (whole(event), note(failure), room(bytes, size)) };
     match (event, failure) {
         (Ok(event), Ok(failure)) => event.to_bytes(failure.unwrap_or(""), room).unwrap_or(0),
         _ => 0,
@@ -139,7 +144,7 @@ pub unsafe extern "C" fn holdoff_event_bytes(
 }
 
 /// Reads the event that `length` bytes begin with. `used` is how many bytes it has; `failure` and `failure_length` its text,
-/// which lies in `bytes` and has no zero at its end. The three may be NULL.
+/// which lies in `bytes` and has no zero at its end. These three may be NULL.
 ///
 /// Returns 0; or HOLDOFF_ERROR_EVENT_CUT when the bytes end within it, HOLDOFF_ERROR_EVENT_DAMAGED, HOLDOFF_ERROR_EVENT_VERSION
 /// or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which may be NULL) says what is wrong.
@@ -154,8 +159,8 @@ pub unsafe extern "C" fn holdoff_event_from_bytes(
     problem: *mut holdoff_problem,
 ) -> c_int {
     // SAFETY: the header's promise.
-    let bytes = unsafe { span(bytes, length) }.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer));
-    let result = bytes.and_then(|bytes| {
+    let bytes = unsafe { span(bytes, length) }.filter(|_| !event.is_null());
+    let result = bytes.ok_or(holdoff_problem::of_use(ErrorCode::NullPointer)).and_then(|bytes| {
         let (read, text, rest) = Event::read(bytes).map_err(|error| holdoff_problem::of_event(&error))?;
         // SAFETY: the header's promise.
         unsafe {
@@ -173,7 +178,8 @@ pub unsafe extern "C" fn holdoff_event_from_bytes(
 /// Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields under
 /// Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both may be NULL.
 ///
-/// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, and for a text that is no UTF-8.
+/// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory that holds no event, and
+/// for a text that is no UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_event_json(
     event: *const holdoff_event,
@@ -183,7 +189,7 @@ pub unsafe extern "C" fn holdoff_event_json(
     size: usize,
 ) -> c_int {
     // SAFETY: the header's promise.
-    let (event, task, failure) = unsafe { (look_plain::<_, Event>(event), note(task), note(failure)) };
+    let (event, task, failure) = unsafe { (whole(event), note(task), note(failure)) };
     let line = match (event, task, failure) {
         (Ok(event), Ok(task), Ok(failure)) => Some(event.json(&Notes { task, failure })),
         _ => None,
@@ -192,10 +198,16 @@ pub unsafe extern "C" fn holdoff_event_json(
     unsafe { print(text, size, line.as_ref().map(|line| line as &dyn Display)) }
 }
 
+/// The event in memory of the caller's, if one is there: zeroes are none.
+unsafe fn whole(event: *const holdoff_event) -> Result<Event, ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { look_plain::<_, Event>(event) }.and_then(|event| event.check().map_err(|error| error.code))
+}
+
 /// A text of the caller's, if there is one.
 unsafe fn note<'a>(note: *const c_char) -> Result<Option<&'a str>, ErrorCode> {
     // SAFETY: passed on.
-    match unsafe { crate::boundary::bytes(note) } {
+    match unsafe { bytes(note) } {
         None => Ok(None),
         Some(bytes) => core::str::from_utf8(bytes).map(Some).map_err(|_| ErrorCode::WrongType),
     }

@@ -18,7 +18,8 @@ use holdoff_core::{ErrorCode, Events, Failure, Guards, Outcome, Policy, Recorded
 /// them down before you do what the step says. What was written becomes a recorder again by holdoff_replay, which goes on with
 /// holdoff_recorder_resume. A recorded call does not hedge.
 ///
-/// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason.
+/// Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
+/// the reason.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_recorder {
@@ -37,6 +38,10 @@ pub struct holdoff_events {
     pub count: u64,
     /// The events; from `count` on zeroes.
     pub events: [holdoff_event; 2],
+}
+
+impl holdoff_events {
+    const NONE: Self = Self { count: 0, events: [holdoff_event::NONE; 2] };
 }
 
 impl From<Events> for holdoff_events {
@@ -67,6 +72,9 @@ unsafe fn put(
         // Events that nobody takes are lost, and the log with them.
         return ErrorCode::NullPointer.into();
     }
+    // Those of the transition before would be written down twice.
+    // SAFETY: passed on.
+    unsafe { answer(events, holdoff_events::NONE) };
     // SAFETY: passed on.
     match unsafe { drive(recorder) } {
         Ok(recorder) => {
@@ -77,11 +85,7 @@ unsafe fn put(
             recorded.map(|recorded| unsafe { told(recorded, events) }).into()
         }
         // SAFETY: passed on.
-        Err(_) if unsafe { is_zeroed(recorder) } => {
-            // SAFETY: passed on.
-            unsafe { answer(events, holdoff_events { count: 0, events: [holdoff_event::NONE; 2] }) };
-            Step::Stop(Outcome::Cancelled).into()
-        }
+        Err(_) if unsafe { is_zeroed(recorder) } => Step::Stop(Outcome::Cancelled).into(),
         Err(error) => error.into(),
     }
 }
@@ -100,6 +104,8 @@ pub unsafe extern "C" fn holdoff_recorder_begin(
     events: *mut holdoff_events,
 ) -> holdoff_step {
     let mut lent = Guards::none();
+    // SAFETY: the header's promise.
+    unsafe { answer(events, holdoff_events::NONE) };
     // SAFETY: the header's promise.
     let policy = unsafe { lend(guards, &mut lent).and_then(|()| look(policy)) };
     // A call that cannot be kept would keep what it takes of the guards.
