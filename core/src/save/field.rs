@@ -40,9 +40,20 @@ const PHASES: &[Word] = &[
     ("succeeded", super::SUCCEEDED),
     ("gave_up", super::GAVE_UP),
 ];
-const CAUSES: &[Word] = &[("none", 0), ("backoff", 1), ("hint", 2), ("clip", 3)];
-const REASONS: &[Word] =
-    &[("none", 0), ("permanent", 1), ("attempts", 2), ("deadline", 3), ("hint", 8), ("cancelled", 9)];
+const CAUSES: &[Word] =
+    &[("none", 0), ("backoff", 1), ("hint", 2), ("clip", 3), ("breaker", 5), ("limiter", 6), ("bulkhead", 7)];
+const REASONS: &[Word] = &[
+    ("none", 0),
+    ("permanent", 1),
+    ("attempts", 2),
+    ("deadline", 3),
+    ("budget", 4),
+    ("breaker", 5),
+    ("limiter", 6),
+    ("bulkhead", 7),
+    ("hint", 8),
+    ("cancelled", 9),
+];
 
 /// One bit for each field that a kind has.
 pub(super) const fn needed(kind: u8) -> u32 {
@@ -67,8 +78,8 @@ pub(super) fn takes(name: &str) -> &'static str {
     match name {
         "kind" => "must be one of retry, call",
         "phase" => "must be one of cancelled, running, sleeping, succeeded, gave_up",
-        "cause" => "must be one of none, backoff, hint, clip",
-        "reason" => "must be one of none, permanent, attempts, deadline, hint, cancelled",
+        "cause" => "must be one of none, backoff, hint, clip, breaker, limiter, bulkhead",
+        "reason" => "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
         "base" => "must be a number from 0 to 18446744073709551614 as decimal text, or \"none\"",
         "remaining" => "must be a number from 0 to 18446744073709551614 as decimal text, or \"never\"",
         "policy" | "seed" | "elapsed" => "must be a number from 0 to 18446744073709551615 as decimal text",

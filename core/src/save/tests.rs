@@ -208,6 +208,19 @@ fn read(text: &str) -> Result<Saved, SaveError> {
 }
 
 #[test]
+fn what_a_guard_made_of_a_call_is_read_back_from_its_json() {
+    let policy = steady().build().unwrap();
+    let call = |step| Call::holding(*asleep(&policy).retry(), 1, step);
+    let asleep = Cause::ALL.map(|cause| call(Step::Sleep { until: at(110), cause }));
+    let over = StopReason::ALL.map(|reason| call(Step::Stop(Outcome::GaveUp { reason, retry_at: at(110) })));
+    for call in asleep.iter().chain(&over) {
+        let text = call.saved(&policy, at(102)).forced(&policy).to_string();
+        let resumed = read(&text).unwrap().call(&policy, at(102)).unwrap();
+        assert_eq!(resumed.save(&policy, at(102)), call.save(&policy, at(102)), "{text}");
+    }
+}
+
+#[test]
 fn a_wrong_field_is_explained() {
     let policy = policy();
     let good = asleep(&policy).saved(&policy, at(102)).to_string();
