@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
 import uuid
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +24,7 @@ import holdoff
 import pytest
 from celery.contrib.testing.worker import start_worker
 from engines_jobs import ASLEEP, IN_FLIGHT, SCRIPTS, Note, assert_decided_as_alone, log_of, notes
-from holdoff.celery import GaveUp, RetryTask, attempt
+from holdoff.celery import GaveUp, RetryTask, _packed, attempt
 from holdoff.shared import SharedGuard, StoreDown
 from servers import Rabbit, Redis
 from test_shared import Memory
@@ -308,6 +311,26 @@ def test_a_nap_is_no_attempt(redis: Redis) -> None:
     assert (scheduled.delay_ns or 0) >= 1_200_000_000
     assert scheduled.until is not None
     assert resumed.at >= scheduled.until
+
+
+def test_a_long_history_travels_without_what_the_failures_said() -> None:
+    draw = random.Random(1)
+    policy = holdoff.Policy(attempts=1000, backoff={"initial": "1ms"})
+    recorder, step, events = holdoff.Recorder.begin(policy, 1, 0)
+    log, now = events[0].to_bytes(), 0
+    while step.kind != "stop":
+        now += draw.randrange(1_000_000_000)
+        if step.kind == "attempt":
+            step, events = recorder.fail(policy, recorder.attempt, now, holdoff.Failure("transient"))
+        else:
+            step, events = recorder.tick(policy, now)
+        log += b"".join(event.to_bytes(draw.randbytes(200).hex()) for event in events)
+    packed = _packed(log)
+    assert len(packed) < 80_000
+    read = holdoff.Event.read_all(zlib.decompress(b64decode(packed)))
+    assert holdoff.replay(policy, [event for event, _ in read], mode="verify").attempt == 1000
+    short = _packed(events[0].to_bytes("boom"))
+    assert holdoff.Event.read_all(zlib.decompress(b64decode(short)))[0][1] == "boom"
 
 
 def test_guards_that_tasks_share_stop_them(app: celery.Celery) -> None:

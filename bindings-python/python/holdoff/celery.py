@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._engine import DOWN, GaveUp, Job, Settings, attempt
 from ._errors import StoreDown
+from ._holdoff import Event
 
 try:
     from celery import Task
@@ -29,7 +30,7 @@ except ImportError as _error:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._holdoff import Event, Guards, Policy, Step
+    from ._holdoff import Guards, Policy, Step
     from .shared import SharedGuard
     from .types import On, PresetName, Said
 
@@ -41,7 +42,9 @@ INTERRUPTIONS = "holdoff-interruptions"
 SHORT = 100_000_000
 """A sleep this short, in nanoseconds, is slept by the worker itself: one whose timer is early, for instance."""
 MOST_ATTEMPTS = 1000
-"""As many fit into the headers of a message; RabbitMQ takes 128 KiB."""
+"""As many fit into the headers of a message, where RabbitMQ takes 128 KiB: some 60 KB."""
+LONGEST = 60_000
+"""Of a log with what the failures said, in bytes."""
 
 
 class RetryTask(Task[..., Any]):
@@ -170,7 +173,7 @@ class RetryTask(Task[..., Any]):
         request = self.request
         headers: dict[str, Any] = {
             **(request.headers or {}),
-            LOG: b64encode(zlib.compress(log)).decode(),
+            LOG: _packed(log),
             INTERRUPTIONS: interruptions,
         }
         when: dict[str, Any] = {"countdown": 0} if eta is None else {"eta": eta}
@@ -202,6 +205,14 @@ class RetryTask(Task[..., Any]):
 
     def _header(self, name: str, default: Any) -> Any:
         return (self.request.headers or {}).get(name, default)
+
+
+def _packed(log: bytes) -> str:
+    """As a header; when it gets too long, without what the failures said."""
+    packed = zlib.compress(log)
+    if len(packed) > LONGEST:
+        packed = zlib.compress(b"".join(event.to_bytes() for event, _ in Event.read_all(log)))
+    return b64encode(packed).decode()
 
 
 def _date(nanos: int) -> datetime:

@@ -54,11 +54,15 @@ _LOG = logging.getLogger("holdoff.procrastinate")
 SHORT = 1_000_000_000
 """A sleep this short, in nanoseconds, is slept by the worker itself: as when its clock is not quite the database's."""
 
+# Two that create at once trip over each other in spite of "if not exists".
 _CREATE = """
-create table if not exists holdoff_procrastinate_log (
-    job_id bigint primary key references procrastinate_jobs (id) on delete cascade,
-    log bytea not null
-)
+do $$ begin
+    perform pg_advisory_xact_lock(7454206238716945513);
+    create table if not exists holdoff_procrastinate_log (
+        job_id bigint primary key references procrastinate_jobs (id) on delete cascade,
+        log bytea not null
+    );
+end $$
 """
 _NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint as now"
 _READ = f"""
