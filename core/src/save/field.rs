@@ -79,7 +79,9 @@ pub(super) fn takes(name: &str) -> &'static str {
         "kind" => "must be one of retry, call",
         "phase" => "must be one of cancelled, running, sleeping, succeeded, gave_up",
         "cause" => "must be one of none, backoff, hint, clip, breaker, limiter, bulkhead",
-        "reason" => "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
+        "reason" => {
+            "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled"
+        }
         "base" => "must be a number from 0 to 18446744073709551614 as decimal text, or \"none\"",
         "remaining" => "must be a number from 0 to 18446744073709551614 as decimal text, or \"never\"",
         "policy" | "seed" | "elapsed" => "must be a number from 0 to 18446744073709551615 as decimal text",
