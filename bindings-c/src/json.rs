@@ -82,7 +82,8 @@ pub unsafe extern "C" fn holdoff_saved_from_json(
 /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not be
 /// there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the failure said go
 /// to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at their ends; NULL for a
-/// text that is not wanted; empty where the event has none. Takes memory as holdoff_options_read_json does.
+/// text that is not wanted; empty where the event has none. One with a zero in it ends there for C. Takes memory as
+/// holdoff_options_read_json does.
 ///
 /// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another HOLDOFF_ERROR_
 /// number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
