@@ -117,8 +117,9 @@ impl core::error::Error for WheelFull {}
 /// than jumping over a millisecond. Timers for times that have passed, or for the millisecond (where there are few, the
 /// 268 ms) that is being popped, are kept in a heap and take logarithmic time. `next_wake` takes constant time, but where the earliest timer was cancelled it
 /// looks at all others of the same bucket (those of the same millisecond, or if there are none before the next 268 ms, of
-/// the same 268 ms, and so on) and remembers the next 256. A timer takes about 20 bytes. Cancelled timers take theirs until they are reached or
-/// outnumber the pending ones; memory is kept for timers to come until [`Wheel::clear`].
+/// the same 268 ms, and so on) and remembers the next 256. A timer takes about 20 bytes. Cancelled timers take theirs until
+/// they are reached or outnumber the pending ones; memory is kept for timers to come until [`Wheel::clear`]. Where there is
+/// no memory left at all, timers are popped where they lie, and each pop may look at all others of a bucket.
 ///
 /// ```
 /// use holdoff_core::{Timestamp, Wheel};
