@@ -17,9 +17,11 @@ import pytest
 from holdoff.durable import (
     DefinitionChanged,
     DefinitionError,
+    Entry,
     Journal,
     JournalConflict,
     JournalEvent,
+    JournalUnavailable,
     LeaseLost,
     Runner,
     StepContext,
@@ -546,6 +548,32 @@ def test_a_journal_that_is_away_is_waited_for_and_nothing_is_lost_or_doubled(
     assert "another program holds its lock" in caplog.text
     blocker.close()
     journal.close()
+
+
+def test_whatever_is_read_from_a_journal_that_is_away_is_waited_for_too(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = {name: [JournalUnavailable("away", "there")] * 2 for name in ("guards", "workflows", "events")}
+
+    def unwell(name: str) -> Any:
+        well = getattr(runner.journal, name)
+
+        def read(*arguments: Any) -> Any:
+            if away[name]:
+                raise away[name].pop()
+            return well(*arguments)
+
+        return read
+
+    flow = Flow("reads")
+    flow.step(name="one", guards={"breaker": {"failures": 2}})(lambda: 1)
+    runner.journal.begin("1", name="reads", input=None, definition=flow.fingerprint, steps=flow.shape, at=1)
+    runner.journal.append("1", [Entry("one", 1, "SKIPPED", 2)])
+    runner.journal._do(lambda connection: connection.exec_driver_sql("DELETE FROM events WHERE step = 'one'"))
+    for name in away:
+        monkeypatch.setattr(runner.journal, name, unwell(name))
+    assert runner.resume_all([flow]) == {"1": {"one": 1}}
+    assert away == {"guards": [], "workflows": [], "events": []}
 
 
 def test_guards_are_shared_by_steps_and_survive_the_runner(tmp_path: Path, clock: VirtualTime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Guards, Policy
@@ -13,7 +14,7 @@ from ._clock import Timer, wall_ns
 from ._errors import DefinitionChanged, JournalConflict, JournalError
 from ._journal import ENDED
 from ._run import Run
-from ._workflow import changes
+from ._workflow import UNDO, changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -92,24 +93,31 @@ class Engine:
 
     def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
         """The guards of a step, and under which name their state is kept; guards that came made are not."""
-        if step.guards is not None:
-            return self._guards_named(step.guards, f"{flow.name}/{step.name}")
-        if self._guards is not None:
-            return self._guards_named(self._guards, "runner")
-        return step.policy.guards, None
-
-    def _guards_named(self, given: Guards | GuardOptions, name: str) -> tuple[Guards | None, str | None]:
+        given, name = self._given(flow, step)
+        if given is None:
+            return step.policy.guards, None
         if isinstance(given, Guards):
             return given, None
-        if not given:
-            return None, None
-        made = self._made.get(name)
-        if made is None:
-            saved = self.journal.guards(name)
+        return self._made.get(name), name if given else None
+
+    def _given(self, flow: Workflow, step: Step) -> tuple[Guards | GuardOptions | None, str]:
+        if step.guards is not None:
+            # What undoes a step talks to the same other side.
+            return step.guards, f"{flow.name}/{step.name.removeprefix(UNDO)}"
+        return self._guards, "runner"
+
+    async def _make_guards(self, flow: Workflow) -> None:
+        """The guards of all its steps, as they were kept."""
+        for step in flow.steps.values():
+            given, name = self._given(flow, step)
+            if not given or isinstance(given, Guards) or name in self._made:
+                continue
+            saved = await self.tried(partial(asyncio.to_thread, self.journal.guards, name))
             now = wall_ns()
-            made = Guards(**given, now=now) if saved is None else Guards.restore(given, saved, now=now)
-            self._made[name] = made
-        return made, name
+            # Another workflow may have been quicker.
+            if name not in self._made:
+                made = Guards(**given, now=now) if saved is None else Guards.restore(given, saved, now=now)
+                self._made[name] = made
 
     def wake_queue(self, guards: Guards | None) -> None:
         """A place in a bulkhead may have come free."""
@@ -126,12 +134,13 @@ class Engine:
     ) -> list[int]:
         """Until it is known to be written: what failed is tried again, and what was written after all is found."""
 
-        numbers: list[int] = await self._tried(
+        numbers: list[int] = await self.tried(
             lambda: self.journal.append_async(lease.workflow_id, entries, lease=lease, status=status, guards=guards)
         )
         return numbers
 
-    async def _tried(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def tried(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Again and again while that may help."""
         try:
             return await function()
         except JournalError as error:
@@ -164,11 +173,12 @@ class Engine:
         lease: Lease | None = None
         run: Run | None = None
         try:
-            record, lease = await self._tried(lambda: self._take(flow, workflow_id, input))
+            record, lease = await self.tried(lambda: self._take(flow, workflow_id, input))
             self._check(flow, record, input, given)
             events: list[JournalEvent] = []
             if record.last_sequence > 1:
-                events = await self._tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
+                events = await self.tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
+            await self._make_guards(flow)
             run = Run(self, flow, lease or _ended(record), record.input, events, cancel)
             if lease is None:
                 return run.results_or_raise()

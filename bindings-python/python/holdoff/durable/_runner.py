@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Guards, Policy
@@ -70,7 +71,7 @@ class Runner:
         self._lease = lease
         self._any_policy = any_policy
         policy = PATIENCE if journal_policy is None else to_policy(journal_policy)
-        self._patient = policy.retrying(on=_is_transient, on_retry=_tell)
+        self._patient = policy.retrying(on=_is_transient, on_retry=_Teller())
         self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
 
     # One workflow.
@@ -129,7 +130,7 @@ class Runner:
         engine = self._engine()
         open_ones = [
             record
-            for record in await asyncio.to_thread(self.journal.workflows)
+            for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows))
             if not record.ended and record.name in by_name and record.workflow_id not in engine.runs
         ]
         answers: dict[str, dict[str, Any] | Exception] = {}
@@ -211,7 +212,18 @@ def _is_transient(error: Exception) -> bool:
     return isinstance(error, JournalError) and error.transient
 
 
-def _tell(event: RetryEvent) -> None:
-    # All of it once, and then only that it goes on.
-    told = str(event.error) if event.attempt == 1 else str(event.error).partition("\n")[0]
-    LOG.warning("%s (tried %d times, again in %.2f s)", told, event.attempt, event.delay)
+class _Teller:
+    """Says that the journal is waited for: once a second, however many wait."""
+
+    def __init__(self) -> None:
+        self._said = float("-inf")
+        self._unsaid = 0
+
+    def __call__(self, event: RetryEvent) -> None:
+        now = time.monotonic()
+        if now < self._said + 1.0:
+            self._unsaid += 1
+            return
+        more = f", and {self._unsaid} more since" if self._unsaid else ""
+        LOG.warning("%s (tried %d times, again in %.2f s%s)", event.error, event.attempt, event.delay, more)
+        self._said, self._unsaid = now, 0
