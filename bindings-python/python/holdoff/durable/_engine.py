@@ -112,12 +112,15 @@ class Engine:
             given, name = self._given(flow, step)
             if not given or isinstance(given, Guards) or name in self._made:
                 continue
-            saved = await self.tried(partial(asyncio.to_thread, self.journal.guards, name))
+            saved = await self.tried(partial(self._kept, name))
             now = wall_ns()
             # Another workflow may have been quicker.
             if name not in self._made:
                 made = Guards(**given, now=now) if saved is None else Guards.restore(given, saved, now=now)
                 self._made[name] = made
+
+    async def _kept(self, name: str) -> dict[str, bytes] | None:
+        return await asyncio.to_thread(self.journal.guards, name)
 
     def wake_queue(self, guards: Guards | None) -> None:
         """A place in a bulkhead may have come free."""

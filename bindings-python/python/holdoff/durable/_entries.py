@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from holdoff import Event
 
+CHANGED = "somebody has changed the journal: restore it, or run the workflow again under a new id"
+
 LONGEST_REASON = 4000
 """Characters of an error's text that are kept: a page of it, not a dump."""
 
@@ -37,12 +39,15 @@ def from_text(text: str, where: str, what: str) -> Any:
     """What was written."""
     try:
         return json.loads(text)
-    except ValueError as error:
-        raise JournalDamaged(
-            f"{what} is no JSON: {error}",
-            where,
-            "somebody has changed the journal: restore it, or run the workflow under a new name",
-        ) from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise JournalDamaged(f"{what} is no JSON: {error}", where, CHANGED) from error
+
+
+def as_read(value: object, where: str, what: str) -> Any:
+    """A value as whoever reads it in the journal gets it."""
+    # A little deeper than it will be in its event: what nests as deeply as can be would only fail there.
+    [[[[read]]]] = from_text(to_text([[[[value]]]], where, what), where, what)
+    return read
 
 
 def reason_of(error: BaseException) -> str:
@@ -120,23 +125,40 @@ class Entry:
     def row(self, workflow_id: str, where: str) -> dict[str, Any]:
         """The columns but for the sequence. The key is made of everything that the event says."""
         payload = to_text(self.payload, where, f"the payload of {self.type} of {self.step or 'the workflow'}")
-        content = (
-            f"{workflow_id}\0{self.step}\0{self.step_sequence}\0{self.type}\0{self.at}\0{self.attempt_number}\0"
-            f"{self.backoff_delay_ms}\0{self.failure_reason}\0{payload}\0{self.detail}"
-        )
-        return {
+        row = {
             "workflow_id": workflow_id,
             "event_type": self.type,
             "payload": payload,
             "attempt_number": self.attempt_number,
             "backoff_delay_ms": self.backoff_delay_ms,
             "failure_reason": self.failure_reason,
-            "idempotency_key": sha256(content.encode()).hexdigest(),
             "occurred_at": self.at,
             "step": self.step,
             "step_sequence": self.step_sequence,
             "detail": self.detail,
         }
+        row["idempotency_key"] = _key(row)
+        return row
+
+
+_SAID = (
+    "workflow_id",
+    "step",
+    "step_sequence",
+    "event_type",
+    "occurred_at",
+    "attempt_number",
+    "backoff_delay_ms",
+    "failure_reason",
+    "payload",
+    "detail",
+)
+"""The columns that the key is made of."""
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    content = "\0".join([str(row[name]) for name in _SAID])
+    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +185,13 @@ class JournalEvent:
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> JournalEvent:
-        """What a row of the table says."""
-        about = f"{where}, workflow {row.workflow_id!r}, event {row.sequence}"
+        """What a row of the table says, if that is what was written there."""
+        of_step = f", step {row.step!r}" if row.step else ""
+        about = f"{where}, workflow {row.workflow_id!r}{of_step}, event {row.sequence}"
+        payload = from_text(row.payload, about, "the payload")
+        detail = from_text(row.detail, about, "the detail")
+        if _key(row._mapping) != row.idempotency_key:
+            raise JournalDamaged(f"the {row.event_type} is not the one that was recorded", about, CHANGED)
         return cls(
             workflow_id=row.workflow_id,
             sequence=row.sequence,
@@ -173,11 +200,11 @@ class JournalEvent:
             attempt_number=row.attempt_number,
             backoff_delay_ms=row.backoff_delay_ms,
             failure_reason=row.failure_reason,
-            payload=from_text(row.payload, about, "the payload"),
+            payload=payload,
             step=row.step,
             step_sequence=row.step_sequence,
             idempotency_key=row.idempotency_key,
-            detail=from_text(row.detail, about, "the detail"),
+            detail=detail,
         )
 
     @property
