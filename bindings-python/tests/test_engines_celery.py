@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import celery
+import celery.exceptions
 import celery.signals
 import engines_jobs
 import holdoff
@@ -27,7 +28,7 @@ from engines_jobs import ASLEEP, IN_FLIGHT, SCRIPTS, Note, assert_decided_as_alo
 from holdoff.celery import GaveUp, RetryTask, _packed, attempt
 from holdoff.shared import SharedGuard, StoreDown
 from servers import Rabbit, Redis
-from test_shared import Memory
+from test_shared import SECOND, Memory
 
 HERE = Path(__file__).parent
 
@@ -237,6 +238,22 @@ def test_a_task_with_its_own_way_of_retrying_goes_it(app: celery.Celery) -> None
         return len(tries)
 
     assert work.delay().get() == 2
+
+
+def test_a_task_that_goes_its_own_way_gives_back_what_it_holds(app: celery.Celery) -> None:
+    store = Memory()
+    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "service")
+    guards.update(lambda guards, now: guards.breaker.record(0, True, now=now))  # type: ignore[union-attr]
+    store.now += 11 * SECOND
+
+    @app.task(shared=False, base=RetryTask, guards=guards)
+    def work(ignored: bool) -> str:
+        if ignored:
+            raise celery.exceptions.Ignore
+        return "done"
+
+    work.delay(True)
+    assert work.delay(False).get() == "done"
 
 
 def test_what_is_wrong_with_a_task_is_told_when_it_is_made(app: celery.Celery) -> None:

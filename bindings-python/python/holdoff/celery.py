@@ -134,7 +134,8 @@ class RetryTask(Task[..., Any]):
             with job.running():
                 value = self.run(*args, **kwargs)
         except (CeleryRetry, Reject, Ignore):
-            # The task has its own way.
+            # The task has its own way: the guards get back what it holds, and nothing is written.
+            job.cancel(job.now())
             raise
         except Exception as error:
             step = job.end(job.now(), error, timed_out=isinstance(error, SoftTimeLimitExceeded))
