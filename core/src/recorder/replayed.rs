@@ -76,7 +76,8 @@ impl Recorder {
                 self.call.put_asleep(at, until, cause);
             }
             self.pending = 0;
-            return Ok(if same || guards || stretched { Computed::Same } else { Computed::Other(computed) });
+            let right = same || stretched || guards && asks(computed, at);
+            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
         }
         possible(guards)?;
         let late = self.late(policy, event);
@@ -119,15 +120,16 @@ impl Recorder {
                 self.call.put_down(at, reason, retry_at);
             }
             self.pending = 0;
-            return Ok(if same || guards { Computed::Same } else { Computed::Other(computed) });
+            let right = same || guards && asks(computed, at);
+            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
         }
         possible(guards || reason == StopReason::Deadline)?;
         let running = self.call.running().is_some();
         possible(running || self.due(at))?;
         let computed = match self.late(policy, event) {
-            _ if guards => Computed::Same,
             Computed::Other(computed) if is(computed, event) => Computed::Same,
             Computed::Other(computed) => Computed::Other(computed),
+            Computed::Same if guards => Computed::Same,
             Computed::Same => {
                 let attempt = if running { self.ran } else { self.call.attempt().saturating_add(1) };
                 Computed::Other(Some(Event::plain(EventKind::Resumed, at, attempt)))
@@ -194,6 +196,11 @@ const fn possible(is: bool) -> Result<(), Wrong> {
 /// Whether a computed event is the recorded one.
 fn is(computed: Option<Event>, event: &Event) -> bool {
     computed.is_some_and(|own| own.numbered(event.sequence()) == *event)
+}
+
+/// Whether guards are asked after what the machine decided: it sleeps (spec 29.5).
+fn asks(computed: Option<Event>, at: Timestamp) -> bool {
+    computed.is_some_and(|own| own.kind() == EventKind::RetryScheduled && own.at() == at)
 }
 
 const fn of_guards(cause: Cause) -> bool {

@@ -194,6 +194,24 @@ fn following_a_log_means_that_its_end_and_its_sleeps_win_over_the_policys() {
 }
 
 #[test]
+fn a_guard_is_believed_only_where_it_was_asked() {
+    let guarded = Event::started(&policy(), 7, true, at(0), 1).numbered(1);
+    let failed = |failure| Event::attempt_failed(at(300), 1, failure).numbered(2);
+    let breaker = Event::retry_scheduled(at(300), 2, at(5000), Cause::Breaker).numbered(3);
+    let budget = Event::gave_up(at(300), 1, StopReason::Budget, at(1300)).numbered(3);
+    let slept = Event::retry_scheduled(at(300), 2, at(1300), Cause::Backoff).numbered(3);
+    let refused = |time| Event::gave_up(at(time), 1, StopReason::Limiter, at(20_000)).numbered(4);
+    let verify = |log: &[Event]| replay(ReplayMode::Verify, &policy(), log).map(|call| call.sequence());
+    let reason = |log: &[Event]| verify(log).unwrap_err().computed.and_then(|event| event.reason());
+    for said in [breaker, budget] {
+        assert_eq!(verify(&[guarded, failed(Failure::TRANSIENT), said]), Ok(3));
+        assert_eq!(reason(&[guarded, failed(Failure::PERMANENT), said]), Some(StopReason::Permanent));
+    }
+    assert_eq!(verify(&[guarded, failed(Failure::TRANSIENT), slept, refused(9_999)]), Ok(4));
+    assert_eq!(reason(&[guarded, failed(Failure::TRANSIENT), slept, refused(10_000)]), Some(StopReason::Deadline));
+}
+
+#[test]
 fn what_no_machine_says_is_impossible() {
     let log = log();
     let plain = |kind, time, attempt| Event::plain(kind, at(time), attempt);
