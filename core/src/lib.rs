@@ -94,9 +94,9 @@ pub use classify::{Facts, Kept, Operations, Rules};
 #[cfg(feature = "serde")]
 pub use document::{Document, DocumentError};
 pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
-pub use event::{Event, EventError, EventJson, EventKind, EventReader, Notes, Taken};
 #[cfg(feature = "serde")]
 pub use event::Noted;
+pub use event::{Event, EventError, EventJson, EventKind, EventReader, Notes, Taken};
 pub use explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
 pub use failure::{Failure, FailureKind};
 pub use flat::FlatStep;

@@ -57,7 +57,9 @@ fn main() {
         ],
     );
     table("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))));
-    println!("100 to 199 are about a configuration, a saved state or a log, 200 to 299 about what a machine was handed.\n");
+    println!(
+        "100 to 199 are about a configuration, a saved state or a log, 200 to 299 about what a machine was handed.\n"
+    );
     table("Lints", "means", LintKind::ALL.map(|lint| (lint.code(), lint.name(), lint.text())));
     table(
         "Steps of a periodic",
