@@ -210,6 +210,32 @@ test("a timer that is taken back does not fire, also by one that fires at the sa
   assert.equal(timers.size, 0);
 });
 
+test("another's timer is not taken back, were it due", async () => {
+  const [one, other] = [new Timers(), new Timers()];
+  const fired = [];
+  let due;
+  one.setTimeout(() => {
+    other.clearTimeout(due);
+    fired.push(1);
+  }, 1);
+  due = one.setTimeout(() => fired.push(2), 1);
+  await other.sleep(5);
+  assert.deepEqual([fired, one.size, other.size], [[1, 2], 0, 0]);
+});
+
+test("nobody sleeps by a signal that is none", async () => {
+  const timers = new Timers();
+  await assert.rejects(timers.sleep("1h", { signal: {} }), TypeError);
+  assert.equal(timers.size, 0);
+});
+
+test("a number that is no key cancels nothing", () => {
+  const wheel = new Wheel();
+  const key = wheel.insert(5n);
+  for (const wrong of [key + 2n ** 64n, key - 2n ** 64n, -key, 0n]) assert.equal(wheel.cancel(wrong), false);
+  assert.equal(wheel.cancel(key), true);
+});
+
 test("an error of a callback is the host's, and the others are called all the same", async () => {
   const { clock, timers } = virtual();
   const fired = [];

@@ -29,7 +29,7 @@ const MANY = 1 << 16;
 /** The longest span. */
 const LONGEST = 2 ** 63;
 
-/** A timer of a {@link Timers}: pending while it has a place and a callback. */
+/** A timer of a {@link Timers}: in its wheel at a place from 0 on, due at `~place`, and over without a callback. */
 class Timer {
   callback: (() => void) | undefined;
   place = NONE;
@@ -87,18 +87,20 @@ export class Timers implements Clock {
       } else if (signal.aborted) {
         reject(signal.reason);
       } else {
+        let timer: Timer | undefined;
         const wake = () => {
           hearNoMore(signal, sleeper);
           resolve();
         };
-        const timer = this.start(long, wake);
         const cancel = () => {
           this.clearTimeout(timer);
           hearNoMore(signal, sleeper);
           reject(signal.reason);
         };
         const sleeper = { cancel };
+        // First, because what is no signal throws, and nobody is to sleep then.
         hear(signal, sleeper);
+        timer = this.start(long, wake);
       }
     });
   }
@@ -113,9 +115,9 @@ export class Timers implements Clock {
   clearTimeout(timer: unknown): void {
     if (!(timer instanceof Timer) || timer.callback === undefined) return;
     const { place } = timer;
-    // One without a place is due, and not called when its turn comes.
-    if (place !== NONE) {
-      if (this.pending[place] !== timer) return;
+    // Another's timer is none of these. One that is due is not called when its turn comes.
+    if ((place < 0 ? this.due[~place] : this.pending[place]) !== timer) return;
+    if (place >= 0) {
       this.wheel["core"].cancel(place, timer.upper);
       this.pending[place] = undefined;
     }
@@ -168,7 +170,7 @@ export class Timers implements Clock {
     for (let place = core.pop(low, high); place !== NONE; place = core.pop(low, high)) {
       const timer = this.pending[place] as Timer;
       this.pending[place] = undefined;
-      timer.place = NONE;
+      timer.place = ~this.due.length;
       this.due.push(timer);
     }
   }

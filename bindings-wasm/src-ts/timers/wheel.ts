@@ -16,7 +16,7 @@ interface Exports {
   clear(): void;
 }
 
-/** What names a timer: no other one has it again before 2^31 others were inserted. */
+/** What names a timer of its wheel: no other one has it again before 2^31 others were inserted. */
 export type TimerKey = bigint;
 
 /** A timer that was due. */
@@ -60,7 +60,7 @@ export class Wheel {
   /** Takes a timer away: whether it was pending. */
   cancel(key: TimerKey): boolean {
     if (typeof key !== "bigint") throw problem(WRONG_TYPE, "key", key);
-    return this.core.cancel(low(key), high(key)) !== 0;
+    return key === BigInt.asUintN(64, key) && this.core.cancel(low(key), high(key)) !== 0;
   }
 
   /** Takes the next timer that is due at `now`. */
