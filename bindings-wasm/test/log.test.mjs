@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { Call, ConfigError, Policy } from "holdoff";
 import { Event, Guards, Recorder, ReplayError, replay } from "holdoff/log";
@@ -309,6 +310,44 @@ test("a recorded call asks its guards, and its log holds what they said", () => 
   const { step: asked } = replayed.resume(START + 3n * second);
   assert.equal(asked.kind, "sleep");
   assert.equal(replayed.tick(START + 3n * second).step.kind, "attempt");
+});
+
+test("what goes into a log can be read again", () => {
+  const begun = () => Recorder.begin(failing, 7, START)[0];
+  for (const reason of [new Error("down"), 503, {}, true]) {
+    const recorder = begun();
+    const { sequence, step } = recorder;
+    assert.throws(() => recorder.fail(1, START, "transient", reason), ConfigError);
+    assert.deepEqual([recorder.sequence, recorder.step], [sequence, step]);
+    assert.throws(() => recorder.abandon(1, START, reason), ConfigError);
+    assert.throws(() => Event.toBytes(recorder.fail(1, START, "transient").events[0], reason), ConfigError);
+  }
+  // Half a character is what a text that was cut to a length ends with; other languages take no such JSON.
+  const [recorder, { events }] = Recorder.begin(failing, 7, START, { task: "\udc00 charge" });
+  const [failed] = recorder.fail(1, START, "transient", "no \u{1f600}, \ud83d").events;
+  assert.equal(events[0].payload.taskId, "\ufffd charge");
+  assert.equal(failed.failureReason, "no \u{1f600}, \ufffd");
+});
+
+test("a text goes into the bytes from whatever form an event has", () => {
+  const recorder = Recorder.begin(failing, 7, START)[0];
+  const [failed] = recorder.fail(1, START, "transient", "down").events;
+  const { failureReason: _, ...other } = JSON.parse(JSON.stringify(failed));
+  for (const form of [failed, JSON.stringify(failed), other]) {
+    assert.deepEqual(Event.toBytes(form), Event.toBytes(failed, "down"));
+  }
+});
+
+test("bytes of another realm are bytes, and what is no bytes is no empty log", () => {
+  const { log } = exhausted();
+  const bytes = bytesOf(log);
+  const foreign = runInNewContext("new Uint8Array(length)", { length: bytes.length });
+  foreign.set(bytes);
+  assert.deepEqual(Event.readAll(foreign), Event.readAll(bytes));
+  assert.deepEqual(replay(failing, foreign).step, replay(failing, bytes).step);
+  for (const wrong of [bytes.buffer, new DataView(bytes.buffer), new Uint16Array(8), {}, [...bytes], "", undefined]) {
+    assert.throws(() => Event.readAll(wrong), ConfigError);
+  }
 });
 
 test("what is no option is refused", () => {

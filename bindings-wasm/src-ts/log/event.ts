@@ -2,6 +2,7 @@
  * What happened to a call, one thing after the other. An event is a plain frozen object whose JSON is the form that every
  * language reads; times, seeds and fingerprints are decimal text in it, because a number has no room for them.
  */
+import { problem, WRONG_TYPE } from "../errors.js";
 import type { Cause, FailureKind, StopReason } from "../words.js";
 import { causeWord, kindWord, reasonWord } from "../words.js";
 import { desk } from "./desk.js";
@@ -45,6 +46,17 @@ export interface Notes {
   readonly task?: string | null | undefined;
   readonly reason?: string | null | undefined;
 }
+
+/** A text that other languages can read: half a character, as a cut leaves it, is none. Throws for what is no text. */
+export function textOf(text: string | null | undefined, name: string): string | undefined {
+  if (text === undefined || text === null) return undefined;
+  if (typeof text !== "string") throw problem(WRONG_TYPE, name, text);
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
+/** A log's bytes, also those of another realm, which `instanceof` does not know. */
+export const isBytes = (log: unknown): log is Uint8Array =>
+  ArrayBuffer.isView(log) && "BYTES_PER_ELEMENT" in log && log.BYTES_PER_ELEMENT === 1;
 
 const TYPES = ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"] as const;
 
@@ -183,23 +195,25 @@ const decoder = new TextDecoder();
 export const Event = Object.freeze({
   /** One event from its JSON form: text, or what was read from it. Throws a {@link ReplayError} about what is wrong. */
   fromJson(event: string | object): Event {
-    const notes = layEvent(givenOf(event));
+    const notes = notesOf(event, layEvent(givenOf(event)));
     desk().core.event_look();
-    return shownEvent(typeof event === "string" || !known.has(event) ? notes : notesOf(event as Event));
+    return shownEvent(notes);
   },
 
   /** As bytes: a log is one after the other. The text of its failure is its own unless another is given, and may be none. */
-  toBytes(event: Event, reason: string = event.failureReason ?? ""): Uint8Array {
-    layEvent(givenOf(event));
+  toBytes(event: Event, reason?: string): Uint8Array {
+    const own = notesOf(event, layEvent(givenOf(event)));
+    const text = textOf(reason, "reason") ?? own.reason ?? "";
     const { words, core } = desk();
     const into = bytesOf(words.reason);
     // What does not fit is cut off, between two characters.
-    const { written } = encoder.encodeInto(reason, into);
+    const { written } = encoder.encodeInto(text, into);
     return bytesOf(words.bytes).slice(0, core.event_bytes(written));
   },
 
   /** The events of a log's bytes. Throws a {@link ReplayError} with the number of the event that cannot be read. */
   readAll(bytes: Uint8Array): Event[] {
+    if (!isBytes(bytes)) throw problem(WRONG_TYPE, "bytes", bytes);
     const events: Event[] = [];
     readEach(bytes, (reason) => {
       events.push(shownEvent({ reason }));
@@ -227,4 +241,9 @@ export function readEach(bytes: Uint8Array, each: (reason: string | undefined) =
 
 const bytesOf = (words: Uint32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
-const notesOf = ({ failureReason: reason, payload }: Event): Notes => ({ task: payload?.taskId, reason });
+/** The texts of an event: those that were laid down, or its own if it was known. */
+function notesOf(event: string | object, laid: Notes): Notes {
+  if (typeof event === "string" || !known.has(event)) return laid;
+  const { failureReason: reason, payload } = event as Event;
+  return { task: payload?.taskId, reason };
+}

@@ -10,7 +10,7 @@ import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { FailureKind } from "../words.js";
 import { desk } from "./desk.js";
-import { type Event, type Notes, shownEvent } from "./event.js";
+import { type Event, type Notes, shownEvent, textOf } from "./event.js";
 
 /** What a transition says: the step that holds now, and the events to write down before it is taken. */
 export interface Recorded<T extends Time = number> {
@@ -41,7 +41,7 @@ export class Recorder {
   private constructor(policy: Uint32Array, { guards, task }: RecorderOptions) {
     this.policy = policy;
     this.guards = guards ?? undefined;
-    this.task = task ?? undefined;
+    this.task = textOf(task, "task");
     this.state = desk().taken("recorder");
   }
 
@@ -169,6 +169,7 @@ export class Recorder {
     reason?: string,
   ): Recorded<Same<T>> {
     const time = exact(now, "now");
+    const text = textOf(reason, "reason");
     const { guards } = this;
     if (guards) layAll(guards);
     layPolicy(this.policy);
@@ -177,7 +178,7 @@ export class Recorder {
     give(2, ticket);
     const count = transition(guards?.mask ?? 0);
     desk().take("recorder", this.state);
-    const recorded = this.told(now, count, reason);
+    const recorded = this.told(now, count, text);
     guards?.bulkhead?.stir();
     return recorded;
   }

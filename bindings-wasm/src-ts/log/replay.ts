@@ -5,7 +5,7 @@ import { wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { desk } from "./desk.js";
 import { wrong } from "./error.js";
-import { type Event, type Given, givenOf, layEvent, type Notes, readEach, shownEvent } from "./event.js";
+import { type Event, type Given, givenOf, isBytes, layEvent, type Notes, readEach, shownEvent } from "./event.js";
 import { checkOptions, Recorder, type RecorderOptions } from "./recorder.js";
 
 /** How to read a log. */
@@ -36,11 +36,11 @@ export function replay(policy: Policy, log: Log, options: ReplayOptions = {}): R
   checkOptions(options);
   if (typeof log !== "object" || log === null) throw problem(WRONG_TYPE, "log", log);
   // A program's iterable comes first: it may do anything, and the core has one desk.
-  const given = log instanceof Uint8Array ? log : Array.from(log, givenAndTask);
+  const given = isBytes(log) ? log : Array.from(log, givenAndTask);
   layPolicy(words);
   desk().core.replay_start(which, anyPolicy ? 1 : 0);
   let name: string | undefined;
-  if (given instanceof Uint8Array) {
+  if (isBytes(given)) {
     readEach(given, (reason) => apply({ reason }));
   } else {
     for (const [at, [event, taskOf]] of given.entries()) {
