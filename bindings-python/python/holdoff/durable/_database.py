@@ -79,6 +79,10 @@ class Database:
             else:
                 raise ValueError(f"a journal is a file of SQLite or a database of PostgreSQL, not of {backend}")
         if self.path is not None:
+            if "\0" in str(self.path):
+                raise ValueError("the path of a journal has no NUL")
+            if self.path.is_dir():
+                raise NotAJournal("this is a folder", str(self.path), "give the path of a file in it")
             if str(self.path) in ("", ".", ":memory:"):
                 raise ValueError("a journal in memory would keep nothing: give it the path of a file")
             if schema:

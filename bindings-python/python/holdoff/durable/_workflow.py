@@ -129,8 +129,8 @@ class Workflow:
     """
 
     def __init__(self, name: str, *, policy: AnyPolicy | None = None) -> None:
-        if not name:
-            raise DefinitionError("a workflow has a name")
+        if not _is_name(name):
+            raise DefinitionError(f"a workflow has a name of {_NAME}")
         self.name = name
         self.steps: dict[str, Step] = {}
         self._policy = Policy(attempts=1) if policy is None else to_policy(policy)
@@ -214,8 +214,8 @@ class Workflow:
     ) -> None:
         if not callable(function):
             raise DefinitionError(f"a step is a function, not {function!r}")
-        if not name or name == "<lambda>" or len(name) > 200 or not is_plain(name):
-            raise DefinitionError("a step has a name of at most 200 characters: give it as name=")
+        if not _is_name(name) or name == "<lambda>":
+            raise DefinitionError(f"a step has a name of {_NAME}: give it as name=")
         if name == "input" or name.startswith(UNDO):
             raise DefinitionError(f"no step may be named {name!r}")
         if name in self.steps:
@@ -287,6 +287,13 @@ def changes(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> st
         ),
     ]
     return "; ".join(told)
+
+
+_NAME = "1 to 200 characters, none of them NUL or half a surrogate pair"
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= 200 and is_plain(name)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
