@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from base64 import b64decode, b64encode
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ._database import WRITES, Database
 from ._entries import Entry, JournalEvent, from_text, is_plain, to_text
 from ._errors import (
+    JournalError,
     JournalReadOnly,
     JournalUnavailable,
     JournalVersion,
@@ -29,7 +31,6 @@ from ._snapshot import retry_context
 from ._writer import Request, Writer
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Generator, Iterable, Mapping
     from types import TracebackType
     from typing import Literal
@@ -113,6 +114,7 @@ class Journal:
         )
         self._tables = Tables(self._database.schema)
         self._clock = clock
+        self._process = os.getpid()
         self.where = self._database.where
         """The file or the server, without a password."""
         try:
@@ -182,6 +184,9 @@ class Journal:
 
     def close(self) -> None:
         """Writes what is under way, and closes the database."""
+        if os.getpid() != self._process:
+            # Nothing here is of this process.
+            return
         self._writer.close()
         self._database.engine.dispose()
 
@@ -200,6 +205,7 @@ class Journal:
 
     @contextmanager
     def _read(self) -> Generator[Connection, None, None]:
+        self._check_process()
         try:
             with self._database.engine.connect() as connection, connection.begin():
                 yield connection
@@ -377,7 +383,17 @@ class Journal:
         ]
         return Request(workflow_id, rows, lease, status, kept, None, loop)
 
+    def _check_process(self) -> None:
+        """A fork has no writer, and the connections are its parent's."""
+        if os.getpid() != self._process:
+            raise JournalError(
+                "it was opened before this process was forked",
+                self.where,
+                "nothing was read or written; open the journal, and make the runner, in the process that uses them",
+            )
+
     def _put(self, request: Request) -> None:
+        self._check_process()
         if self._database.read_only:
             raise JournalReadOnly("the journal was opened for reading", self.where, "open it without read_only")
         self._writer.put(request)
@@ -412,6 +428,8 @@ class Journal:
     def _beginning(
         self, workflow_id: str, name: str, input: object, definition: str, steps: Mapping[str, Any], at: int
     ) -> Callable[[Connection], WorkflowRecord]:
+        if not isinstance(workflow_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"the id of a workflow is text, not {type(workflow_id).__name__}")
         if not 0 < len(workflow_id) <= 255 or not is_plain(workflow_id):
             raise ValueError("the id of a workflow has 1 to 255 characters, none of them NUL or half a surrogate pair")
         about = f"{self.where}, workflow {workflow_id!r}"
