@@ -138,10 +138,14 @@ class Writer:
                     pass
             return self._transaction(batch, [])
         except JournalError as error:
-            return [_own(error) for _ in batch]
+            if error.transient or len(batch) == 1:
+                return [_own(error) for _ in batch]
         except BaseException as error:  # The thread must go on: whoever asked is told.
             self._hang_up()
-            return [error] * len(batch)
+            if len(batch) == 1:
+                return [error]
+        # What one of them wants cannot be: that is no matter of the others.
+        return [answer for request in batch for answer in self._write([request])]
 
     def _transaction(self, batch: list[Request], quick: list[Request]) -> list[Any]:
         committing = False
