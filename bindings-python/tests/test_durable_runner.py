@@ -17,7 +17,6 @@ import pytest
 from holdoff.durable import (
     DefinitionChanged,
     DefinitionError,
-    Entry,
     Journal,
     JournalConflict,
     JournalEvent,
@@ -566,10 +565,16 @@ def test_whatever_is_read_from_a_journal_that_is_away_is_waited_for_too(
         return read
 
     flow = Flow("reads")
-    flow.step(name="one", guards={"breaker": {"failures": 2}})(lambda: 1)
-    runner.journal.begin("1", name="reads", input=None, definition=flow.fingerprint, steps=flow.shape, at=1)
-    runner.journal.append("1", [Entry("one", 1, "SKIPPED", 2)])
-    runner.journal._do(lambda connection: connection.exec_driver_sql("DELETE FROM events WHERE step = 'one'"))
+    interrupts = [KeyboardInterrupt()]
+
+    @flow.step(guards={"breaker": {"failures": 2}})
+    async def one() -> int:
+        if interrupts:
+            raise interrupts.pop()
+        return 1
+
+    with pytest.raises(KeyboardInterrupt):
+        Runner(runner.journal).run(flow, "1")
     for name in away:
         monkeypatch.setattr(runner.journal, name, unwell(name))
     assert runner.resume_all([flow]) == {"1": {"one": 1}}

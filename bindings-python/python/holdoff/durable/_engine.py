@@ -6,13 +6,16 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Guards, Policy
 
 from ._clock import Timer, wall_ns
-from ._errors import DefinitionChanged, JournalConflict, JournalError
+from ._entries import CHANGED
+from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy
 from ._journal import ENDED
+from ._places import PLACE, Slot
 from ._run import Run
 from ._workflow import UNDO, changes
 
@@ -35,21 +38,6 @@ LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
 LOG = logging.getLogger("holdoff.durable")
 
 
-class Slot:
-    """A place among the attempts that run at once."""
-
-    __slots__ = ("_places",)
-
-    def __init__(self, places: asyncio.Semaphore | None) -> None:
-        self._places = places
-
-    def release(self) -> None:
-        """Gives it back; again does nothing."""
-        places, self._places = self._places, None
-        if places is not None:
-            places.release()
-
-
 class Engine:
     """The part of a runner that lives in one event loop."""
 
@@ -65,6 +53,7 @@ class Engine:
         patient: Retrying,
         guards: Guards | GuardOptions | None,
         made: dict[str, Guards],
+        running: dict[str, object],
     ) -> None:
         self.journal = journal
         self.owner = owner
@@ -80,6 +69,7 @@ class Engine:
         self._patient = patient
         self._guards = guards
         self._made = made
+        self._running = running
         self._renewer: asyncio.Task[None] | None = None
         self._users = 0
 
@@ -87,9 +77,9 @@ class Engine:
 
     async def slot(self) -> Slot:
         """A place for an attempt, when there is one."""
-        if self._places is not None:
-            await self._places.acquire()
-        return Slot(self._places)
+        slot = Slot(self._places)
+        await slot.take()
+        return slot
 
     def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
         """The guards of a step, and under which name their state is kept; guards that came made are not."""
@@ -103,7 +93,7 @@ class Engine:
     def _given(self, flow: Workflow, step: Step) -> tuple[Guards | GuardOptions | None, str]:
         if step.guards is not None:
             # What undoes a step talks to the same other side.
-            return step.guards, f"{flow.name}/{step.name.removeprefix(UNDO)}"
+            return step.guards, _guards_name(flow.name, step.name.removeprefix(UNDO))
         return self._guards, "runner"
 
     async def _make_guards(self, flow: Workflow) -> None:
@@ -170,8 +160,29 @@ class Engine:
         progress: Progress | None,
     ) -> dict[str, Any]:
         """One workflow from where it is to its end."""
-        if workflow_id in self.runs:
-            raise RuntimeError(f"this runner runs workflow {workflow_id!r} already")
+        # The lease does not tell: it is the runner's, in whichever of its loops and threads.
+        mine = object()
+        if self._running.setdefault(workflow_id, mine) is not mine:
+            raise WorkflowBusy(
+                "this runner runs it already",
+                f"{self.journal.where}, workflow {workflow_id!r}",
+                "nothing was run; wait for the one that is under way",
+            )
+        try:
+            async with PLACE.get(Slot(None)).lent(self._places):
+                return await self._run(flow, workflow_id, input, given, cancel, progress)
+        finally:
+            del self._running[workflow_id]
+
+    async def _run(
+        self,
+        flow: Workflow,
+        workflow_id: str,
+        input: object,
+        given: bool,
+        cancel: Cancel,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
         self._enter()
         lease: Lease | None = None
         run: Run | None = None
@@ -181,6 +192,7 @@ class Engine:
             events: list[JournalEvent] = []
             if record.last_sequence > 1:
                 events = await self.tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
+                self._check_events(record, events)
             await self._make_guards(flow)
             run = Run(self, flow, lease or _ended(record), record.input, events, cancel)
             if lease is None:
@@ -231,6 +243,27 @@ class Engine:
                 "nothing was run: leave the input out to go on with it, or give another id",
             )
 
+    def _check_events(self, record: WorkflowRecord, events: Sequence[JournalEvent]) -> None:
+        """Without one of its events a workflow would do again what was done, or do it with something else."""
+        where = f"{self.journal.where}, workflow {record.workflow_id!r}"
+        numbers = [event.sequence for event in events]
+        if numbers != list(range(1, record.last_sequence + 1)):
+            missing = set(range(1, record.last_sequence + 1)).difference(numbers)
+            raise JournalDamaged(
+                f"event {min(missing)} of {record.last_sequence} is missing"
+                if missing
+                else f"event {numbers[-1]} comes after the last one, {record.last_sequence}",
+                where,
+                CHANGED,
+            )
+        altered = next((event for event in events if not event.unaltered), None)
+        if altered is not None:
+            raise JournalDamaged(
+                f"event {altered.sequence}, {altered.type} of {altered.step or 'the workflow'}, is not as recorded",
+                where,
+                CHANGED,
+            )
+
     async def _give_back(self, lease: Lease) -> None:
         release = LEAVING.retrying(on=JournalError)
         try:
@@ -267,6 +300,12 @@ class Engine:
     def close(self) -> None:
         """Lets the threads go."""
         self.threads.shutdown(wait=False)
+
+
+def _guards_name(flow: str, step: str) -> str:
+    """Of a step's own guards: no other step's, and no longer than the column."""
+    name = f"{flow.replace('%', '%25').replace('/', '%2F')}/{step}"
+    return name if len(name) <= 255 else f"{sha256(name.encode()).hexdigest()}/{step[:100]}"
 
 
 def _ended(record: WorkflowRecord) -> Lease:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ._errors import JournalDamaged, PayloadError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdoff import Event
+
+_DEEPER = 24
 
 CHANGED = "somebody has changed the journal: restore it, or run the workflow again under a new id"
 
@@ -45,8 +47,12 @@ def from_text(text: str, where: str, what: str) -> Any:
 
 def as_read(value: object, where: str, what: str) -> Any:
     """A value as whoever reads it in the journal gets it."""
-    # A little deeper than it will be in its event: what nests as deeply as can be would only fail there.
-    [[[[read]]]] = from_text(to_text([[[[value]]]], where, what), where, what)
+    # Deeper than it will be in its event, whose text is made further down the stack: else it could fail there only.
+    for _ in range(_DEEPER):
+        value = [value]
+    read = from_text(to_text(value, where, what), where, what)
+    for _ in range(_DEEPER):
+        (read,) = read
     return read
 
 
@@ -182,16 +188,17 @@ class JournalEvent:
     idempotency_key: str
     detail: dict[str, Any]
     """The event of the core in its JSON form; empty for what is none."""
+    unaltered: bool = True
+    """Whether it says what its key was made of."""
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> JournalEvent:
-        """What a row of the table says, if that is what was written there."""
+        """What a row of the table says."""
         of_step = f", step {row.step!r}" if row.step else ""
         about = f"{where}, workflow {row.workflow_id!r}{of_step}, event {row.sequence}"
-        payload = from_text(row.payload, about, "the payload")
-        detail = from_text(row.detail, about, "the detail")
-        if _key(row._mapping) != row.idempotency_key:
-            raise JournalDamaged(f"the {row.event_type} is not the one that was recorded", about, CHANGED)
+        payload, detail = (from_text(row._mapping[name], about, f"the {name}") for name in ("payload", "detail"))
+        if not isinstance(payload, dict) or not isinstance(detail, dict):
+            raise JournalDamaged("payload and detail are no objects of JSON", about, CHANGED)
         return cls(
             workflow_id=row.workflow_id,
             sequence=row.sequence,
@@ -200,11 +207,12 @@ class JournalEvent:
             attempt_number=row.attempt_number,
             backoff_delay_ms=row.backoff_delay_ms,
             failure_reason=row.failure_reason,
-            payload=payload,
+            payload=cast("dict[str, Any]", payload),
             step=row.step,
             step_sequence=row.step_sequence,
             idempotency_key=row.idempotency_key,
-            detail=detail,
+            detail=cast("dict[str, Any]", detail),
+            unaltered=_key(row._mapping) == row.idempotency_key,
         )
 
     @property

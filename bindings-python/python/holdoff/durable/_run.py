@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from concurrent.futures import CancelledError as FutureCancelled
 from functools import partial
 from hashlib import sha256
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from holdoff import Cancel
 from holdoff._errors import EventError, ReplayError
@@ -15,12 +17,13 @@ from holdoff._holdoff import NEVER, Event, Recorder, monotonic_ns, replay
 from holdoff._limit import LIMIT
 
 from ._clock import wall_ns
-from ._entries import Entry, from_text, reason_of, to_text
+from ._entries import CHANGED, Entry, as_read, reason_of
 from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
+from ._places import PLACE
 from ._workflow import UNDO, StepContext
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from holdoff import Failure, Guards, Step
 
@@ -48,6 +51,7 @@ class StepRun:
     """How far a step is."""
 
     __slots__ = (
+        "abortable",
         "attempting",
         "definition",
         "ended_at",
@@ -84,6 +88,8 @@ class StepRun:
         self.task: asyncio.Task[None] | None = None
         self.sleep: Sleep | None = None
         self.attempting = False
+        self.abortable = False
+        """Whether a coroutine of its attempt is under way, which can be ended."""
         self.timed_out = False
         self.stopping = False
 
@@ -110,6 +116,8 @@ class Run:
         self._failed: list[StepRun] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
+        self._stopped = False
+        """Whether it was this that cancelled its tasks."""
         self._quiet = asyncio.Event()
         self._was_cancelled = False
         self.threads: set[str] = set()
@@ -117,6 +125,7 @@ class Run:
         self.steps = {name: self._step(definition) for name, definition in flow.steps.items()}
         self.undone: dict[str, StepRun] = {}
         self._restore(events)
+        self._check_end()
         self._left = sum(run.outcome != "succeeded" for run in self.steps.values())
         self._behind: dict[str, list[StepRun]] = {name: [] for name in self.steps}
         for run in self.steps.values():
@@ -152,6 +161,13 @@ class Run:
                     run.outcome = run.step.outcome
         gave_up = [run for run in self._all() if run.outcome == "gave_up"]
         self._failed = sorted(gave_up, key=lambda run: run.ended_at)
+
+    def _check_end(self) -> None:
+        """A workflow that has ended has no step that has not."""
+        open_ones = [run.name for run in self.steps.values() if run.outcome is None]
+        if self.lease.status in _ENDED and open_ones:
+            told = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
+            raise JournalDamaged(told, self.where, CHANGED)
 
     def _all(self) -> list[StepRun]:
         return [*self.steps.values(), *self.undone.values()]
@@ -234,6 +250,7 @@ class Run:
 
     async def _interrupt(self) -> None:
         """As a crash does, only that nothing is left running: what was in flight runs again another time."""
+        self._stopped = True
         while self._tasks:
             for task in self._tasks:
                 task.cancel()
@@ -272,7 +289,7 @@ class Run:
         for run in self.steps.values():
             if run.sleep is not None:
                 run.sleep.wake()
-            elif run.attempting and run.definition.is_async and run.task is not None and not run.stopping:
+            elif run.abortable and run.task is not None and not run.stopping:
                 run.stopping = True
                 run.task.cancel()
 
@@ -288,8 +305,15 @@ class Run:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._engine.timer.leave()
-        if not task.cancelled() and (error := task.exception()) is not None and self._broken is None:
+        error: BaseException | None = None
+        if not task.cancelled():
+            error = task.exception()
+        elif not self._stopped:
+            # By somebody else, perhaps the attempt itself: an interruption, and no end of the workflow.
+            error = asyncio.CancelledError()
+        if error is not None and self._broken is None:
             self._broken = error
+            self._stopped = True
             for other in self._tasks:
                 other.cancel()
         if not self._tasks:
@@ -307,6 +331,7 @@ class Run:
     async def _driven(self, run: StepRun) -> None:
         """One step to its end."""
         slot = await self._engine.slot()
+        PLACE.set(slot)
         events: Sequence[Event]
         undoing = run.name.startswith(UNDO)
         try:
@@ -338,13 +363,13 @@ class Run:
                 else:
                     slot.release()
                     await self._sleep(run, step)
-                    slot = await self._engine.slot()
+                    await slot.take()
                     if not (self.cancel.cancelled and not undoing):
                         step, events = run.recorder.tick(run.definition.policy, wall_ns(), guards=run.guards)
                     else:
                         events = ()
         finally:
-            slot.release()
+            slot.close()
 
     def _seed(self, run: StepRun) -> int:
         """A step draws the same in whichever process it begins."""
@@ -381,7 +406,7 @@ class Run:
         run.timed_out = run.stopping = False
         try:
             result = await self._called(run, recorder, step)
-            text = to_text(result, self.where, f"the result of step {run.name!r}")
+            result = as_read(result, self.where, f"the result of step {run.name!r}")
         except Exception as error:
             now = wall_ns()
             run.error, run.reason = error, reason_of(error)
@@ -395,7 +420,7 @@ class Run:
                     answer = recorder.fail(policy, ticket, now, failure, guards=guards)
         else:
             run.error, run.reason = None, ""
-            run.result = from_text(text, self.where, "the result")
+            run.result = result
             answer = recorder.succeed(ticket, wall_ns(), guards=guards)
         self._engine.wake_queue(guards)
         return answer
@@ -420,7 +445,8 @@ class Run:
             attempt=step.attempt or 0,
             rerun=recorder.reruns,
             input=self.input,
-            key=f"{self.lease.workflow_id}:{run.name}",
+            # An id may have colons, and so may a step: only the first one parts them.
+            key=f"{quote(self.lease.workflow_id, safe=_PLAIN)}:{run.name}",
             _results=lambda: {name: self.steps[name].result for name in definition.after},
             _abort_at=abort_at,
             _now=wall_ns,
@@ -432,7 +458,7 @@ class Run:
         run.attempting = True
         try:
             if not definition.is_async:
-                return await self._in_thread(run, function, abort_at)
+                return await self._in_thread(run, function, abort_at, limit)
             return await self._awaited(run, function, limit)
         finally:
             run.attempting = False
@@ -441,27 +467,41 @@ class Run:
     def _result(self, name: str) -> Any:
         return self.steps[name].result
 
-    async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None) -> Any:
+    async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None, limit: int | None) -> Any:
         """A blocking function: nothing can abort it. One that ends well late has ended well."""
 
-        def call() -> Any:
+        def call() -> tuple[Any, Exception | None]:
+            # What no future takes, or would take for its own end, comes as an answer.
             try:
-                return function()
+                return function(), None
+            except FutureCancelled as error:
+                return None, error
+            except (StopIteration, asyncio.CancelledError) as error:
+                raised = RuntimeError(f"the attempt raised {reason_of(error)}")
+                raised.__cause__ = error
+                return None, raised
             finally:
                 self.threads.discard(run.name)
 
         self.threads.add(run.name)
+        began = monotonic_ns()
         try:
-            value = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, call)
+            value, error = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, call)
+            if error is not None:
+                raise error
         except Exception:
             run.timed_out = abort_at is not None and wall_ns() >= abort_at
             raise
+        if not isawaitable(value):
+            return value
         # A function that turned out to be asynchronous.
-        return await value if isawaitable(value) else value
+        awaited: Awaitable[Any] = value
+        return await self._awaited(run, lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
 
-    async def _awaited(self, run: StepRun, function: partial[Coroutine[Any, Any, Any]], limit: int | None) -> Any:
+    async def _awaited(self, run: StepRun, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
         """A coroutine, in the step's own task."""
         handle = None
+        run.abortable = True
         if limit is not None:
             handle = self._loop.call_later(max(limit, 0) / 1e9, self._time_out, run)
         try:
@@ -476,11 +516,12 @@ class Run:
                 raise RuntimeError("the workflow was cancelled") from error
             raise TimeoutError("the attempt took longer than it may") from error
         finally:
+            run.abortable = False
             if handle is not None:
                 handle.cancel()
 
     def _time_out(self, run: StepRun) -> None:
-        if run.attempting and run.task is not None and not run.stopping:
+        if run.abortable and run.task is not None and not run.stopping:
             run.timed_out = True
             run.task.cancel()
 
@@ -553,6 +594,8 @@ class Run:
         return await self._engine.append(self.lease, entries, status, guards)
 
 
+_PLAIN = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
+"""What stays as it is in the id of a key."""
 _ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 _SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
 _SAID = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}

@@ -67,6 +67,7 @@ class Runner:
         self._concurrency = concurrency
         self._guards = guards
         self._made: dict[str, Guards] = {}
+        self._running: dict[str, object] = {}
         self._reruns = reruns
         self._lease = lease
         self._any_policy = any_policy
@@ -131,7 +132,7 @@ class Runner:
         open_ones = [
             record
             for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows))
-            if not record.ended and record.name in by_name and record.workflow_id not in engine.runs
+            if not record.ended and record.name in by_name and record.workflow_id not in self._running
         ]
         answers: dict[str, dict[str, Any] | Exception] = {}
 
@@ -171,6 +172,7 @@ class Runner:
                 patient=self._patient,
                 guards=self._guards,
                 made=self._made,
+                running=self._running,
             )
             self._engines[loop] = engine
         return engine
