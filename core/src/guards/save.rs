@@ -78,6 +78,7 @@ pub(crate) const AROUND: usize = 8 + 4 + 8;
 
 /// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
 pub(crate) fn write<S: Kept>(mut state: S, variant: u32, now: Timestamp, room: &[u64], out: &mut [u8]) {
+    // Of a long log what two bytes hold: who reads it knows how long it has to be.
     let length = (out.len() as u16).to_le_bytes();
     let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
     let mut writer = Writer(&mut *body);
@@ -121,7 +122,7 @@ pub(crate) fn read<S: Kept>(
     }
     let (body, sum) = bytes.split_at_checked(length.saturating_sub(8)).ok_or(short)?;
     let said = u16::from_le_bytes(reader.take().ok_or(short)?);
-    if Reader(sum).word() != checksum(body) || usize::from(said) != length {
+    if Reader(sum).word() != checksum(body) || said != length as u16 {
         return Err(SaveError::new(ErrorCode::StateDamaged, None));
     }
     if reader.half() != variant {
@@ -312,6 +313,20 @@ mod tests {
         let restored = Budget::restore(&budget.save(&config, now), &config, now).unwrap();
         assert_eq!(restored.balance(&config, now), 2.0);
         assert_eq!(restored, Budget::new(&config, 0, now));
+    }
+
+    #[test]
+    fn a_log_that_is_longer_than_its_length_field_is_restored() {
+        let config =
+            LimiterConfig::new(LimiterKind::Log { limit: 10_000, per: Span::from_secs(1) }, Refusal::Stop).unwrap();
+        let (now, mut room, mut other) = (Timestamp::from_nanos(5), vec![0; config.room()], vec![0; config.room()]);
+        let mut live = Limiter::new(&config, now);
+        assert_eq!(live.take(&config, &mut room, 9_999, now), Ok(()));
+        let mut bytes = vec![0; Limiter::saved(&config)];
+        assert_eq!(live.save(&config, &room, now, &mut bytes), Some(bytes.len()));
+        let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
+        assert_eq!(restored.take(&config, &mut other, 1, now), Ok(()));
+        assert!(restored.take(&config, &mut other, 1, now).is_err());
     }
 
     #[test]
