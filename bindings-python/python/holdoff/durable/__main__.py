@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show = commands.add_parser("show", help="the workflows of a journal, or one of them on a time line")
     show.add_argument("journal", metavar="FILE", help="the file of a journal, or the URL of its database")
     show.add_argument("workflow", metavar="WORKFLOW", nargs="?", help="one workflow")
-    show.add_argument("--status", help="only workflows of this status, such as RUNNING or FAILED")
+    states = ("RUNNING", "COMPENSATING", "COMPLETED", "FAILED", "CANCELLED")
+    show.add_argument("--status", type=str.upper, choices=states, help="only workflows of this status")
     show.add_argument("--schema", help="where the tables are, with PostgreSQL")
     given = parser.parse_args(arguments)
     try:
@@ -52,7 +53,7 @@ def _show(given: Namespace, console: Console) -> None:
     now = time.time_ns()
     with Journal(given.journal, read_only=True, schema=given.schema) as journal:
         if given.workflow is None:
-            records = journal.workflows(status=None if given.status is None else given.status.upper())
+            records = journal.workflows(status=given.status)
             open_ones = [record.workflow_id for record in records if not record.ended][:LONGEST_LIST]
             events = {name: journal.events(name) for name in open_ones}
             steps = journal.succeeded()

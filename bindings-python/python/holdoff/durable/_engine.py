@@ -21,6 +21,7 @@ from ._workflow import UNDO, changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from typing import TypeVar
 
     from holdoff import Retrying
     from holdoff.types import GuardOptions
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ._lease import Lease
     from ._progress import Progress
     from ._workflow import Step, Workflow
+
+    _S = TypeVar("_S")
 
 LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
 """How a lease is given back: without it the next runner only waits a little."""
@@ -199,11 +202,11 @@ class Engine:
                 return run.results_or_raise()
             self.runs[workflow_id] = run
             if progress is not None:
-                progress.begin(run)
+                _shown(progress.begin, run)
             return await run.go()
         finally:
             if progress is not None and run is not None:
-                progress.end(run.lease.status if run.lease.status in ENDED else "interrupted")
+                _shown(progress.end, run.lease.status if run.lease.status in ENDED else "interrupted")
             self.runs.pop(workflow_id, None)
             if lease is not None and (run is None or not run.threads):
                 # With a blocking attempt still going nobody else may begin: then the lease ends with its time.
@@ -300,6 +303,14 @@ class Engine:
     def close(self) -> None:
         """Lets the threads go."""
         self.threads.shutdown(wait=False)
+
+
+def _shown(show: Callable[[_S], None], what: _S) -> None:
+    """What is shown changes nothing: a terminal that is gone must not lose an answer."""
+    try:
+        show(what)
+    except Exception as error:
+        LOG.warning("the progress could not be shown: %r", error)
 
 
 def _guards_name(flow: str, step: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._clock import wall_ns
-from ._show import STATUS_STYLES, shorten, span
+from ._show import STATUS_STYLES, cell, shorten, span, visible
 
 try:
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console, Group
     from rich.live import Live
     from rich.table import Table
@@ -65,11 +66,11 @@ def frame(run: Run, ended: str, began: int, now: int) -> RenderableType:
     done = sum(step.outcome == "succeeded" for step in run.steps.values())
     status = ended or run.lease.status
     title = Text()
-    title.append(run.lease.workflow_id, "bold").append("  ")
+    title.append(visible(run.lease.workflow_id), "bold").append("  ")
     title.append(status, STATUS_STYLES.get(status, ""))
     title.append(f"  {done} of {len(run.steps)} steps, {span(now - began)}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    names = min(max(len(step.name) for step in steps), 28) if steps else 4
+    names = min(max(cell_len(visible(step.name)) for step in steps), 28) if steps else 4
     # The names stay, whatever room the failures would take.
     table.add_column("step", no_wrap=True, overflow="ellipsis", min_width=names, max_width=names)
     table.add_column("attempt", justify="right", no_wrap=True, min_width=7)
@@ -81,7 +82,7 @@ def frame(run: Run, ended: str, began: int, now: int) -> RenderableType:
     for step, state, told, style in shown:
         attempt = str(step.recorder.attempt) if step.recorder is not None else ""
         reason = "" if state == "succeeded" else shorten(step.reason.partition("\n")[0], 60)
-        table.add_row(step.name, attempt, Text(told, style), reason)
+        table.add_row(cell(step.name), attempt, Text(told, style), cell(reason))
     return Group(title, table, *_rest(states[:] if len(states) > MOST else []))
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -144,13 +145,14 @@ def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: i
     end = last if record.ended else max([last, *(line.due for line in drawn if line.due is not None)])
     if record.owner is not None and not record.ended:
         end = max(end, now)
-    names = max([len(line.step) for line in drawn], default=4)
+    names = max([cell_len(visible(line.step)) for line in drawn], default=4)
     names = min(names, 24)
     room = max(width - names - 3, 20)
     parts: list[RenderableType] = [_title(record, start, end)]
     parts.append(Text(f"{'':{names}}  {scale(end - start, room)}", no_wrap=True))
     for line in drawn:
-        parts.append(Text(f"{shorten(line.step, names):{names}}  ").append_text(draw(line, start, end, room)))
+        name = Text(set_cell_size(shorten(visible(line.step), names), names) + "  ", no_wrap=True)
+        parts.append(name.append_text(draw(line, start, end, room)))
     if not record.ended and start <= now < end:
         place = min((now - start) * room // max(end - start, 1), room - 5)
         parts.append(Text(f"{'':{names}}  {'':{place}}^ now", no_wrap=True))
@@ -161,7 +163,7 @@ def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: i
 
 def _title(record: WorkflowRecord, start: int, end: int) -> Text:
     title = Text()
-    title.append(record.workflow_id, "bold").append(f"  {record.name}  ")
+    title.append(visible(record.workflow_id), "bold").append(f"  {visible(record.name)}  ")
     title.append(record.status, STATUS_STYLES.get(record.status, ""))
     title.append(f"  since {moment(start)}")
     if record.ended:
@@ -184,10 +186,10 @@ def _steps(record: WorkflowRecord, drawn: Sequence[Line], now: int, width: int) 
         if line.due is not None:
             away = line.due - now
             state = f"attempt {line.attempts + 1} " + (f"in {span(away)}" if away > 0 else f"due {span(-away)} ago")
-        table.add_row(line.step, str(line.attempts), state, line.reason.partition("\n")[0])
+        table.add_row(cell(line.step), str(line.attempts), cell(state), cell(line.reason.partition("\n")[0]))
     for name in record.steps:
         if name not in {line.step for line in drawn}:
-            table.add_row(name, "0", "not begun", "")
+            table.add_row(cell(name), "0", "not begun", "")
     return table
 
 
@@ -201,7 +203,7 @@ def show_list(
     if not records:
         return Text("The journal has no workflows.")
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    longest = min(max(len(record.workflow_id) for record in records), 30)
+    longest = min(max(cell_len(visible(record.workflow_id)) for record in records), 30)
     table.add_column("workflow", overflow="fold", min_width=longest)
     table.add_column("kind", overflow="fold", min_width=6)
     table.add_column("status", no_wrap=True)
@@ -217,8 +219,8 @@ def show_list(
             coming = "no runner"
         status = Text(record.status, STATUS_STYLES.get(record.status, ""))
         table.add_row(
-            record.workflow_id,
-            record.name,
+            cell(record.workflow_id),
+            cell(record.name),
             status,
             moment(record.started_at)[5:-3],
             f"{done}/{len(record.steps)}",
@@ -255,6 +257,16 @@ def moment(nanos: int) -> str:
     return datetime.fromtimestamp(nanos / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def visible(text: str) -> str:
+    """Names and errors are of anybody: nothing in them may move the cursor or change a colour."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def cell(text: str) -> Text:
+    """Text as it is, brackets and all."""
+    return Text(visible(text))
+
+
 def shorten(text: str, width: int) -> str:
-    """At most so many characters."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """At most so many places of a terminal."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
