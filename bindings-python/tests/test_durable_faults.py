@@ -6,7 +6,9 @@ import asyncio
 import concurrent.futures
 import os
 import sqlite3
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from holdoff.durable import (
     Journal,
     JournalDamaged,
     JournalError,
+    LeaseLost,
     NotAJournal,
     Runner,
     StepContext,
@@ -25,6 +28,7 @@ from holdoff.durable import (
     WorkflowBusy,
     WorkflowFailed,
 )
+from holdoff.durable.__main__ import main
 
 
 @pytest.fixture
@@ -241,6 +245,70 @@ def test_what_one_may_not_write_is_no_matter_of_the_others_in_its_commit(runner:
         with pytest.raises(OverflowError):
             failing.result(30)
         assert [held.result(30), *(one.result(30) for one in fine)] == [None, 1, 1]
+
+
+def test_what_is_shown_is_text_and_nothing_else(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    flow = Workflow("[b]kind[/c]")
+
+    @flow.step(name="[red]step[/x]")
+    def one() -> None:
+        raise ValueError("[/closing] \x1b[31mred \r over")
+
+    with Runner(Journal(path)) as runner, pytest.raises(WorkflowFailed):
+        runner.run(flow, "id[/i]\x1b[2J", progress=True)
+    shown = capsys.readouterr().err
+    assert main(["show", str(path)]) == 0
+    assert main(["show", str(path), "id[/i]\x1b[2J"]) == 0
+    listed = capsys.readouterr().out
+    for part in ("[red]step[/x]", "id[/i]?[2J", "[/closing] ?[31mred ? over"):
+        assert part in shown
+        assert part in listed
+    assert "[b]kind[/c]" in listed
+    assert "\x1b" not in shown + listed
+    with pytest.raises(SystemExit):
+        main(["show", str(path), "--status", "BOGUS"])
+
+
+def test_a_terminal_that_is_gone_loses_no_answer(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    flow = Workflow("shown")
+    flow.step(name="one")(lambda: 1)
+    assert runner.run(flow, "1", progress=True) == {"one": 1}
+    record = runner.journal.workflow("1")
+    assert record is not None
+    assert record.owner is None
+
+
+def test_who_was_overtaken_and_did_the_same_is_told_so(path: Path) -> None:
+    flow = Workflow("slow")
+    began, end = threading.Event(), threading.Event()
+
+    @flow.step
+    def one(context: StepContext) -> int:
+        if not context.rerun:
+            began.set()
+            assert end.wait(30)
+        return context.rerun
+
+    clocks = [0]
+    with (
+        Runner(Journal(path), lease=1000) as slow,
+        Runner(Journal(path, clock=lambda: time.time_ns() + clocks[0])) as quick,
+        concurrent.futures.ThreadPoolExecutor() as pool,
+    ):
+        first = pool.submit(slow.run, flow, "1")
+        assert began.wait(30)
+        clocks[0] = 2_000_000_000_000
+        assert quick.run(flow, "1") == {"one": 1}
+        end.set()
+        with pytest.raises(LeaseLost):
+            first.result(30)
+        assert slow.run(flow, "1") == {"one": 1}
 
 
 CHANGES = {

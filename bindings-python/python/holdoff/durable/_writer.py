@@ -273,6 +273,9 @@ class Writer:
         for row in request.rows:
             key, sequence = there.get((row["step"], row["step_sequence"]), ("", 0))
             if sequence and key != row["idempotency_key"]:
+                if request.lease is not None:
+                    # Then it is of who has overtaken this one.
+                    _check_fence(workflow, request.lease, where)
                 raise JournalConflict(
                     f"event {row['step_sequence']} of {row['step'] or 'the workflow'} is there already as event "
                     f"{sequence}, and says something else than this {row['event_type']}",
