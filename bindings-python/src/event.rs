@@ -179,13 +179,12 @@ impl Event {
     #[pyo3(signature = (text, /))]
     fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let parsed = json::loads(text).ok();
-        match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
-            Some(Ok(fields)) => of_fields(fields),
-            _ => {
-                let error = EventError { code: ErrorCode::NotJson, ..NOTHING };
-                Err(event_error(text.py(), &error, "", Some(text)))
-            }
-        }
+        let code = match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
+            Some(Ok(fields)) => return of_fields(fields),
+            Some(Err(_)) => ErrorCode::NotAnObject,
+            None => ErrorCode::NotJson,
+        };
+        Err(event_error(text.py(), &EventError { code, ..NOTHING }, "", Some(text)))
     }
 
     /// The events of a log's bytes, each with its text.
