@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from holdoff.durable import (
+    DefinitionChanged,
     DefinitionError,
     Journal,
     JournalDamaged,
@@ -29,6 +30,7 @@ from holdoff.durable import (
     WorkflowFailed,
 )
 from holdoff.durable.__main__ import main
+from holdoff.testing import virtual_time
 
 
 @pytest.fixture
@@ -309,6 +311,51 @@ def test_who_was_overtaken_and_did_the_same_is_told_so(path: Path) -> None:
         with pytest.raises(LeaseLost):
             first.result(30)
         assert slow.run(flow, "1") == {"one": 1}
+
+
+def test_a_step_that_gives_up_before_it_has_failed_says_why(path: Path) -> None:
+    flow = Workflow("late")
+    interrupts = [KeyboardInterrupt()]
+
+    @flow.step(policy={"attempts": 5, "deadline": "10s"})
+    async def one() -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    with virtual_time() as clock:
+        with Runner(Journal(path)) as runner, pytest.raises(KeyboardInterrupt):
+            runner.run(flow, "1")
+        clock.sleep(60)
+        for _ in range(2):
+            with Runner(Journal(path)) as runner, pytest.raises(WorkflowFailed) as told:
+                runner.run(flow, "1")
+            assert told.value.failures == {"one": "gave up: deadline"}
+
+
+@pytest.mark.parametrize("state", ["{", "[]", "null", '{"breaker": 5}', '{"breaker": "!!"}', '{"breaker": "AAAA"}'])
+def test_guards_that_somebody_has_changed_are_named(path: Path, state: str) -> None:
+    flow = Workflow("guarded")
+    flow.step(name="one", guards={"breaker": {"failures": 2}})(lambda: 1)
+    with Runner(Journal(path)) as runner:
+        runner.run(flow, "1")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE guards SET state = ?", (state,))
+        database.commit()
+    with Runner(Journal(path)) as runner, pytest.raises(JournalError, match="guarded/one"):
+        runner.run(flow, "2")
+
+
+def test_guards_of_another_kind_are_refused_by_name(path: Path) -> None:
+    kinds: Any = ({"budget": {"kind": "token"}}, {"budget": {"kind": "share"}})
+    for guards, match in zip(kinds, ("", "guarded/one"), strict=True):
+        flow = Workflow("guarded")
+        flow.step(name="one", guards=guards)(lambda: 1)
+        with Runner(Journal(path)) as runner:
+            if match:
+                with pytest.raises(DefinitionChanged, match=match):
+                    runner.run(flow, "2")
+            else:
+                runner.run(flow, "1")
 
 
 CHANGES = {

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Guards, Policy
+from holdoff._errors import SaveError
 
 from ._clock import Timer, wall_ns
 from ._entries import CHANGED
@@ -109,8 +110,20 @@ class Engine:
             now = wall_ns()
             # Another workflow may have been quicker.
             if name not in self._made:
-                made = Guards(**given, now=now) if saved is None else Guards.restore(given, saved, now=now)
-                self._made[name] = made
+                self._made[name] = (
+                    Guards(**given, now=now) if saved is None else self._restored(given, name, saved, now)
+                )
+
+    def _restored(self, given: GuardOptions, name: str, saved: dict[str, bytes], now: int) -> Guards:
+        try:
+            return Guards.restore(given, saved, now=now)
+        except SaveError as error:
+            raise DefinitionChanged(
+                f"the guards {name!r} cannot go on from what is kept of them: {error}",
+                self.journal.where,
+                "nothing was run; go on with guards of the same kinds, or remove that row of the table guards, so that "
+                "they begin anew",
+            ) from error
 
     async def _kept(self, name: str) -> dict[str, bytes] | None:
         return await asyncio.to_thread(self.journal.guards, name)

@@ -15,8 +15,9 @@ from sqlalchemy import func, insert, inspect, literal, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from ._database import WRITES, Database
-from ._entries import Entry, JournalEvent, from_text, is_plain, to_text
+from ._entries import CHANGED, Entry, JournalEvent, from_text, is_plain, to_text
 from ._errors import (
+    JournalDamaged,
     JournalError,
     JournalReadOnly,
     JournalUnavailable,
@@ -305,7 +306,11 @@ class Journal:
             state = connection.execute(select(guards.c.state).where(guards.c.name == name)).scalar_one_or_none()
         if state is None:
             return None
-        return {kind: b64decode(saved) for kind, saved in from_text(state, self.where, f"the guards {name!r}").items()}
+        what = f"what is kept of the guards {name!r}"
+        try:
+            return {kind: b64decode(saved, validate=True) for kind, saved in from_text(state, self.where, what).items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise JournalDamaged(f"{what} is no state of guards: {error}", self.where, CHANGED) from error
 
     # Writing.
 

@@ -236,10 +236,14 @@ class Run:
                 outcomes[name[len(UNDO) :]] = "compensated"
         if not self._failed:
             raise WorkflowCancelled(self.lease.workflow_id, outcomes, results)
-        failures = {run.name: run.reason for run in self._failed}
+        failures = self._failures()
         errors = {run.name: run.error for run in self._failed if run.error is not None}
         failed = WorkflowFailed(self.lease.workflow_id, failures, outcomes, results, errors)
         raise failed from next(iter(errors.values()), None)
+
+    def _failures(self) -> dict[str, str]:
+        """Why each step gave up: its last error, or what ended it before there was one."""
+        return {run.name: run.reason or f"gave up: {run.step and run.step.reason}" for run in self._failed}
 
     async def _until_quiet(self) -> None:
         while self._tasks:
@@ -276,7 +280,7 @@ class Run:
 
     def _ending(self, status: str) -> Entry:
         self._own_events += 1
-        payload = {"failures": {run.name: run.reason for run in self._failed}} if self._failed else {}
+        payload = {"failures": self._failures()} if self._failed else {}
         return Entry("", self._own_events, f"WORKFLOW_{status}", wall_ns(), payload=payload)
 
     # Cancelling.
