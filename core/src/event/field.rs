@@ -271,6 +271,7 @@ fn number(name: &'static str, value: Value<'_>, nothing: Option<&str>) -> Result
             parsed => parsed.ok(),
         },
         Value::Number { value, .. } => whole(value),
+        Value::Nanos(u64::MAX) if nothing.is_some() => None,
         Value::Nanos(number) => Some(number),
         _ => None,
     };

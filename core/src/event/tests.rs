@@ -422,3 +422,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn never_is_said_by_its_word_and_by_no_number() {
+    let never = Value::Nanos(u64::MAX);
+    for (value, code) in [
+        (never, Some(ErrorCode::WrongType)),
+        (Value::Text("18446744073709551615"), Some(ErrorCode::WrongType)),
+        (Value::Text("never"), None),
+    ] {
+        let mut event = Event::EMPTY;
+        assert_eq!(event.set("retryAt", value).err().map(|error| error.code), code);
+    }
+}
