@@ -18,6 +18,7 @@ pub mod nestings;
 pub mod options;
 pub mod random_logs;
 pub mod references;
+pub mod relay;
 pub mod run;
 pub mod saves;
 pub mod schema;

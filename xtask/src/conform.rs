@@ -2,6 +2,7 @@
 
 use crate::{Lang, c, python, rust, shell, wasm};
 use anyhow::{Result, bail};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,17 +64,50 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
 fn logs(lang: Lang, seed: u64, count: u64) -> Result<()> {
     let others = lang.each().into_iter().filter(|lang| *lang != Lang::Rust);
     let mut digests = Vec::new();
+    let mut runners = Vec::new();
     for lang in std::iter::once(Lang::Rust).chain(others) {
-        let (name, mut command) = runner(lang, &shell::root().join("tests/vectors"))?;
-        let digest = shell::output(command.args(["--logs", &count.to_string(), "--seed", &seed.to_string()]))?;
+        let (name, command) = runner(lang, &shell::root().join("tests/vectors"))?;
+        let digest = shell::output(again(&command).args(["--logs", &count.to_string(), "--seed", &seed.to_string()]))?;
         println!("{name}: {digest}");
+        runners.push(command);
         if digest.len() != 16 {
             bail!("{name} printed no digest");
         }
         digests.push(digest);
     }
     match digests.split_first() {
-        Some((first, rest)) if rest.iter().all(|digest| digest == first) => Ok(()),
+        Some((first, rest)) if rest.iter().all(|digest| digest == first) => relay(&runners),
         _ => bail!("the logs of seed {seed} are not the same in all languages"),
     }
+}
+
+/// Lets each language go on with the log of the one before it, twice around; Rust alone must come to the same log.
+fn relay(runners: &[Command]) -> Result<()> {
+    let folder = shell::target().join("relay");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let legs = runners.iter().cycle().take(runners.len() * 2);
+    for (leg, alone) in legs.zip(std::iter::repeat(&runners[0])) {
+        for (runner, log) in [(leg, "all.jsonl"), (alone, "rust.jsonl")] {
+            shell::run(again(runner).arg("--relay").arg(folder.join(log)))?;
+        }
+        for ending in ["jsonl", "bin"] {
+            let [all, rust] = ["all", "rust"].map(|name| fs::read(folder.join(name).with_extension(ending)));
+            if all? != rust? {
+                bail!("the {ending} of {} is not what Rust writes", leg.get_program().display());
+            }
+        }
+    }
+    println!("one log, {} legs in {} languages: the same as in one", runners.len() * 2, runners.len());
+    Ok(())
+}
+
+/// The same program, to be given other arguments.
+fn again(command: &Command) -> Command {
+    let mut again = shell::command(command.get_program());
+    again.args(command.get_args());
+    again.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    again
 }

@@ -238,8 +238,11 @@ int main(int argc, char **argv) {
   if (argc == 6 && strcmp(argv[2], "--logs") == 0 && strcmp(argv[4], "--seed") == 0) {
     return digest(argv[1], argv[3], argv[5]);
   }
+  if (argc == 4 && strcmp(argv[2], "--relay") == 0) {
+    return !leg(argv[3]);
+  }
   if (argc != 2 || stat(argv[1], &about) != 0) {
-    fprintf(stderr, "usage: run PATH [--logs COUNT --seed S], a file or folder of vectors\n");
+    fprintf(stderr, "usage: run PATH [--logs COUNT --seed S | --relay LOG], a file or folder of vectors\n");
     return 2;
   }
   if (!S_ISDIR(about.st_mode)) {

@@ -106,6 +106,10 @@ verdict run_replay(const cJSON *item);
 /* Plays random logs under the policies of a file and prints the digest; whether that could be done. */
 bool print_digest(const char *policies, uint64_t count, uint64_t seed);
 
+/* relay.c */
+/* Goes on with the call whose log is in a file, or begins it; whether that could be done. */
+bool leg(const char *path);
+
 /* wheels.c */
 verdict run_wheel(const cJSON *item);
 

@@ -38,6 +38,7 @@ import {
 import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";
+import { leg } from "./relay.mjs";
 import {
   answer,
   bytesOf,
@@ -643,8 +644,12 @@ function runFile(path, name) {
 function main(path, ...options) {
   const [named, count, seeded, seed] = options;
   const isLogs = named === "--logs" && seeded === "--seed" && [count, seed].every((number) => /^\d+$/.test(number));
+  if (named === "--relay" && options.length === 2) {
+    leg(count);
+    return 0;
+  }
   if (path === undefined || (options.length > 0 && !isLogs)) {
-    console.error("usage: node run.mjs FILE|FOLDER [--logs COUNT --seed SEED]");
+    console.error("usage: node run.mjs FILE|FOLDER [--logs COUNT --seed SEED | --relay LOG]");
     return 2;
   }
   if (isLogs) {

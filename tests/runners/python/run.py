@@ -1,6 +1,7 @@
 """Runs vector files through the installed package's raw machines: run.py PATH, a file or a folder.
 
 run.py PATH --logs COUNT --seed S plays so many random logs with the policies in the folder and prints their digest.
+run.py PATH --relay LOG goes on with a call.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import extras
 import logs
 import random_logs
 import recorded
+import relay
 import sharing
 from holdoff import (
     NEVER,
@@ -310,9 +312,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="run.py")
     parser.add_argument("path", type=Path)
     parser.add_argument("--logs", type=int, metavar="COUNT", help="play so many random logs instead")
+    parser.add_argument("--relay", type=Path, metavar="LOG", help="go on with a call instead")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     root: Path = options.path
+    if options.relay is not None:
+        relay.leg(options.relay)
+        return 0
     if options.logs is not None:
         print(f"{random_logs.digest(root, options.logs, options.seed):016x}")
         return 0
