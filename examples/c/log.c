@@ -35,6 +35,9 @@ static bool write_down(int file, const holdoff_events *events, const char *failu
     holdoff_event_get(event, &fields);
     length = holdoff_event_bytes(event, fields.kind == HOLDOFF_EVENT_ATTEMPT_FAILED ? failure : NULL, bytes,
                                  sizeof bytes);
+    if (length == 0) { /* A text that is no UTF-8, or no room. */
+      return false;
+    }
     if (fields.sequence == self->dies_at) {
       _exit(write(file, bytes, length / 2) < 0 ? 2 : DIED);
     }
