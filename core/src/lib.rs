@@ -80,6 +80,8 @@ mod replay;
 mod retry;
 mod rng;
 mod save;
+#[cfg(feature = "serde")]
+mod scalar;
 mod schedule;
 mod stepped;
 mod time;

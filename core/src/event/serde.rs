@@ -3,12 +3,13 @@
 use super::{Event, EventKind, Notes, Taken, VERSION};
 use crate::hint::Hint;
 use crate::policy::Value;
+use crate::scalar::{Field, Reading};
 use crate::time::Timestamp;
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::fmt;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// An event and its texts.
@@ -126,7 +127,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         while let Some(name) = fields.next_key::<String>()? {
             let name = if self.inner { ["payload.", &name].concat() } else { name };
-            fields.next_value_seed(One { noted: self.noted, name: &name })?;
+            fields.next_value_seed(Reading(One { noted: self.noted, name: &name }))?;
         }
         Ok(())
     }
@@ -138,8 +139,8 @@ struct One<'n> {
     name: &'n str,
 }
 
-impl One<'_> {
-    fn set<E: Error>(self, value: Value<'_>) -> Result<(), E> {
+impl Field for One<'_> {
+    fn take<E: Error>(self, value: Value<'_>) -> Result<(), E> {
         let taken = self.noted.event.set(self.name, value).map_err(E::custom)?;
         let Value::Text(text) = value else { return Ok(()) };
         match taken {
@@ -152,61 +153,12 @@ impl One<'_> {
         }
         Ok(())
     }
-}
 
-impl<'de> DeserializeSeed<'de> for One<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for One<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text or a number")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.set(Value::Text(text))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.set(Value::Nanos(number))
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.set(Value::Number { value: number as f64, unit: 1.0 })
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.set(Value::Number { value, unit: 1.0 })
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.set(Value::Other)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.set(Value::Nothing)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        self.set(Value::Nothing)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+    fn take_map<'de, A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         if self.name == "payload" {
             return Fields { noted: self.noted, inner: true }.visit_map(fields);
         }
         while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.set(Value::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        self.set(Value::Other)
+        self.take(Value::Other)
     }
 }

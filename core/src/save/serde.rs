@@ -3,8 +3,9 @@
 use super::field::{NAMES, Told};
 use super::{CALL, Saved};
 use crate::policy::Value;
+use crate::scalar::{Field, Reading};
 use core::fmt;
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 impl Serialize for Saved {
@@ -46,7 +47,7 @@ impl<'de> Visitor<'de> for Fields {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Saved, A::Error> {
         let mut saved = Saved::EMPTY;
         while let Some(name) = fields.next_key_seed(Name)? {
-            fields.next_value_seed(One { saved: &mut saved, name })?;
+            fields.next_value_seed(Reading(One { saved: &mut saved, name }))?;
         }
         saved.whole().map_err(Error::custom)?;
         Ok(saved)
@@ -94,62 +95,8 @@ struct One<'s> {
     name: &'static str,
 }
 
-impl One<'_> {
-    fn set<E: Error>(self, value: Value<'_>) -> Result<(), E> {
+impl Field for One<'_> {
+    fn take<E: Error>(self, value: Value<'_>) -> Result<(), E> {
         self.saved.set(self.name, value).map_err(E::custom)
-    }
-}
-
-impl<'de> serde::de::DeserializeSeed<'de> for One<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for One<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text or a number")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.set(Value::Text(text))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.set(Value::Nanos(number))
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.set(Value::Number { value: number as f64, unit: 1.0 })
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.set(Value::Number { value, unit: 1.0 })
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.set(Value::Other)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.set(Value::Nothing)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        self.set(Value::Nothing)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.set(Value::Other)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        self.set(Value::Other)
     }
 }
