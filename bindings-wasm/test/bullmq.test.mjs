@@ -189,6 +189,15 @@ test("a job that its policy cannot govern fails with what is wrong", async (t) =
   }
 });
 
+test("a job may throw what is no error at all", { timeout: 10_000 }, async (t) => {
+  for (const thrown of [null, undefined]) {
+    const { job, state, events, error } = await ran(t, () => Promise.reject(thrown));
+    assert.deepEqual([state, job.attemptsMade, job.failedReason], ["failed", 3, `the work threw ${thrown}`]);
+    assert.equal(events[1].failureReason, String(thrown));
+    assert.equal(outcomeOf(error).reason, "attempts");
+  }
+});
+
 test("a server's hint is obeyed, and a predicate is asked", async (t) => {
   const busy = { status: 429, headers: { "retry-after-ms": "30" } };
   const work = async (_, { attempt }) => {

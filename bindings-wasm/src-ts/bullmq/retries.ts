@@ -215,9 +215,10 @@ export class BullRetries {
         ? recorder.cancel(now)
         : recorder.fail(ticket, now, over.isTimeout(error) ? "timeout" : this.judged(error), reasonOf(error));
       await write(job, events);
-      if (step.kind !== "sleep") throw ended(step, recorder, error);
+      const known = readable(error);
+      if (step.kind !== "sleep") throw ended(step, recorder, known);
       this.due.set(job, step.until);
-      throw error;
+      throw known;
     } finally {
       over.end();
     }
@@ -248,6 +249,9 @@ function reasonOf(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown };
   return typeof message === "string" ? message : String(error);
 }
+
+/** BullMQ reads a message from whatever was thrown; where it cannot, the job stays active until it counts as stalled. */
+const readable = (error: unknown): unknown => error ?? new Error(`the work threw ${error}`, { cause: error });
 
 /** What a job fails with that is not retried. */
 function ended(step: Recorded<bigint>["step"], recorder: Recorder, cause: unknown): Error {
