@@ -357,6 +357,38 @@ def test_who_would_rather_not_go_on_is_told() -> None:
         SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed").update(take)
 
 
+def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
+    import redis as library
+
+    with Redis() as server:
+        client: Any = library.Redis.from_url(server.url)
+        troubles = [("maxmemory", "1", "0"), ("min-replicas-to-write", "1", "0")]
+        for name, bad, good in troubles:
+            told: list[StoreDown] = []
+            shared = SharedGuard(holdoff.Limiter(limit=3, per=3600), RedisStore(client), name, on_down=told.append)
+            client.config_set(name, bad)
+            assert [shared.update(take) for _ in range(4)] == [True, True, True, False]
+            assert len(told) == 1
+            client.config_set(name, good)
+            assert shared.look() is not None
+            client.config_set(name, bad)
+            closed = SharedGuard(holdoff.Limiter(limit=3), RedisStore(client), name, when_down="closed")
+            with pytest.raises(StoreDown, match="Redis does not answer"):
+                closed.update(take)
+            client.config_set(name, good)
+
+
+def test_what_is_kept_and_cannot_be_read_is_named(redis: Redis) -> None:
+    import redis as library
+
+    client: Any = library.Redis.from_url(redis.url)
+    shared = SharedGuard(holdoff.Limiter(limit=3), RedisStore(client), "spoilt")
+    for state in ("garbage", "[]", '{"layout":1,"at":"0","guards":{"limiter":"AAAA"}}'):
+        client.hset("holdoff:spoilt", mapping={"version": "1", "state": state})
+        with pytest.raises(ValueError, match="the shared guard 'spoilt'"):
+            shared.update(take)
+
+
 def test_servers_that_are_down_are_stores_that_are_down() -> None:
     with Redis() as redis, Postgres() as postgres:
         connection = psycopg.connect(postgres.url, autocommit=True)

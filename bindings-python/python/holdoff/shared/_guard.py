@@ -10,7 +10,7 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from .._errors import StoreDown
+from .._errors import SaveError, StoreDown
 from .._holdoff import (
     Adaptive,
     Breaker,
@@ -54,9 +54,14 @@ class _Change(Generic[R]):
     def make(self, snapshot: Snapshot) -> str | None:
         """Make it: what to swap in, or None when that is what is there."""
         parts, now = self._shared.parts, snapshot.now
-        stored = parts.first(now) if snapshot.state is None else Kept.read(snapshot.state)
-        before = stored.by(now)
-        guards = parts.restored(before, now)
+        try:
+            stored = parts.first(now) if snapshot.state is None else Kept.read(snapshot.state)
+            before = stored.by(now)
+            guards = parts.restored(before, now)
+        except SaveError as error:
+            raise SaveError(f"the shared guard {self._shared.key!r}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"the shared guard {self._shared.key!r}: {error}") from error
         old = guards.save(now)
         self.answer = self._change(view(guards, self._shared.guard), now)
         new = guards.save(now)

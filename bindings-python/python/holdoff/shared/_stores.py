@@ -100,7 +100,13 @@ def _redis_down(error: Exception) -> bool:
     if isinstance(error, (exceptions.AuthenticationError, exceptions.AuthorizationError)):
         return False
     down = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
-    return isinstance(error, (*down, OSError))
+    if isinstance(error, (*down, exceptions.OutOfMemoryError, OSError)):
+        return True
+    return isinstance(error, exceptions.ResponseError) and str(error).startswith(_UNABLE)
+
+
+_UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
+"""What a server says that is there and cannot keep anything now: without memory, disk, replicas, or time."""
 
 
 class _RedisClient(Protocol):
@@ -203,7 +209,8 @@ _DELETE = "delete from {table} where key = %s"
 def _postgres_down(error: Exception) -> bool:
     import psycopg
 
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError))
+    down = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction, OSError)
+    return isinstance(error, down)
 
 
 def _outrun(error: Exception) -> bool:
