@@ -350,6 +350,17 @@ test("bytes of another realm are bytes, and what is no bytes is no empty log", (
   }
 });
 
+test("a line that is no event is named by its place in the log", () => {
+  const lines = exhausted().log.map((event) => JSON.stringify(event));
+  for (const [wrong, word] of [
+    ["", "not_json"],
+    [null, "not_an_object"],
+    ["{}", "missing_event_field"],
+  ]) {
+    assert.throws(() => replay(failing, [...lines, wrong]), { name: "ReplayError", word, sequence: lines.length + 1 });
+  }
+});
+
 test("what is no option is refused", () => {
   const refused = (run) => assert.throws(run, ConfigError);
   refused(() => Recorder.begin({}, 1, START));

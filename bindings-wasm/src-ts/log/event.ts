@@ -129,10 +129,10 @@ export function shownEvent({ task, reason }: Notes): Event {
 /** An event that came from elsewhere: its fields, read before anything is laid down, because a getter may do so, too. */
 export type Given = Uint32Array | readonly (readonly [name: string, value: unknown])[];
 
-export function givenOf(event: unknown): Given {
-  const fields = typeof event === "string" ? parsed(event) : event;
+export function givenOf(event: unknown, sequence?: number): Given {
+  const fields = typeof event === "string" ? parsed(event, sequence) : event;
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
-    throw new ReplayError({ code: 142, word: "not_an_object", rule: "must be an object of fields" });
+    throw new ReplayError({ code: 142, word: "not_an_object", rule: "must be an object of fields", sequence });
   }
   const words = known.get(fields);
   if (words) return words;
@@ -145,11 +145,11 @@ export function givenOf(event: unknown): Given {
   return given;
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, sequence?: number): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ReplayError({ code: 141, word: "not_json", rule: "must be JSON", cause });
+    throw new ReplayError({ code: 141, word: "not_json", rule: "must be JSON", sequence, cause });
   }
 }
 

@@ -53,8 +53,8 @@ export function replay(policy: Policy, log: Log, options: ReplayOptions = {}): R
   return Recorder.laid(words, { guards, task: task ?? name });
 }
 
-function givenAndTask(event: unknown): [given: Given, task: string | undefined] {
-  const given = givenOf(event);
+function givenAndTask(event: unknown, at: number): [given: Given, task: string | undefined] {
+  const given = givenOf(event, at + 1);
   if (given instanceof Uint32Array) return [given, (event as Event).payload?.taskId];
   const task = given.find(([name]) => name === "payload.taskId")?.[1];
   return [given, typeof task === "string" ? task : undefined];
