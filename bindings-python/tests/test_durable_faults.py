@@ -358,6 +358,18 @@ def test_guards_of_another_kind_are_refused_by_name(path: Path) -> None:
                 runner.run(flow, "1")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="an open file stays there")
+def test_a_file_that_is_removed_while_it_is_open_is_noticed(runner: Runner, path: Path) -> None:
+    flow = Workflow("gone")
+    flow.step(name="one")(lambda: 1)
+    runner.run(flow, "1")
+    path.rename(path.with_name("moved.db"))
+    with pytest.raises(JournalDamaged, match="removed or replaced"):
+        runner.run(flow, "2")
+    path.with_name("moved.db").rename(path)
+    assert runner.run(flow, "2") == {"one": 1}
+
+
 CHANGES = {
     "UPDATE events SET payload = '{}' WHERE sequence = 3": "event 3, SUCCEEDED of one, is not as recorded",
     "UPDATE events SET payload = replace(payload, '7', '8') WHERE sequence = 3": "event 3, SUCCEEDED of one",

@@ -61,6 +61,8 @@ class Database:
         text = os.fspath(url_or_path)
         self.read_only = read_only
         self.path: Path | None = None
+        self._file: tuple[int, int] | None = None
+        self._place: Path | None = None
         self.schema: str | None = None
         if "://" not in text:
             self.path = Path(text)
@@ -88,6 +90,8 @@ class Database:
             if schema:
                 raise ValueError("a file has no schemas: schema= is for PostgreSQL")
             self.where = str(self.path)
+            # Of now: the working directory may change.
+            self._place = self.path.absolute()
             self.engine = _sqlite(self.path, read_only, synchronous, busy_timeout)
 
     @property
@@ -119,6 +123,31 @@ class Database:
             return connection.execute(from_json, {"rows": json.dumps([[row[name] for name in names] for row in rows])})
 
         return insert
+
+    def stay(self) -> None:
+        """Notes which file it is that was opened."""
+        self._file = self._which()
+
+    def check_place(self) -> None:
+        """A file that was removed would take all that is written along."""
+        if self._file is not None and self._which() != self._file:
+            raise JournalDamaged(
+                "the file was removed or replaced while it was open",
+                self.where,
+                "nothing was written; put the file back, or open the journal again to begin with what is there",
+            )
+
+    def _which(self) -> tuple[int, int] | None:
+        if self._place is None:
+            return None
+        try:
+            found = self._place.stat()
+        except FileNotFoundError:
+            return (0, 0)
+        except OSError:
+            # The disk is away, which the database tells better.
+            return self._file
+        return found.st_dev, found.st_ino
 
     def server_time(self) -> ColumnElement[int]:
         """Nanoseconds since 1970 by the clock of the server."""

@@ -123,6 +123,7 @@ class Journal:
         except BaseException:
             self._database.engine.dispose()
             raise
+        self._database.stay()
         self._writer = Writer(self._database, self._tables)
 
     # Opening.

@@ -152,6 +152,7 @@ class Writer:
         connection: Connection | None = None
         try:
             connection = self._connected()
+            self._database.check_place()
             with connection.begin() as transaction:
                 answers, moved = self._append(connection, quick) if quick else ({}, {})
                 for request in batch:
