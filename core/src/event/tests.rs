@@ -118,10 +118,12 @@ fn texts_that_nobody_lends_are_left_out() {
 fn json_is_read_back_and_the_texts_stay_with_the_host() {
     let notes = Notes { task: Some("charge"), failure: Some("boom\n\"\u{1}") };
     for event in one_of_each() {
-        let (back, texts) = read(&event.json(&notes).to_string()).unwrap();
+        let (back, mut texts) = read(&event.json(&notes).to_string()).unwrap();
         assert_eq!(back, event);
+        // A reader of JSON may keep the order of its fields or not.
+        texts.sort_by_key(|(taken, _)| taken.code());
         let failure = (Taken::Failure, "boom\n\"\u{1}".to_owned());
-        assert_eq!(texts, [failure.clone(), failure, (Taken::Task, "charge".to_owned())]);
+        assert_eq!(texts, [(Taken::Task, "charge".to_owned()), failure.clone(), failure]);
     }
 }
 
