@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
@@ -31,6 +32,16 @@ from servers import Rabbit, Redis
 from test_shared import SECOND, Memory
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A worker in this process sets the level of all loggers."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
 
 
 class Cluster:

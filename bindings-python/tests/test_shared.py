@@ -435,7 +435,6 @@ def test_a_clock_that_is_set_back_does_not_stop_the_guards() -> None:
         (holdoff.Guards(budget={"kind": "share"}), "a budget of kind 'share' cannot be shared"),
         (holdoff.Budget(kind="share"), "a budget of kind 'share' cannot be shared"),
         (holdoff.Guards(), "there is no guard to share"),
-        (holdoff.Limiter(kind="log", limit=10_000), "cannot be restored"),
     ],
 )
 def test_guards_that_count_what_runs_now_cannot_be_shared(guard: Any, why: str) -> None:

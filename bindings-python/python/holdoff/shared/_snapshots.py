@@ -6,7 +6,6 @@ import json
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._errors import SaveError
 from .._holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch
 
 if TYPE_CHECKING:
@@ -100,12 +99,6 @@ class Parts:
         budget = self._first.get("budget")
         if budget is not None and int.from_bytes(budget[_KIND], "little") == _SHARE:
             raise ValueError("a budget of kind 'share' cannot be shared: it counts what runs now, which is not kept")
-        try:
-            self.restored(self.first(0), 0)
-        except SaveError as error:
-            raise ValueError(
-                f"a guard that cannot be restored cannot be shared (a log of more than 8,000?): {error}"
-            ) from error
 
     def _options(self, only: str | None = None) -> GuardOptions:
         parts: Any = {name: part for name, part in self.parts.items() if only in (None, name)}
