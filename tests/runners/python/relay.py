@@ -40,6 +40,7 @@ def leg(path: Path) -> None:
 
         write(events)
         assert step.ticket is not None
+        assert step.attempt is not None
         text = f'attempt {step.attempt}: "größer" → \\ 東京\n'
         _, events = recorder.fail(policy, step.ticket, now + SECOND, FAILURES[step.attempt % 3])
         write(events, text)
