@@ -318,7 +318,8 @@ async def put_back(
         seconds_since_heartbeat=seconds_since_heartbeat, queue=queue
     )
     given: list[int] = []
-    for job in stalled:
+    # The oldest first: the table has them in no order.
+    for job in sorted(stalled, key=lambda job: job.id or 0):
         assert job.id is not None
         try:
             await manager.retry_job(job)
