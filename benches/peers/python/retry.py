@@ -1,156 +1,91 @@
-"""What a retry costs in Python beyond the function and the wait, beside tenacity.
+"""What a retry costs in Python beyond the function and the wait, beside the other libraries.
 
-Prints one JSON list of {work, who, ns}. All works run in one process, one sample of each in turn, and the fastest
-sample of each is kept: a busy machine slows all of them alike. Nothing waits: every delay is zero.
+`python retry.py [--quick] [--only TEXT]`, kept on one core by the caller; prints one JSON list of rows. How the samples
+are taken is in sampling.py, who is measured in callers.py.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
-import sys
-from time import perf_counter_ns
+import time
 from typing import TYPE_CHECKING
 
-import holdoff
-import tenacity
-
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Iterator
 
-NO_WAIT = {"kind": "exponential", "initial": "0s"}
-ATTEMPTS = 4
-
-
-class Operation:
-    """Fails so many times each time it is armed."""
-
-    def __init__(self) -> None:
-        self.left = 0
-
-    def run(self) -> int:
-        if self.left:
-            self.left -= 1
-            # A new one each time, as programs do: one that is raised again drags its traceback along.
-            raise OSError
-        return 1
-
-    async def run_async(self) -> int:
-        return self.run()
+    from sampling import Row, Work
 
 
-def bare(operation: Operation) -> Callable[[], int]:
-    """The function and a loop around it, which catches and calls again."""
-
-    def call() -> int:
-        while True:
-            try:
-                return operation.run()
-            except OSError:
-                pass
-
-    return call
+def _nothing(_: float = 0) -> None:
+    """In place of a sleep."""
 
 
-def bare_async(operation: Operation) -> Callable[[], Awaitable[int]]:
-    async def call() -> int:
-        while True:
-            try:
-                return await operation.run_async()
-            except OSError:
-                pass
-
-    return call
+async def _nothing_async(_: float = 0, result: object = None) -> object:
+    return result
 
 
-def by_tenacity() -> tenacity.Retrying:
-    return tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(ATTEMPTS),
-        wait=tenacity.wait_random_exponential(multiplier=0),
-        retry=tenacity.retry_if_exception_type(OSError),
-        sleep=lambda _: None,
-        reraise=True,
-    )
+# Before anybody is imported who takes them along.
+time.sleep = _nothing  # type: ignore[assignment]
+asyncio.sleep = _nothing_async  # type: ignore[assignment]
 
 
-async def no_sleep(_: float) -> None:
-    pass
+def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
+    """Each kind of call, by everybody who makes it."""
+    import callers
+    from operation import arguments, awaits, bare, bare_async, run, run_async
+    from operation import calls as timed
+    from operation import calls_of as timed_of
+    from sampling import Work
+
+    for failures in (0, 1, 3):
+        sync = {who: timed(decorate(run), failures) for who, decorate in callers.decorators().items()}
+        sync["holdoff call"] = timed_of(callers.caller().call, failures)
+        sync["holdoff policy"] = timed_of(callers.POLICY.call, failures)
+        sync["holdoff attempts"] = timed(callers.attempts, failures)
+        base = timed(bare if failures else run, failures)
+        yield Work(f"sync, {failures} failures", {"bare": base} | sync, rounds=400)
+    for failures in (0, 1, 3):
+        decorators = callers.coroutine_decorators()
+        coroutines = {who: awaits(loop, decorate(run_async), failures) for who, decorate in decorators.items()}
+        base = awaits(loop, bare_async if failures else run_async, failures)
+        yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=400)
+
+    def function(one: int, two: int = 1) -> int:
+        return one
+
+    decorated = {who: arguments(decorate(function)) for who, decorate in callers.decorators().items()}
+    yield Work("sync, two arguments", {"bare": arguments(function)} | decorated, rounds=400)
+    breakers = {who: timed(breaker) for who, breaker in callers.breakers().items()}
+    breakers["pybreaker call"] = timed_of(callers.breaker_call())
+    yield Work("breaker, success", {"bare": timed(run)} | breakers, rounds=400)
+    coroutine_breakers = {who: awaits(loop, breaker) for who, breaker in callers.coroutine_breakers().items()}
+    yield Work("breaker async, success", {"bare": awaits(loop, run_async)} | coroutine_breakers, rounds=400)
 
 
-def by_tenacity_async() -> tenacity.AsyncRetrying:
-    return tenacity.AsyncRetrying(
-        stop=tenacity.stop_after_attempt(ATTEMPTS),
-        wait=tenacity.wait_random_exponential(multiplier=0),
-        retry=tenacity.retry_if_exception_type(OSError),
-        sleep=no_sleep,
-        reraise=True,
-    )
+def rows(quick: bool, only: str) -> Iterator[Row]:
+    import imports
+    import sampling
+
+    loop = asyncio.new_event_loop()
+    yield from sampling.measure((work for work in calls(loop) if only in work.name), quick)
+    loop.close()
+    if only in "wheel 1e5 hold":
+        import timers
+
+        yield from sampling.measure([timers.work()], quick)
+    if only in "import":
+        yield from imports.measure(quick)
 
 
-def works(operation: Operation) -> tuple[dict[str, Callable[[], int]], dict[str, Callable[[], Awaitable[int]]]]:
-    retry = holdoff.retry(on=OSError, attempts=ATTEMPTS, backoff=NO_WAIT)
-
-    @retry
-    def ours() -> int:
-        return operation.run()
-
-    @retry
-    async def ours_async() -> int:
-        return await operation.run_async()
-
-    # One for all calls, which no failure opens.
-    guarded = holdoff.retry(on=OSError, attempts=ATTEMPTS, backoff=NO_WAIT, guards={"breaker": {"failures": 1_000_000}})
-
-    @guarded
-    def ours_guarded() -> int:
-        return operation.run()
-
-    @guarded
-    async def ours_guarded_async() -> int:
-        return await operation.run_async()
-
-    @by_tenacity().wraps
-    def theirs() -> int:
-        return operation.run()
-
-    @by_tenacity_async().wraps
-    async def theirs_async() -> int:
-        return await operation.run_async()
-
-    sync = {"bare": bare(operation), "holdoff": ours, "holdoff, breaker": ours_guarded, "tenacity": theirs}
-    return sync, {
-        "bare": bare_async(operation),
-        "holdoff": ours_async,
-        "holdoff, breaker": ours_guarded_async,
-        "tenacity": theirs_async,
-    }
-
-
-async def main(rounds: int, calls: int) -> None:
-    operation = Operation()
-    sync, coroutines = works(operation)
-    best: dict[tuple[str, str], float] = {}
-
-    def keep(work: str, who: str, begun: int) -> None:
-        nanos = (perf_counter_ns() - begun) / calls
-        best[work, who] = min(best.get((work, who), nanos), nanos)
-
-    for _ in range(rounds):
-        for failures in (0, 1, 3):
-            for who, call in sync.items():
-                begun = perf_counter_ns()
-                for _ in range(calls):
-                    operation.left = failures
-                    call()
-                keep(f"sync, {failures} failures", who, begun)
-            for who, coroutine in coroutines.items():
-                begun = perf_counter_ns()
-                for _ in range(calls):
-                    operation.left = failures
-                    await coroutine()
-                keep(f"async, {failures} failures", who, begun)
-    print(json.dumps([{"work": work, "who": who, "ns": nanos} for (work, who), nanos in sorted(best.items())]))
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--only", default="", metavar="TEXT", help="works whose name contains it")
+    options = parser.parse_args()
+    print(json.dumps(list(rows(options.quick, options.only))))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, 200))
+    main()

@@ -1,0 +1,107 @@
+"""The function, retried by everybody as their documentation says.
+
+Every delay is next to nothing and every sleep returns at once, so what is left is what a retry costs. Nobody writes a
+log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import backoff
+import holdoff
+import opnieuw
+import pybreaker
+import retrying
+import stamina
+import stamina.instrumentation
+import tenacity
+from operation import ATTEMPTS, run, run_async
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+stamina.instrumentation.set_on_retry_hooks(())
+
+TINY = {"kind": "exponential", "initial": "10ns"}
+"""Long enough to be slept, and over when the sleep that does nothing has returned."""
+MANY = 1_000_000
+
+
+def ours(**options: Any) -> Decorator:
+    return holdoff.retry(on=OSError, attempts=ATTEMPTS, backoff=TINY, **options)
+
+
+POLICY = holdoff.Policy(attempts=ATTEMPTS, backoff=TINY)
+
+
+def attempts() -> int:
+    """A block of code in a loop of its own."""
+    for attempt in holdoff.attempts(POLICY, on=OSError):
+        with attempt:
+            return run()
+    raise AssertionError
+
+
+def caller() -> holdoff.Retrying:
+    return POLICY.retrying(on=OSError)
+
+
+def _peers() -> dict[str, Decorator]:
+    """Those that decorate functions and coroutine functions alike."""
+    return {
+        "tenacity": tenacity.retry(
+            retry=tenacity.retry_if_exception_type(OSError),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=tenacity.wait_random_exponential(multiplier=1e-9),
+            reraise=True,
+        ),
+        "stamina": stamina.retry(on=OSError, attempts=ATTEMPTS, wait_initial=1e-9, wait_jitter=1e-9, timeout=None),
+        "backoff": backoff.on_exception(backoff.expo, OSError, max_tries=ATTEMPTS, factor=1e-9, logger=None),
+    }
+
+
+def decorators() -> dict[str, Decorator]:
+    """By whom functions are retried."""
+    return {
+        "holdoff": ours(),
+        **_peers(),
+        "retrying": retrying.retry(
+            retry_on_exception=lambda error: isinstance(error, OSError),
+            stop_max_attempt_number=ATTEMPTS,
+            wait_exponential_multiplier=1,
+        ),
+        "opnieuw": opnieuw.retry(
+            retry_on_exceptions=OSError, max_calls_total=ATTEMPTS, retry_window_after_first_call_in_seconds=1
+        ),
+    }
+
+
+def coroutine_decorators() -> dict[str, Decorator]:
+    """By whom coroutine functions are retried."""
+    again = opnieuw.retry_async(
+        retry_on_exceptions=OSError, max_calls_total=ATTEMPTS, retry_window_after_first_call_in_seconds=1
+    )
+    return {"holdoff": ours(), **_peers(), "opnieuw": again}
+
+
+def guarded() -> Decorator:
+    """A retry under a breaker that no failure opens."""
+    return ours(guards={"breaker": {"failures": MANY}})
+
+
+def breakers() -> dict[str, Callable[[], object]]:
+    """By whom a function is kept from being called while it fails."""
+    breaker = pybreaker.CircuitBreaker(fail_max=MANY)
+    return {"holdoff": guarded()(run), "pybreaker": breaker(run)}
+
+
+def breaker_call() -> Callable[[Callable[[], int]], object]:
+    return pybreaker.CircuitBreaker(fail_max=MANY).call
+
+
+def coroutine_breakers() -> dict[str, Callable[[], Awaitable[object]]]:
+    return {"holdoff": guarded()(run_async)}
