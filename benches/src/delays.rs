@@ -2,16 +2,16 @@
 //! because a program sleeps one before it asks for the next.
 
 use crate::floor::{Floor, Numbers};
-use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
-use holdoff_core::{Decision, Failure, Policy, Retry, Schedule, Timestamp};
+use holdoff_core::{Call, Decision, Failure, Policy, Retry, Schedule, Step, Ticket, Timestamp};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// 100 ms, doubling up to 10 s, for ever.
-const INITIAL: Duration = Duration::from_millis(100);
-const MAX: Duration = Duration::from_secs(10);
+/// The first delay, which doubles.
+pub const INITIAL: Duration = Duration::from_millis(100);
+/// The longest delay.
+pub const MAX: Duration = Duration::from_secs(10);
 
-/// Ours.
+/// Ours, for ever.
 #[must_use]
 pub fn policy() -> Policy {
     let backoff = holdoff_core::Backoff::exponential(INITIAL, 2.0).max(MAX);
@@ -22,14 +22,6 @@ pub fn policy() -> Policy {
 #[must_use]
 pub fn numbers() -> Numbers {
     Numbers { initial: INITIAL.as_nanos() as u64, max: MAX.as_nanos() as u64, retries: u32::MAX }
-}
-
-/// backon's, at its first delay.
-#[must_use]
-#[inline(always)]
-pub fn backon(seed: u64) -> ExponentialBackoff {
-    let builder = ExponentialBuilder::new().with_min_delay(INITIAL).with_max_delay(MAX);
-    builder.with_factor(2.0).with_jitter().without_max_times().with_jitter_seed(seed).build()
 }
 
 /// One decision of a `Retry`.
@@ -67,10 +59,25 @@ pub fn eight_by_floor(numbers: &Numbers, seed: u64) {
     }
 }
 
-/// Eight delays of a new backon.
+/// Eight failures of a new `Call`, each with the attempt that follows it.
 #[inline(always)]
-pub fn eight_by_backon(seed: u64) {
-    for delay in backon(seed).take(8) {
+pub fn eight_by_call(policy: &Policy, seed: u64) {
+    let (mut now, mut ticket) = (Timestamp::ZERO, Ticket::FIRST);
+    let mut call = Call::underway(seed, now);
+    for _ in 0..8 {
+        if let Step::Sleep { until, .. } = call.fail(policy, ticket, now, Failure::TRANSIENT) {
+            now = black_box(until);
+        }
+        if let Step::Attempt { ticket: next, .. } = call.tick(policy, now) {
+            ticket = next;
+        }
+    }
+}
+
+/// Eight delays of an iterator.
+#[inline(always)]
+pub fn eight_of<T>(delays: impl Iterator<Item = T>) {
+    for delay in delays.take(8) {
         black_box(delay);
     }
 }

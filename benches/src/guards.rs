@@ -3,25 +3,20 @@
 //! `now` is passed in, but for the peers that read a clock of their own. All limiters have a burst that the bench never
 //! uses up.
 
-use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
-use governor::state::{InMemoryState, NotKeyed};
-use governor::{Quota, RateLimiter};
 use holdoff_core::{
-    Breaker, BreakerConfig, BreakerOptions, Gcra, GcraConfig, Limiter, LimiterConfig, LimiterKind, Refusal, SharedGcra,
-    Span, Timestamp, Trip, Verdict,
+    Breaker, BreakerConfig, BreakerOptions, GcraConfig, LimiterConfig, LimiterKind, Refusal, Span, Timestamp, Trip,
+    Verdict,
 };
 use std::hint::black_box;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Thirty seconds, for which every breaker would open.
-const OPEN: Duration = Duration::from_secs(30);
+pub const OPEN: Duration = Duration::from_secs(30);
 
 /// What is called. Out of line, as an operation worth guarding is.
 #[inline(never)]
-fn operation() -> Result<u32, u32> {
+pub fn operation() -> Result<u32, u32> {
     let failed = black_box(0);
     if failed > 0 { Err(failed) } else { Ok(failed) }
 }
@@ -143,32 +138,8 @@ pub fn by_breaker(breaker: &mut Breaker, config: &BreakerConfig, now: Timestamp)
     Some(result)
 }
 
-/// failsafe's, opened by five failures in a row.
-pub fn failsafe_consecutive() -> impl failsafe::CircuitBreaker {
-    let policy = failsafe::failure_policy::consecutive_failures(5, failsafe::backoff::constant(OPEN));
-    failsafe::Config::new().failure_policy(policy).build()
-}
-
-/// failsafe's, opened by half of the calls of ten seconds.
-pub fn failsafe_rate() -> impl failsafe::CircuitBreaker {
-    let backoff = failsafe::backoff::constant(OPEN);
-    let window = Duration::from_secs(10);
-    let policy = failsafe::failure_policy::success_rate_over_time_window(0.5, 128, window, backoff);
-    failsafe::Config::new().failure_policy(policy).build()
-}
-
-/// A call through one of those.
-#[inline(always)]
-pub fn by_failsafe(breaker: &impl failsafe::CircuitBreaker) -> Option<Result<u32, u32>> {
-    match breaker.call(operation) {
-        Ok(value) => Some(Ok(value)),
-        Err(failsafe::Error::Inner(error)) => Some(Err(error)),
-        Err(failsafe::Error::Rejected) => None,
-    }
-}
-
 /// Calls a second.
-const LIMIT: u32 = 1_000_000_000;
+pub const LIMIT: u32 = 1_000_000_000;
 
 /// The floor of GCRA.
 #[derive(Debug)]
@@ -262,35 +233,4 @@ pub fn kinds() -> [(&'static str, LimiterKind); 3] {
         ("limiter, bucket", LimiterKind::Bucket { limit: f64::from(LIMIT), per, burst }),
         ("limiter, window", LimiterKind::Window { limit: u32::MAX, per }),
     ]
-}
-
-/// governor's, on some clock.
-#[must_use]
-pub fn governor<C: Clock>(clock: C) -> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
-    let limit = NonZeroU32::new(LIMIT).unwrap_or(NonZeroU32::MAX);
-    RateLimiter::direct_with_clock(Quota::per_second(limit).allow_burst(NonZeroU32::MAX), clock)
-}
-
-/// How many bytes each state has.
-#[must_use]
-pub fn sizes() -> String {
-    let (one, many) = (failsafe_consecutive(), failsafe_rate());
-    let governor = governor(governor::clock::QuantaClock::default());
-    format!(
-        "bytes: Breaker {} (config {}), floors {} and {}, failsafe {} and {} and the heap; \
-         Gcra {} (config {}), SharedGcra {}, Limiter {} (config {}), floor {}, governor {}",
-        size_of::<Breaker>(),
-        size_of::<BreakerConfig>(),
-        size_of::<Run>(),
-        size_of::<Bits>(),
-        size_of_val(&one),
-        size_of_val(&many),
-        size_of::<Gcra>(),
-        size_of::<GcraConfig>(),
-        size_of::<SharedGcra>(),
-        size_of::<Limiter>(),
-        size_of::<LimiterConfig>(),
-        size_of::<Even>(),
-        size_of_val(&governor),
-    )
 }

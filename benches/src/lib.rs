@@ -8,4 +8,7 @@ pub mod delays;
 pub mod floor;
 pub mod guards;
 pub mod loops;
+pub mod peers;
+pub mod sample;
 pub mod timers;
+pub mod works;

@@ -1,9 +1,11 @@
 //! The whole loop: an operation that fails so many times, with four attempts allowed and no time to sleep.
 
 use crate::floor::{Floor, Numbers};
-use backon::{BlockingRetryable as _, ExponentialBuilder};
 use holdoff_core::{Call, Decision, Failure, Policy, Retry, Step, Ticket, Timestamp};
+use std::future::{Ready, ready};
 use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Four attempts, 100 ms doubling up to 10 s.
@@ -21,7 +23,7 @@ pub fn numbers() -> Numbers {
 
 /// What is retried: counts down its failures. Out of line, as an operation worth retrying is.
 #[inline(never)]
-fn operation(failures: &mut u32) -> Result<u32, u32> {
+pub fn operation(failures: &mut u32) -> Result<u32, u32> {
     let left = black_box(*failures);
     if left > 0 {
         *failures = left - 1;
@@ -115,10 +117,18 @@ impl holdoff::Sleeper for NoTime {
     }
 }
 
-impl backon::BlockingSleeper for NoTime {
+impl holdoff::AsyncSleeper for NoTime {
+    type Sleep = Ready<()>;
+
     #[inline(always)]
-    fn sleep(&self, duration: Duration) {
+    fn now(&self) -> Timestamp {
+        black_box(Timestamp::ZERO)
+    }
+
+    #[inline(always)]
+    fn sleep(&self, duration: Duration) -> Ready<()> {
         black_box(duration);
+        ready(())
     }
 }
 
@@ -139,15 +149,46 @@ pub fn by_holdoff_and_clock(policy: &Policy, mut failures: u32, seed: u64) -> Re
     retrying.call().map_err(|stopped| stopped.into_error().unwrap_or(0))
 }
 
-/// backon's loop.
+/// A future that needs nobody to wake it, polled once.
+///
+/// # Panics
+/// When it is not ready.
 #[inline(always)]
-pub fn by_backon(mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let builder = ExponentialBuilder::new()
-        .with_min_delay(Duration::from_millis(100))
-        .with_max_delay(Duration::from_secs(10))
-        .with_factor(2.0)
-        .with_max_times(3)
-        .with_jitter()
-        .with_jitter_seed(seed);
-    (|| operation(&mut failures)).retry(builder).sleep(NoTime).call()
+pub fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing sleeps here"),
+    }
+}
+
+/// The operation alone, awaited until it succeeds.
+#[inline(always)]
+pub async fn bare_async(mut failures: u32) -> Result<u32, u32> {
+    loop {
+        if let Ok(value) = ready(operation(&mut failures)).await {
+            return Ok(value);
+        }
+    }
+}
+
+/// By hand, with the floor's state, awaiting the operation and the sleep.
+#[inline(always)]
+pub async fn floor_async(numbers: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let mut floor = Floor::new(numbers, seed);
+    loop {
+        match ready(operation(&mut failures)).await {
+            Ok(value) => return Ok(value),
+            Err(error) => match floor.delay() {
+                Some(delay) => ready(_ = black_box(delay)).await,
+                None => return Err(error),
+            },
+        }
+    }
+}
+
+/// The crate's own future, its clock standing.
+#[inline(always)]
+pub async fn by_holdoff_async(policy: &Policy, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let retrying = holdoff::retry(policy, || ready(operation(&mut failures))).seed(seed).sleeper(NoTime);
+    retrying.await.map_err(|stopped| stopped.into_error().unwrap_or(0))
 }

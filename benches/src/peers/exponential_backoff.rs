@@ -1,0 +1,29 @@
+//! `exponential-backoff`: up to a third of the delay more or less, and it computes the delay before it knows whether the
+//! attempt fails. It cannot be seeded, nor go on for ever: 2^32 - 1 attempts are its most.
+
+use crate::delays::{INITIAL, MAX};
+use crate::loops;
+use exponential_backoff::{Backoff, IntoIter};
+use std::hint::black_box;
+
+/// Its delays, from the first one on.
+#[must_use]
+#[inline(always)]
+pub fn delays() -> IntoIter {
+    Backoff::new(u32::MAX, INITIAL, MAX).into_iter()
+}
+
+/// The loop that its documentation shows.
+#[inline(always)]
+pub fn call(mut failures: u32) -> Result<u32, u32> {
+    for delay in Backoff::new(4, INITIAL, MAX) {
+        match loops::operation(&mut failures) {
+            Ok(value) => return Ok(value),
+            Err(error) => match delay {
+                Some(delay) => _ = black_box(delay),
+                None => return Err(error),
+            },
+        }
+    }
+    Err(failures)
+}

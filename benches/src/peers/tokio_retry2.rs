@@ -1,0 +1,30 @@
+//! `tokio-retry2`: an iterator of whole milliseconds, half of the delay more or less from the thread's generator, and a
+//! future that sleeps by tokio's timer. It cannot be seeded.
+
+use crate::delays::MAX;
+use crate::loops;
+use std::future::ready;
+use std::hint::black_box;
+use std::time::Duration;
+use tokio_retry2::strategy::{ExponentialFactorBackoff, jitter};
+use tokio_retry2::{Retry, RetryError};
+
+/// Its delays, from the first one on.
+#[inline(always)]
+pub fn delays() -> impl Iterator<Item = Duration> {
+    ExponentialFactorBackoff::from_millis(100, 2.0).max_delay(MAX).map(jitter)
+}
+
+/// Hardly waits: tokio's timer is asked, but for no time.
+#[inline(always)]
+fn no_time(delay: Duration) -> Duration {
+    black_box(delay);
+    Duration::ZERO
+}
+
+/// Its future, which wants to be polled inside of a runtime.
+#[inline(always)]
+pub async fn call(mut failures: u32) -> Result<u32, u32> {
+    let operation = || ready(loops::operation(&mut failures).map_err(RetryError::transient));
+    Retry::spawn(delays().take(3).map(no_time), operation).await
+}

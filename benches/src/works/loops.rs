@@ -1,0 +1,48 @@
+//! What the loop costs around an operation that fails so many times.
+
+use super::seed;
+use crate::loops::{self, at_once};
+use crate::peers::{backoff as peer_backoff, backon, exponential_backoff, retry, tokio_retry2};
+use crate::sample::Work;
+use std::hint::black_box;
+use tokio::runtime::Builder;
+
+/// How many failures the works have.
+const FAILURES: [u32; 3] = [0, 1, 3];
+
+pub(super) fn works() -> Vec<Work> {
+    FAILURES.into_iter().map(blocking).chain(FAILURES.into_iter().map(futures)).collect()
+}
+
+fn blocking(failures: u32) -> Work {
+    let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));
+    let settings = black_box(peer_backoff::settings());
+    let fails = move || black_box(failures);
+    Work::new(format!("loop, {failures} failures"))
+        .by("floor", move || loops::floor(&numbers, fails(), seed()))
+        .by("bare", move || loops::bare(fails()))
+        .by("retry", move || loops::by_retry(&policy, fails(), seed()))
+        .by("call", move || loops::by_call(&policy, fails(), seed()))
+        .by("holdoff", move || loops::by_holdoff(&policy, fails(), seed()))
+        .by("holdoff, clock", move || loops::by_holdoff_and_clock(&policy, fails(), seed()))
+        .by("backon", move || backon::call(fails(), seed()))
+        .by("backon, unseeded", move || backon::call_unseeded(fails()))
+        .by("retry crate", move || retry::call(fails()))
+        .by("backoff", move || peer_backoff::call(&settings, fails()))
+        .by("exponential-backoff", move || exponential_backoff::call(fails()))
+}
+
+/// Polled by hand: none of them is ever pending, and no runtime is measured.
+fn futures(failures: u32) -> Work {
+    // What tokio's timer belongs to. The thread stays inside of it, as a task's does.
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+    std::mem::forget(Box::leak(Box::new(runtime)).enter());
+    let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));
+    let fails = move || black_box(failures);
+    Work::new(format!("async loop, {failures} failures"))
+        .by("floor", move || at_once(loops::floor_async(&numbers, fails(), seed())))
+        .by("bare", move || at_once(loops::bare_async(fails())))
+        .by("holdoff", move || at_once(loops::by_holdoff_async(&policy, fails(), seed())))
+        .by("backon", move || at_once(backon::call_async(fails(), seed())))
+        .by("tokio-retry2", move || at_once(tokio_retry2::call(fails())))
+}
