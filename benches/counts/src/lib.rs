@@ -1,0 +1,31 @@
+//! The hot paths, run so often that their instructions can be counted.
+//!
+//! Each path is a function of how often it runs. A tool that counts instructions runs it at two lengths: the difference has
+//! nothing in it but the path, and comes out the same on every machine with the same compiler. Nothing here allocates, reads
+//! a clock or asks the operating system while it is counted, because that differs from machine to machine.
+
+pub mod delays;
+#[path = "../../src/floor.rs"]
+pub mod floor;
+pub mod guards;
+pub mod inlined;
+pub mod loops;
+pub mod sizes;
+pub mod wheel;
+
+/// Something to count.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// What is done.
+    pub work: &'static str,
+    /// Who does it: one of ours, `floor` or `bare`.
+    pub who: &'static str,
+    /// Runs it so often.
+    pub run: fn(u32),
+}
+
+/// All that is counted.
+#[must_use]
+pub fn all() -> Vec<Path> {
+    [&delays::PATHS[..], &loops::PATHS, &guards::PATHS, &wheel::PATHS].concat()
+}
