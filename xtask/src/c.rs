@@ -224,7 +224,9 @@ fn archive(rust: &Path, lib: &Path) -> Result<()> {
     plain.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]).arg(rust).arg(lib.join("rust.a"));
     shell::output(&mut plain)?;
     let mut link = shell::command("ld");
-    link.arg("-r").args(NO_UNWINDING).args(["-u", "holdoff_version", "-o"]).arg(&object).arg(lib.join("rust.a"));
+    // A group that another Rust library has too would be taken from one of them, although its names are hidden here.
+    link.args(["-r", "--force-group-allocation"]).args(NO_UNWINDING);
+    link.args(["-u", "holdoff_version", "-o"]).arg(&object).arg(lib.join("rust.a"));
     shell::run(&mut link)?;
     let mut localize = shell::command("objcopy");
     localize.args(["--wildcard", "--keep-global-symbol=holdoff_*", "--strip-debug"]).arg(&object);
