@@ -10,9 +10,12 @@ use std::time::Duration;
 
 /// Four attempts, 100 ms doubling up to 10 s.
 #[must_use]
-pub fn policy() -> Policy {
+pub const fn policy() -> Policy {
     let backoff = holdoff_core::Backoff::exponential(Duration::from_millis(100), 2.0).max(Duration::from_secs(10));
-    Policy::builder().backoff(backoff).attempts(4).build().unwrap_or_default()
+    match Policy::builder().backoff(backoff).attempts(4).build() {
+        Ok(policy) => policy,
+        Err(_) => panic!("checked numbers"),
+    }
 }
 
 /// The same for the floor.

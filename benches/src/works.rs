@@ -1,7 +1,7 @@
 //! Every work that takes nanoseconds, with everybody who does it, the base first.
 //!
-//! What a policy, a seed or a time is must not be known when it is compiled, so what is lent here was black-boxed once, and
-//! what changes with each call is each time.
+//! What a policy, a seed or a time is must not be known when it is compiled, or some of the work is done then. So what is set
+//! once, by the peers too, was black-boxed once, and what changes with each call is each time.
 
 mod breakers;
 mod delays;

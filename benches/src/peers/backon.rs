@@ -8,25 +8,26 @@ use std::future::{Ready, ready};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What is set once.
+/// What is set once: four attempts.
 #[must_use]
 #[inline(always)]
-pub const fn builder() -> ExponentialBuilder {
-    ExponentialBuilder::new().with_min_delay(INITIAL).with_max_delay(MAX).with_factor(2.0).with_jitter()
+pub const fn settings() -> ExponentialBuilder {
+    let builder = ExponentialBuilder::new().with_min_delay(INITIAL).with_max_delay(MAX);
+    builder.with_factor(2.0).with_max_times(3).with_jitter()
 }
 
-/// Delays for ever, from the first one on.
+/// Its delays, from the first one on.
 #[must_use]
 #[inline(always)]
-pub fn delays(seed: u64) -> ExponentialBackoff {
-    builder().without_max_times().with_jitter_seed(seed).build()
+pub fn delays(settings: &ExponentialBuilder, seed: u64) -> ExponentialBackoff {
+    settings.with_jitter_seed(seed).build()
 }
 
 /// The same from a seed of its own, which it draws from its thread's generator.
 #[must_use]
 #[inline(always)]
-pub fn delays_unseeded() -> ExponentialBackoff {
-    builder().without_max_times().build()
+pub fn delays_unseeded(settings: &ExponentialBuilder) -> ExponentialBackoff {
+    settings.build()
 }
 
 impl backon::BlockingSleeper for NoTime {
@@ -38,15 +39,14 @@ impl backon::BlockingSleeper for NoTime {
 
 /// Its loop.
 #[inline(always)]
-pub fn call(mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let builder = builder().with_max_times(3).with_jitter_seed(seed);
-    (|| loops::operation(&mut failures)).retry(builder).sleep(NoTime).call()
+pub fn call(settings: &ExponentialBuilder, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    (|| loops::operation(&mut failures)).retry(settings.with_jitter_seed(seed)).sleep(NoTime).call()
 }
 
 /// Its loop, from a seed of its own.
 #[inline(always)]
-pub fn call_unseeded(mut failures: u32) -> Result<u32, u32> {
-    (|| loops::operation(&mut failures)).retry(builder().with_max_times(3)).sleep(NoTime).call()
+pub fn call_unseeded(settings: &ExponentialBuilder, mut failures: u32) -> Result<u32, u32> {
+    (|| loops::operation(&mut failures)).retry(*settings).sleep(NoTime).call()
 }
 
 fn no_time(duration: Duration) -> Ready<()> {
@@ -56,7 +56,7 @@ fn no_time(duration: Duration) -> Ready<()> {
 
 /// Its loop over futures.
 #[inline(always)]
-pub async fn call_async(mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let builder = builder().with_max_times(3).with_jitter_seed(seed);
-    (|| ready(loops::operation(&mut failures))).retry(builder).sleep(no_time).await
+pub async fn call_async(settings: &ExponentialBuilder, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let settings = settings.with_jitter_seed(seed);
+    (|| ready(loops::operation(&mut failures))).retry(settings).sleep(no_time).await
 }

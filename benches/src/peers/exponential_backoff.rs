@@ -6,17 +6,23 @@ use crate::loops;
 use exponential_backoff::{Backoff, IntoIter};
 use std::hint::black_box;
 
+/// What is set once.
+#[must_use]
+pub fn settings(attempts: u32) -> Backoff {
+    Backoff::new(attempts, INITIAL, MAX)
+}
+
 /// Its delays, from the first one on.
 #[must_use]
 #[inline(always)]
-pub fn delays() -> IntoIter {
-    Backoff::new(u32::MAX, INITIAL, MAX).into_iter()
+pub fn delays(settings: &Backoff) -> IntoIter {
+    settings.iter()
 }
 
 /// The loop that its documentation shows.
 #[inline(always)]
-pub fn call(mut failures: u32) -> Result<u32, u32> {
-    for delay in Backoff::new(4, INITIAL, MAX) {
+pub fn call(settings: &Backoff, mut failures: u32) -> Result<u32, u32> {
+    for delay in settings {
         match loops::operation(&mut failures) {
             Ok(value) => return Ok(value),
             Err(error) => match delay {

@@ -7,9 +7,8 @@ use failsafe::backoff::FullJittered;
 use failsafe::{CircuitBreaker, Config, Error, failure_policy};
 use std::time::Duration;
 
-/// Its delays, from the first one on: from one second.
+/// Its delays, from the first one on: from one second. Cloned for each call.
 #[must_use]
-#[inline(always)]
 pub fn delays() -> FullJittered {
     failsafe::backoff::full_jittered(Duration::from_secs(1), MAX)
 }

@@ -1,16 +1,30 @@
 //! `retry`: an iterator of whole milliseconds, full jitter from the thread's generator. It has no cap, which a program adds
 //! to the iterator, and cannot be seeded.
 
-use crate::delays::MAX;
+use crate::delays::{INITIAL, MAX};
 use crate::loops;
 use retry::delay::{Exponential, jitter};
 use std::hint::black_box;
 use std::time::Duration;
 
+/// What a program sets once.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    millis: u64,
+    max: Duration,
+}
+
+/// What is set once.
+#[must_use]
+pub const fn settings() -> Settings {
+    Settings { millis: INITIAL.as_millis() as u64, max: MAX }
+}
+
 /// Its delays, from the first one on.
 #[inline(always)]
-pub fn delays() -> impl Iterator<Item = Duration> {
-    Exponential::from_millis(100).map(|delay| delay.min(MAX)).map(jitter)
+pub fn delays(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
+    let max = settings.max;
+    Exponential::from_millis(settings.millis).map(move |delay| delay.min(max)).map(jitter)
 }
 
 /// Does not wait: it sleeps itself, but not for no time.
@@ -22,7 +36,7 @@ fn no_time(delay: Duration) -> Duration {
 
 /// Its loop.
 #[inline(always)]
-pub fn call(mut failures: u32) -> Result<u32, u32> {
+pub fn call(settings: &Settings, mut failures: u32) -> Result<u32, u32> {
     let operation = || loops::operation(&mut failures);
-    retry::retry(delays().take(3).map(no_time), operation).map_err(|error| error.error)
+    retry::retry(delays(settings).take(3).map(no_time), operation).map_err(|error| error.error)
 }

@@ -17,22 +17,24 @@ pub(super) fn works() -> Vec<Work> {
 /// From a new state on.
 fn eight() -> Work {
     let (policy, numbers) = (black_box(delays::policy()), black_box(delays::numbers()));
-    let settings = black_box(peer_backoff::settings());
+    let (of_backon, tokio) = (black_box(backon::settings().without_max_times()), black_box(tokio_retry2::settings()));
+    let (of_retry, of_backoff) = (black_box(retry::settings()), black_box(peer_backoff::settings()));
+    let (exponential, failsafe) = (black_box(exponential_backoff::settings(u32::MAX)), black_box(failsafe::delays()));
     Work::new("8 delays")
         .by("floor", move || delays::eight_by_floor(&numbers, seed()))
         .by("retry", move || delays::eight_by_retry(&policy, seed()))
         .by("schedule", move || delays::eight_by_schedule(&policy, seed()))
         .by("call", move || delays::eight_by_call(&policy, seed()))
-        .by("backon", || delays::eight_of(backon::delays(seed())))
-        .by("backon, unseeded", || delays::eight_of(backon::delays_unseeded()))
-        .by("tokio-retry2", || delays::eight_of(tokio_retry2::delays()))
-        .by("retry crate", || delays::eight_of(retry::delays()))
+        .by("backon", move || delays::eight_of(backon::delays(&of_backon, seed())))
+        .by("backon, unseeded", move || delays::eight_of(backon::delays_unseeded(&of_backon)))
+        .by("tokio-retry2", move || delays::eight_of(tokio_retry2::delays(&tokio)))
+        .by("retry crate", move || delays::eight_of(retry::delays(&of_retry)))
         .by("backoff", move || {
-            let mut backoff = settings.clone();
+            let mut backoff = of_backoff.clone();
             delays::eight_of(from_fn(|| backoff.next_backoff()));
         })
-        .by("exponential-backoff", || delays::eight_of(exponential_backoff::delays()))
-        .by("failsafe", || delays::eight_of(failsafe::delays()))
+        .by("exponential-backoff", move || delays::eight_of(exponential_backoff::delays(&exponential)))
+        .by("failsafe", move || delays::eight_of(failsafe.clone()))
 }
 
 /// One more, of a state whose delays have reached the cap.
@@ -40,9 +42,13 @@ fn capped() -> Work {
     let (policy, numbers) = (black_box(delays::policy()), black_box(delays::numbers()));
     let (mut floor, mut schedule) = (Floor::new(&numbers, seed()), Schedule::new(&policy, seed()));
     let (mut retry, mut now) = (Retry::new(seed(), Timestamp::ZERO), Timestamp::ZERO);
-    let (mut seeded, mut unseeded) = (backon::delays(seed()), backon::delays_unseeded());
-    let (mut tokio, mut of_retry, mut settings) = (tokio_retry2::delays(), retry::delays(), peer_backoff::settings());
-    let (mut exponential, mut failsafe) = (exponential_backoff::delays(), failsafe::delays());
+    let settings = black_box(backon::settings().without_max_times());
+    let (mut seeded, mut unseeded) = (backon::delays(&settings, seed()), backon::delays_unseeded(&settings));
+    let mut tokio = tokio_retry2::delays(&black_box(tokio_retry2::settings()));
+    let mut of_retry = retry::delays(&black_box(retry::settings()));
+    let mut of_backoff = black_box(peer_backoff::settings());
+    let mut exponential = exponential_backoff::delays(&black_box(exponential_backoff::settings(u32::MAX)));
+    let mut failsafe = black_box(failsafe::delays());
     Work::new("1 delay, capped")
         .by("floor", move || floor.delay())
         .by("retry", move || decide(&mut retry, &policy, &mut now))
@@ -51,7 +57,7 @@ fn capped() -> Work {
         .by("backon, unseeded", move || unseeded.next())
         .by("tokio-retry2", move || tokio.next())
         .by("retry crate", move || of_retry.next())
-        .by("backoff", move || settings.next_backoff())
+        .by("backoff", move || of_backoff.next_backoff())
         .by("exponential-backoff", move || exponential.next())
         .by("failsafe", move || failsafe.next())
 }

@@ -16,7 +16,8 @@ pub(super) fn works() -> Vec<Work> {
 
 fn blocking(failures: u32) -> Work {
     let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));
-    let settings = black_box(peer_backoff::settings());
+    let (of_backon, of_retry) = (black_box(backon::settings()), black_box(retry::settings()));
+    let (of_backoff, exponential) = (black_box(peer_backoff::settings()), black_box(exponential_backoff::settings(4)));
     let fails = move || black_box(failures);
     Work::new(format!("loop, {failures} failures"))
         .by("floor", move || loops::floor(&numbers, fails(), seed()))
@@ -25,11 +26,13 @@ fn blocking(failures: u32) -> Work {
         .by("call", move || loops::by_call(&policy, fails(), seed()))
         .by("holdoff", move || loops::by_holdoff(&policy, fails(), seed()))
         .by("holdoff, clock", move || loops::by_holdoff_and_clock(&policy, fails(), seed()))
-        .by("backon", move || backon::call(fails(), seed()))
-        .by("backon, unseeded", move || backon::call_unseeded(fails()))
-        .by("retry crate", move || retry::call(fails()))
-        .by("backoff", move || peer_backoff::call(&settings, fails()))
-        .by("exponential-backoff", move || exponential_backoff::call(fails()))
+        .by("holdoff, constants", move || loops::by_holdoff(const { &loops::policy() }, fails(), seed()))
+        .by("backon", move || backon::call(&of_backon, fails(), seed()))
+        .by("backon, constants", move || backon::call(&backon::settings(), fails(), seed()))
+        .by("backon, unseeded", move || backon::call_unseeded(&of_backon, fails()))
+        .by("retry crate", move || retry::call(&of_retry, fails()))
+        .by("backoff", move || peer_backoff::call(&of_backoff, fails()))
+        .by("exponential-backoff", move || exponential_backoff::call(&exponential, fails()))
 }
 
 /// Polled by hand: none of them is ever pending, and no runtime is measured.
@@ -38,11 +41,12 @@ fn futures(failures: u32) -> Work {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     std::mem::forget(Box::leak(Box::new(runtime)).enter());
     let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));
+    let (of_backon, tokio) = (black_box(backon::settings()), black_box(tokio_retry2::settings()));
     let fails = move || black_box(failures);
     Work::new(format!("async loop, {failures} failures"))
         .by("floor", move || at_once(loops::floor_async(&numbers, fails(), seed())))
         .by("bare", move || at_once(loops::bare_async(fails())))
         .by("holdoff", move || at_once(loops::by_holdoff_async(&policy, fails(), seed())))
-        .by("backon", move || at_once(backon::call_async(fails(), seed())))
-        .by("tokio-retry2", move || at_once(tokio_retry2::call(fails())))
+        .by("backon", move || at_once(backon::call_async(&of_backon, fails(), seed())))
+        .by("tokio-retry2", move || at_once(tokio_retry2::call(&tokio, fails())))
 }
