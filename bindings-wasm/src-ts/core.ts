@@ -97,6 +97,31 @@ export async function init(): Promise<void> {
   }
 }
 
+/** What owns a call's state and keeps it only while another one lies in its place. */
+export interface Caller {
+  call: Uint32Array | undefined;
+}
+
+let lying: Caller | undefined;
+
+/** Makes the place of calls another's, who lays something there. */
+export function takePlace(caller?: Caller): void {
+  if (lying !== undefined) lying.call = save(CALL, lying.call ?? new Uint32Array(CALL[1]));
+  lying = caller;
+}
+
+/** Lays a call down, unless it lies there. */
+export function layCall(caller: Caller): void {
+  if (lying === caller) return;
+  takePlace(caller);
+  load(CALL, caller.call as Uint32Array);
+}
+
+/** Nobody asks for this call again. */
+export function forget(caller: Caller): void {
+  if (lying === caller) lying = undefined;
+}
+
 let loaded: Uint32Array | undefined;
 
 /** Lays a policy on the desk, unless it lies there. */

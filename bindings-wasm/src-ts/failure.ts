@@ -259,18 +259,28 @@ const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefine
 
 function look(error: unknown): Seen {
   if (typeof error !== "object" || error === null) return NOTHING;
-  const { name, message, code, status, statusCode, headers, metadata, response } = error as ErrorLike;
+  const known = error as ErrorLike;
+  const { name, code, status, statusCode, response } = known;
   const answer = typeof response === "object" && response !== null ? response : undefined;
-  const statuses = [status, statusCode, answer?.status].filter((number) => typeof number === "number");
-  // Other errors have numbers for codes, too: a DOMException, say.
-  const grpc = typeof code === "number" && typeof metadata === "object" && metadata !== null ? code : undefined;
+  const statuses: number[] = [];
+  if (typeof status === "number") statuses.push(status);
+  if (typeof statusCode === "number") statuses.push(statusCode);
+  if (typeof answer?.status === "number") statuses.push(answer.status);
   let lines: Line[] = [];
-  if (statuses.length > 0) lines = linesOf(headers);
+  let grpc: number | undefined;
+  if (typeof code === "number") {
+    // Other errors have numbers for codes, too: a DOMException, say.
+    const { metadata } = known;
+    if (typeof metadata === "object" && metadata !== null) {
+      grpc = code;
+      if (statuses.length === 0) lines = linesOf(metadata);
+    }
+  }
+  if (statuses.length > 0) lines = linesOf(known.headers);
   if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
-  if (statuses.length === 0 && grpc !== undefined) lines = linesOf(metadata);
   const timeout = name === "TimeoutError" || code === "ETIMEDOUT";
-  const lost = name === "TypeError" && NETWORK.test(String(message));
-  const own = !timeout && !lost && OWN.has(name as string);
+  const lost = name === "TypeError" && NETWORK.test(String(known.message));
+  const own = name !== "Error" && !timeout && !lost && OWN.has(name as string);
   return { kind: timeout ? TIMEOUT : own ? PERMANENT : TRANSIENT, statuses, lines, grpc, own };
 }
 

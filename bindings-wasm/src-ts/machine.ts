@@ -22,6 +22,7 @@ import {
   stepAttempt,
   stepCodes,
   TICKET,
+  takePlace,
   WAKE_AT,
   wasm,
   writeBigint,
@@ -175,6 +176,7 @@ export class Call {
     const words = wordsOf(policy);
     writeOrigin(seed, now);
     loadPolicy(words);
+    takePlace();
     core.call_begin();
     return [new this(words), readStep(now)];
   }
@@ -183,6 +185,7 @@ export class Call {
   static underway(policy: Policy, seed: number | bigint, started: Time): Call {
     const words = wordsOf(policy);
     writeOrigin(seed, started);
+    takePlace();
     core.call_underway();
     return new this(words);
   }
@@ -191,7 +194,7 @@ export class Call {
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
-    load(CALL, this.state);
+    this.lay();
     core.call_succeed();
     return this.answer(now);
   }
@@ -202,7 +205,7 @@ export class Call {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
     loadPolicy(this.policy);
-    load(CALL, this.state);
+    this.lay();
     core.call_fail(kind);
     return this.answer(now);
   }
@@ -211,7 +214,7 @@ export class Call {
   tick<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    load(CALL, this.state);
+    this.lay();
     core.call_tick();
     return this.answer(now);
   }
@@ -219,9 +222,14 @@ export class Call {
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
-    load(CALL, this.state);
+    this.lay();
     core.call_cancel();
     return this.answer(now);
+  }
+
+  private lay(): void {
+    takePlace();
+    load(CALL, this.state);
   }
 
   private answer<T extends Time>(now: T): Step<Same<T>> {

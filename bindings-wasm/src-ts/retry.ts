@@ -4,7 +4,7 @@ import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isFields, isHostField, type Work } from "./host.js";
 import { Policy } from "./policy.js";
-import { run } from "./run.js";
+import { run, runner } from "./run.js";
 
 /** A policy's fields, or a policy, and how to run one operation. */
 export interface RetryOptions<V = unknown> extends PolicyFields, HostOptions<V> {
@@ -87,6 +87,14 @@ function made(options: RetryOptions<never>): Policy {
   return new Policy(fields);
 }
 
+/** The policy of options that have nothing else in them: what many say, and quick to see. */
+function onlyPolicy(options: RetryOptions<never>): Policy | undefined {
+  const policy = options?.policy;
+  if (!(policy instanceof Policy) || options.constructor !== Object) return undefined;
+  for (const name in options) if (name !== "policy") return undefined;
+  return policy;
+}
+
 /**
  * The policy of options that may have everything in them, all of it checked. Guards outlive an operation: those of a policy
  * that is nobody's are a function's own when there is one, and else a mistake.
@@ -114,7 +122,8 @@ function checked(options: RetryOptions<never>, wraps: boolean): Policy {
 export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>>): Promise<Awaited<T>> {
   try {
     checkWork(fn);
-    return run(fn, options === undefined ? (byDefault ??= new Policy()) : checked(options, false), options);
+    if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
+    return run(fn, onlyPolicy(options) ?? checked(options, false), options);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -127,7 +136,5 @@ export function wrap<This, Args extends readonly unknown[], T>(
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   checkWork(fn);
   const policy = checked(options, true);
-  return function (this: This, ...args: Args) {
-    return run(() => fn.apply(this, args as never), policy, options);
-  };
+  return runner(fn, policy, options);
 }

@@ -3,17 +3,18 @@ import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import {
   AT,
-  CALL,
+  type Caller,
   core,
-  load,
+  forget,
+  layCall,
   loadPolicy,
   NOW,
   REMAINING,
   readNumber,
-  save,
   stepAttempt,
   stepCodes,
   TICKET,
+  takePlace,
   wasm,
   writeNumber,
 } from "./core.js";
@@ -64,23 +65,59 @@ export class Attempt implements AttemptContext {
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
 export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
-  const guards = options?.guards ?? (policy["kept"] && policy.guards);
-  if (guards) return guards.run(fn, policy, options);
-  if (policy["limit"] !== Infinity || options?.signal || options?.whenResult) {
-    return new Run(fn, policy, options).begin();
-  }
+  if (!isPlain(policy, options)) return runWatched(fn, policy, options);
   let result: unknown;
   try {
     result = fn(new Attempt(1));
   } catch (error) {
     return new Run(fn, policy, options).rescue(error);
   }
-  const promise = result instanceof Promise ? result : Promise.resolve(result);
-  return promise.then(undefined, (error: unknown) => new Run(fn, policy, options).rescue(error));
+  return promised<T>(result).then(undefined, (error: unknown) => new Run(fn, policy, options).rescue(error));
 }
 
+/**
+ * A function that runs `fn` so, with its arguments and its `this`. A call that has neither shares one closure with all such:
+ * beside a call and a `then` even what is allocated takes time that can be seen.
+ */
+export function runner<This, Args extends readonly unknown[], T>(
+  fn: (this: This, ...args: Args) => T,
+  policy: Policy,
+  options: HostOptions<Awaited<T>>,
+): (this: This, ...args: Args) => Promise<Awaited<T>> {
+  const work = (self: This, args: Args) => () => fn.apply(self, args as never);
+  const rescue = (self: This, args: Args) => (error: unknown) =>
+    new Run(work(self, args), policy, options).rescue(error);
+  const rescueAlone = rescue(undefined as This, [] as unknown as Args);
+  return function (this: This, ...args: Args) {
+    if (!isPlain(policy, options)) return runWatched(work(this, args), policy, options);
+    let result: unknown;
+    try {
+      // To apply a list takes longer than to call.
+      result = args.length === 0 ? (fn as (this: This) => T).call(this) : fn.apply(this, args as never);
+    } catch (error) {
+      return rescue(this, args)(error);
+    }
+    const isAlone = args.length === 0 && this === undefined;
+    return promised<T>(result).then(undefined, isAlone ? rescueAlone : rescue(this, args));
+  };
+}
+
+/** Whether nothing is asked, heard or timed before something fails. */
+const isPlain = (policy: Policy, options: HostOptions<never> | undefined): boolean =>
+  policy["limit"] === Infinity &&
+  policy["kept"] === undefined &&
+  (options === undefined || !(options.guards || options.signal || options.whenResult));
+
+function runWatched<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
+  const guards = options?.guards ?? (policy["kept"] && policy.guards);
+  return guards ? guards.run(fn, policy, options) : new Run(fn, policy, options).begin();
+}
+
+const promised = <T>(result: unknown): Promise<Awaited<T>> =>
+  (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+
 /** One operation whose first attempt has failed, can be aborted, or can return what is no success. */
-class Run<T> {
+class Run<T> implements Caller {
   private readonly fn: Work<T>;
   private readonly policy: Policy;
   private readonly options: HostOptions<Awaited<T>>;
@@ -91,8 +128,10 @@ class Run<T> {
   private resolve!: (value: Awaited<T> | PromiseLike<Awaited<T>>) => void;
   private reject!: (error: unknown) => void;
 
-  /** The core's state, from the first failure on. */
-  private call: Uint32Array | undefined;
+  /** The core's state, while another operation's lies on the desk. */
+  call: Uint32Array | undefined;
+  /** Whether the core has heard of it: from the first failure on. */
+  private known = false;
   /** The number of the latest attempt. */
   private attempt = 0;
   /** Whether its result is awaited. */
@@ -244,19 +283,20 @@ class Run<T> {
     const { onRetry, seed } = this.options;
     let now = failedAt;
     wasm();
-    if (this.call === undefined) {
+    if (this.known) {
+      layCall(this);
+    } else {
       writeSeed(seed);
       writeNumber(NOW, 0);
+      takePlace(this);
       core.call_underway();
-      this.call = save(CALL, new Uint32Array(CALL[1]));
+      this.known = true;
     }
     const hint = onRetry ? readHint() : undefined;
     writeNumber(TICKET, this.attempt);
     writeNumber(NOW, now);
     loadPolicy(this.policy["words"]);
-    load(CALL, this.call);
     core.call_fail(kind);
-    save(CALL, this.call);
     const codes = stepCodes();
     const at = readNumber(AT);
     if ((codes & 255) === SLEEP && (onRetry || this.returned)) {
@@ -273,12 +313,10 @@ class Run<T> {
   }
 
   private tick(now: number): void {
-    const call = this.call as Uint32Array;
     writeNumber(NOW, now);
     loadPolicy(this.policy["words"]);
-    load(CALL, call);
+    layCall(this);
     core.call_tick();
-    save(CALL, call);
     this.follow(stepCodes(), readNumber(AT), stepAttempt(), now);
   }
 
@@ -335,6 +373,7 @@ class Run<T> {
   /** Leaves nothing behind: no timer, no listener. */
   private end(): void {
     this.ended = true;
+    forget(this);
     this.rest();
     if (this.signal) hearNoMore(this.signal, this);
   }

@@ -33,7 +33,8 @@ export function checkSeed(value: unknown, path: string): asserts value is number
   if (!right) throw problem(SEED_RANGE, path, value);
 }
 
-const random = new Uint32Array(64);
+/** The operating system takes as long for a thousand words as for one. */
+const random = new Uint32Array(512);
 let drawn = random.length;
 
 /** Writes the seed of an operation that has just failed for the first time. */

@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, OUTCOME, outcomeOf, Policy, RetryError, retry, Schedule, seed, seedAt, wrap } from "holdoff";
+import {
+  Call,
+  ConfigError,
+  OUTCOME,
+  outcomeOf,
+  Policy,
+  RetryError,
+  retry,
+  Schedule,
+  seed,
+  seedAt,
+  wrap,
+} from "holdoff";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const fails = (times, value = "done") => {
@@ -199,6 +211,27 @@ test("many operations at once do not disturb each other", async () => {
   );
   await clock.settled(Promise.all(started));
   for (const { fields, seed, delays } of runs) assert.deepEqual(delays, [...new Schedule(new Policy(fields), seed)]);
+});
+
+test("machines that are asked meanwhile disturb no operation, nor does one them", async () => {
+  const policy = new Policy({ attempts: 5 });
+  const clock = new VirtualClock();
+  const delays = { operation: [], machine: [] };
+  const machine = Call.underway(policy, 8, 0);
+  let now = 0;
+  let ticket = 1;
+  const work = () => {
+    const { until } = machine.fail(ticket, now, "transient");
+    if (until !== undefined) {
+      delays.machine.push(until - now);
+      now = until;
+      ({ ticket } = machine.tick(now));
+    }
+    return Promise.reject(new Error("no"));
+  };
+  const onRetry = ({ delay }) => delays.operation.push(Math.round(delay * 1e6));
+  await failure(clock.settled(retry(work, { policy, seed: 7, clock, onRetry })));
+  assert.deepEqual(delays, { operation: [...new Schedule(policy, 7)], machine: [...new Schedule(policy, 8)] });
 });
 
 test("the program's seed counts the operations that fail", async () => {
