@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod baseline;
 mod bench;
 mod c;
 mod conform;
@@ -85,8 +86,16 @@ enum Task {
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
     Generate,
-    /// Say whether any of it is stale.
-    Check,
+    /// Say whether any of it is stale, and whether something grew by more than a twentieth: the instructions of the hot
+    /// paths, or the bytes of what is shipped.
+    Check {
+        /// Accept what is measured now: write benches/baseline.json anew.
+        #[arg(long)]
+        update: bool,
+        /// Why something is to be larger than it was.
+        #[arg(long, default_value = "", requires = "update")]
+        why: String,
+    },
     /// What a retry costs, as ratios to the floor and to other libraries, in one run.
     Bench {
         #[arg(long, default_value = "all")]
@@ -180,7 +189,11 @@ fn run(task: Task) -> Result<()> {
             conform::agree(lang, seed, logs)
         }
         Task::Generate => generate::generate(),
-        Task::Check => generate::check(),
+        Task::Check { update, why } => {
+            setup::setup(Lang::All)?;
+            generate::check()?;
+            if update { baseline::update(&why) } else { baseline::check() }
+        }
         Task::Bench { lang, full } => {
             setup::setup(lang)?;
             bench::bench(lang, full)

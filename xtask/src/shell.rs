@@ -34,6 +34,11 @@ pub(crate) fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// The compiler that cargo uses.
+pub(crate) fn rustc() -> Command {
+    command(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
 /// Runs a command whose output the person wants to see.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;

@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, c, conform, crash, demo, python, rust, wasm};
+use crate::{Lang, baseline, c, conform, crash, demo, python, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
     if lang == Lang::All {
         parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
         parts.push(("demo", || demo::demo(demo::SEED)));
+        // Last, because it weighs what the others have built.
+        parts.push(("baseline", baseline::check));
     }
     let begun = Instant::now();
     let outcomes: Vec<_> = parts.iter().map(run).collect();

@@ -1,0 +1,143 @@
+//! What the hot paths take and how large everything is, beside what it was: a change that makes the project slower or fatter
+//! is seen before it lands.
+//!
+//! Instructions are counted and bytes are weighed, because both come out the same each time: nanoseconds do not, and so
+//! nothing here is timed. benches/baseline.json has the figures that are accepted. `cargo xtask check` fails when one grew
+//! by more than a twentieth, and the file is changed in the same commit, with the reason.
+
+use crate::shell;
+use anyhow::{Result, bail};
+use compare::{Verdict, compare};
+use kept::{Baseline, Tools};
+
+mod compare;
+mod counts;
+mod kept;
+mod sizes;
+
+/// Something counted or weighed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Figure {
+    /// Whose results it belongs to: a language of the benches, or `sizes`.
+    pub(crate) lang: String,
+    /// What was done or weighed, in the words of the benches.
+    pub(crate) work: String,
+    /// Who did it, or which one.
+    pub(crate) who: String,
+    pub(crate) unit: Unit,
+    pub(crate) value: f64,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Instructions,
+    Bytes,
+}
+
+impl Unit {
+    pub(crate) const ALL: [Self; 2] = [Self::Instructions, Self::Bytes];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+impl Figure {
+    pub(crate) fn bytes(work: &str, who: &str, bytes: u64) -> Self {
+        let (lang, work, who) = ("sizes".to_owned(), work.to_owned(), who.to_owned());
+        Self { lang, work, who, unit: Unit::Bytes, value: bytes as f64 }
+    }
+
+    /// Whether both are of the same thing.
+    fn names(&self, other: &Self) -> bool {
+        self.lang == other.lang && self.work == other.work && self.who == other.who && self.unit == other.unit
+    }
+
+    /// Whether it depends on the processor that the program runs on. A wasm module and a microcontroller's code do not, and
+    /// states have the same bytes on all that have 64 bits.
+    fn is_of_this_machine(&self) -> bool {
+        self.unit == Unit::Instructions || ["library", "wheel"].iter().any(|part| self.work.contains(part))
+    }
+
+    /// Whether it is to be held: what a floor or a peer takes is measured beside ours for the ratio alone.
+    fn is_ours(&self) -> bool {
+        !["bare", "floor", "floor, call", "by hand", "backoffAlgorithm"].contains(&self.who.as_str())
+    }
+
+    fn words(&self) -> String {
+        format!("{}: {}, {}", self.lang, self.work, self.who)
+    }
+}
+
+/// Builds all that is shipped, counts and weighs it; the floors and peers beside ours too.
+pub(crate) fn measure() -> Result<Vec<Figure>> {
+    let mut figures = counts::measure()?;
+    figures.append(&mut sizes::measure()?);
+    Ok(figures)
+}
+
+fn ours() -> Result<Vec<Figure>> {
+    Ok(measure()?.into_iter().filter(Figure::is_ours).collect())
+}
+
+/// Fails when something grew by more than a twentieth over the baseline.
+pub(crate) fn check() -> Result<()> {
+    let (baseline, tools) = (Baseline::read()?, Tools::here()?);
+    let figures = ours()?;
+    let findings = compare(&comparable(figures, &baseline, &tools), &comparable_kept(&baseline, &tools));
+    let (mut failed, mut shrank) = (0, 0);
+    for finding in &findings {
+        println!("  {finding}");
+        match finding.verdict {
+            Verdict::Shrank => shrank += 1,
+            Verdict::Grew | Verdict::New | Verdict::Gone => failed += 1,
+        }
+    }
+    if failed > 0 {
+        if let Some(difference) = baseline.tools.difference(&tools) {
+            println!("  The baseline was made with other tools, which alone may be the reason: {difference}.");
+        }
+        bail!(
+            "{failed} figures are not those of {}: undo what made them grow, or accept them with `cargo xtask check \
+             --update --why \"the reason\"` and commit the file with the change",
+            kept::FILE
+        );
+    }
+    println!("  {} figures, none more than a twentieth over {}", baseline.figures.len(), kept::FILE);
+    if shrank > 0 {
+        println!("  Some shrank: `cargo xtask check --update` keeps it so.");
+    }
+    Ok(())
+}
+
+/// Writes the baseline anew. What grew by more than a twentieth needs a reason.
+pub(crate) fn update(why: &str) -> Result<()> {
+    let old = Baseline::read().unwrap_or_default();
+    let tools = Tools::here()?;
+    let figures = ours()?;
+    for finding in compare(&figures, &old.figures.iter().map(|kept| kept.figure.clone()).collect::<Vec<_>>()) {
+        println!("  {finding}");
+    }
+    old.updated(&figures, tools, why)?.write()?;
+    println!("  {} is written", shell::root().join(kept::FILE).display());
+    Ok(())
+}
+
+/// Without what another kind of machine makes otherwise.
+fn comparable(figures: Vec<Figure>, baseline: &Baseline, tools: &Tools) -> Vec<Figure> {
+    let same = baseline.tools.machine == tools.machine;
+    if !same {
+        println!("  The baseline is of {}: instructions and native code are not compared.", baseline.tools.machine);
+    }
+    figures.into_iter().filter(|figure| same || !figure.is_of_this_machine()).collect()
+}
+
+fn comparable_kept(baseline: &Baseline, tools: &Tools) -> Vec<Figure> {
+    let same = baseline.tools.machine == tools.machine;
+    let kept = baseline.figures.iter().map(|kept| &kept.figure);
+    kept.filter(|figure| same || !figure.is_of_this_machine()).cloned().collect()
+}
