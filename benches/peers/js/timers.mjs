@@ -1,20 +1,25 @@
 /**
  * What a hundred thousand sleepers cost on one timer of the host's, beside a timer of the host's each (`bare`).
  *
- * Prints one JSON list of {work, who, ns}: nanoseconds of the processor's a sleeper. Both run in one process and take turns, and
- * the fastest sample of each is kept. Sleepers that are cancelled would have slept for up to a minute, as retries do that wait;
+ * Prints one JSON list of {work, who, ns, median}: nanoseconds of the processor's a sleeper, of the fastest and the middle
+ * sample. Both run in one process and take turns. Sleepers that are cancelled would have slept for up to a minute, as retries do that wait;
  * those that wake do so within a third of a second, spread over it. All delays are different, as jitter makes them: Node keeps a
  * list for each length.
  *
- * The first argument is the folder of the package: bindings-wasm.
+ * The first argument is the folder of the package; `--quick` takes fewer samples, `--only TEXT` works whose names contain it.
  */
 import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 
-const folder = process.argv[2];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, only: { type: "string", default: "" } },
+});
+const [folder] = positionals;
 const { Timers } = await import(pathToFileURL(`${folder}/dist/esm/timers.js`).href);
 
 const SLEEPERS = 100_000;
-const rounds = Number(process.argv[3] ?? 5);
+const rounds = values.quick ? 2 : 7;
 
 let state = 1;
 /** A delay below `longest` milliseconds; the same ones in each run. */
@@ -48,25 +53,26 @@ function holdoff() {
     clearTimeout: (timer) => timers.clearTimeout(timer),
   };
 }
-const works = { "100,000 sleep, all cancelled": cancelled, "100,000 sleep, all wake": woken };
-const hosts = { bare: () => globalThis, holdoff };
+const all = { "timers 1e5, cancelled": cancelled, "timers 1e5, woken": woken };
+const works = Object.entries(all).filter(([name]) => name.includes(values.only));
+const hosts = { bare: () => globalThis, timers: holdoff };
 
-const best = new Map();
+const samples = new Map();
 for (let round = 0; round < rounds; round += 1) {
-  for (const [work, run] of Object.entries(works)) {
+  for (const [work, run] of works) {
     for (const [who, host] of Object.entries(hosts)) {
       const timers = host();
       const begun = process.cpuUsage();
       await run(timers);
       const { user, system } = process.cpuUsage(begun);
-      const ns = ((user + system) * 1000) / SLEEPERS;
       const key = `${work}|${who}`;
-      best.set(key, Math.min(best.get(key) ?? ns, ns));
+      samples.set(key, [...(samples.get(key) ?? []), ((user + system) * 1000) / SLEEPERS]);
     }
   }
 }
-const rows = [...best].map(([key, ns]) => {
+const rows = [...samples].map(([key, times]) => {
   const [work, who] = key.split("|");
-  return { work, who, ns };
+  times.sort((a, b) => a - b);
+  return { work, who, ns: times[0], median: times[times.length >> 1] };
 });
 console.log(JSON.stringify(rows));
