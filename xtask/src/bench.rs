@@ -1,159 +1,119 @@
-//! What a retry costs, beside the least it can cost and beside other libraries: one table of ratios.
+//! What a retry costs, beside the least it can cost and beside other libraries, and whether the targets are met.
 //!
-//! Each language's works run in one run and take turns, and the fastest sample of each counts, because a busy machine
-//! disturbs nanoseconds but hardly the ratios of minimums.
+//! Each language's works run in one process and take turns, and the fastest sample of each counts, because a busy machine
+//! disturbs nanoseconds but hardly the ratios of minimums. What lies close to its limit is measured again, so that two runs
+//! in a row give the same verdicts.
 
-use crate::{Lang, python, shell, wasm};
-use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use crate::Lang;
+use anyhow::{Result, bail};
+use rows::Rows;
+use run::{Ask, Program};
+use std::time::Instant;
+use targets::{Judged, Results, Target, Targets, Verdict};
 
-/// Criterion's runs: short ones that take turns are worth more than one long one.
-const ROUNDS: u32 = 3;
+mod charts;
+mod docs;
+mod machine;
+mod results;
+mod rows;
+mod run;
+mod table;
+mod targets;
 
-/// Work, who did it, nanoseconds.
-type Row = (String, String, f64);
+/// How often a work is measured again that lies close to its limit.
+const AGAIN: u32 = 3;
 
-/// Runs the benches of a language, or of all that have some, and prints the ratios. All of them if they are to be `full`:
-/// also those that take a minute and two gigabytes.
-pub(crate) fn bench(lang: Lang, full: bool) -> Result<()> {
-    let mut tables = Vec::new();
+/// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes docs/performance.md. With
+/// `full` also what takes minutes and gigabytes.
+pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
+    let begun = Instant::now();
+    let targets = Targets::read()?;
+    let (mut kept, mut facts) = results::read()?;
+    let (mut fresh, mut problems) = (Results::new(), Vec::new());
     for lang in lang.each() {
-        match lang {
-            Lang::Rust => {
-                let mut rows = rust()?;
-                rows.append(&mut timers(full)?);
-                tables.push(("Rust", "floor", rows));
-            }
-            Lang::Wasm => {
-                wasm::build()?;
-                let mut both = Vec::new();
-                for bench in ["retry", "timers"] {
-                    let mut node = shell::command("node");
-                    node.arg(format!("benches/peers/js/{bench}.mjs")).arg(shell::root().join("bindings-wasm"));
-                    both.append(&mut rows(&mut node)?);
-                }
-                tables.push(("JavaScript", "bare", both));
-            }
-            Lang::Python => {
-                python::build()?;
-                let mut python = shell::command(shell::python());
-                tables.push(("Python", "bare", rows(python.arg("benches/peers/python/retry.py"))?));
-            }
-            Lang::C | Lang::All => {}
-        }
+        let ask = Ask { quick, full, only: None };
+        // Goes on after a failure, so that one run says everything.
+        let rows = measure(lang, ask, &targets).unwrap_or_else(|error| {
+            problems.push(format!("{}: {error:#}", run::key(lang)));
+            Rows::default()
+        });
+        fresh.insert(run::key(lang).to_owned(), rows);
     }
-    if tables.is_empty() {
-        bail!("there is no bench of this language: its calls are the core's own");
+    problems.extend(targets.unknown(&fresh));
+    let measured: Vec<String> = fresh.keys().cloned().collect();
+    let machine = machine::facts(quick);
+    for (lang, rows) in fresh.iter().filter(|(_, rows)| !rows.0.is_empty()) {
+        results::write(lang, &machine, rows)?;
+        kept.insert(lang.clone(), rows.clone());
+        facts.insert(lang.clone(), machine.clone());
     }
-    println!("{:<32} {:<18} {:>12} {:>9}", "work", "by", "ns", "ratio");
-    for (title, base, rows) in &tables {
-        print(title, base, rows);
+    let judged = targets.judge(&fresh);
+    print(&fresh, &targets, &judged, &machine);
+    charts::draw(&measured, &kept, &targets)?;
+    docs::refresh(&measured, &kept, &facts, &targets)?;
+    for promise in docs::unexplained(&judged) {
+        eprintln!("  no `why` in benches/targets.json for the miss: {promise}");
+    }
+    eprintln!("  {:.0} s in all", begun.elapsed().as_secs_f64());
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n       "));
     }
     Ok(())
 }
 
-/// The criterion benches, in rounds; the fastest sample of each.
-fn rust() -> Result<Vec<Row>> {
-    let mut build = shell::cargo();
-    shell::step("building the benches", build.args(["bench", "--quiet", "--package", "benches", "--no-run"]))?;
-    let folder = shell::target().join("criterion");
-    if folder.exists() {
-        // Benches of other names, from another day, are not to be in the table.
-        fs::remove_dir_all(&folder)?;
+/// One language: everything once, and what lies close to its limit again.
+fn measure(lang: Lang, ask: Ask<'_>, targets: &Targets) -> Result<Rows> {
+    let programs = run::build(lang)?;
+    let mut each = Vec::new();
+    for program in &programs {
+        each.push(program.run(ask)?);
     }
-    let mut best: BTreeMap<(String, String), f64> = BTreeMap::new();
-    for round in 1..=ROUNDS {
-        let mut cargo = shell::cargo();
-        cargo.args(["bench", "--quiet", "--package", "benches", "--bench", "decisions", "--"]);
-        cargo.args(["--noplot", "--warm-up-time", "0.2", "--measurement-time", "0.4", "--sample-size", "40"]);
-        shell::step(&format!("measuring Rust, round {round} of {ROUNDS}"), &mut cargo)?;
-        for group in folders(&folder)? {
-            for bench in folders(&group)?.iter().map(|who| who.join("new")) {
-                // A folder without a sample is one of criterion's reports.
-                if bench.join("sample.json").exists() {
-                    let (names, nanos) = fastest(&bench).with_context(|| format!("in {}", bench.display()))?;
-                    best.entry(names).and_modify(|least| *least = least.min(nanos)).or_insert(nanos);
-                }
+    let mut all = Rows::default();
+    each.iter().cloned().for_each(|rows| all.merge(rows));
+    let key = run::key(lang);
+    for _ in 0..AGAIN {
+        let close = close(key, &all, targets);
+        if close.is_empty() {
+            break;
+        }
+        for work in close {
+            let measures = |(program, rows): (_, &Rows)| rows.works().contains(&work.as_str()).then_some(program);
+            for program in programs.iter().zip(&each).filter_map(measures).collect::<Vec<&Program>>() {
+                all.merge(program.run(Ask { quick: false, full: ask.full, only: Some(&work) })?);
             }
         }
     }
-    Ok(best.into_iter().map(|((work, who), nanos)| (work, who, nanos)).collect())
+    Ok(all)
 }
 
-/// What a timer costs; what memory it takes is printed by the way.
-fn timers(full: bool) -> Result<Vec<Row>> {
-    let mut cargo = shell::cargo();
-    cargo.args(["bench", "--quiet", "--package", "benches", "--bench", "timers"]);
-    if full {
-        cargo.args(["--", "--full"]);
+/// The works of a language whose verdict another look could change.
+fn close(lang: &str, rows: &Rows, targets: &Targets) -> Vec<String> {
+    let results = Results::from([(lang.to_owned(), rows.clone())]);
+    let judged = targets.judge(&results).into_iter().flat_map(|(_, parts)| parts);
+    let mut works: Vec<String> = judged
+        .filter(Judged::is_close)
+        .flat_map(|judged| [Some(judged.part.work), judged.part.than_work].into_iter().flatten())
+        .collect();
+    works.sort();
+    works.dedup();
+    works
+}
+
+fn print(
+    fresh: &Results,
+    targets: &Targets,
+    judged: &[(&Target, Vec<Judged>)],
+    machine: &serde_json::Map<String, serde_json::Value>,
+) {
+    let parts: Vec<Judged> = judged.iter().flat_map(|(_, parts)| parts.clone()).collect();
+    for (lang, rows) in results::LANGS.iter().filter_map(|lang| Some((lang, fresh.get(*lang)?))) {
+        println!("\n{lang}\n\n{}", table::works(lang, rows, targets, &parts).text());
     }
-    rows(cargo.stderr(Stdio::inherit()))
-}
-
-/// The names of one bench and its fastest sample.
-fn fastest(bench: &Path) -> Result<((String, String), f64)> {
-    let read = |name: &str| -> Result<Value> { Ok(serde_json::from_str(&fs::read_to_string(bench.join(name))?)?) };
-    let (names, sample) = (read("benchmark.json")?, read("sample.json")?);
-    let name = |key: &str| names[key].as_str().map(str::to_owned).with_context(|| format!("no {key}"));
-    let numbers = |key: &str| sample[key].as_array().into_iter().flatten().filter_map(Value::as_f64);
-    let nanos = numbers("times").zip(numbers("iters")).map(|(time, iterations)| time / iterations);
-    let nanos = nanos.min_by(f64::total_cmp).context("no samples")?;
-    Ok(((name("group_id")?, name("function_id")?), nanos))
-}
-
-fn folders(under: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(under).with_context(|| format!("cannot read {}", under.display()))?;
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    Ok(paths.into_iter().filter(|path| path.is_dir()).collect())
-}
-
-/// What a script prints: a list of {work, who, ns}.
-fn rows(command: &mut Command) -> Result<Vec<Row>> {
-    eprintln!("  measuring {}", command.get_args().next().unwrap_or_default().display());
-    let text = shell::output(command)?;
-    let list: Vec<Value> = serde_json::from_str(&text).context("the bench printed no list")?;
-    let row = |value: &Value| {
-        let text = |key: &str| value[key].as_str().map(str::to_owned);
-        Some((text("work")?, text("who")?, value["ns"].as_f64()?))
-    };
-    list.iter().map(|value| row(value).with_context(|| format!("no row: {value}"))).collect()
-}
-
-/// One block a work, from fast to slow.
-fn print(title: &str, base: &str, rows: &[Row]) {
-    let mut works: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
-    for (work, who, nanos) in rows {
-        works.entry(work).or_default().push((who, *nanos));
+    println!("machine\n");
+    for (name, fact) in machine {
+        println!("{name:<10}{}", fact.as_str().unwrap_or_default());
     }
-    for (work, mut all) in works {
-        all.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let one = all.iter().find(|(who, _)| *who == base).map_or(f64::NAN, |(_, nanos)| *nanos);
-        println!();
-        let mut label = format!("{title}: {work}");
-        for (who, nanos) in all {
-            println!("{label:<32} {who:<18} {nanos:>12.1} {:>8.2}x", nanos / one);
-            label.clear();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fastest_sample_counts() -> Result<()> {
-        let folder = std::env::temp_dir().join(format!("holdoff-bench-{}", std::process::id()));
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join("benchmark.json"), r#"{"group_id":"loop","function_id":"floor"}"#)?;
-        fs::write(folder.join("sample.json"), r#"{"iters":[10.0,20.0],"times":[50.0,60.0]}"#)?;
-        let got = fastest(&folder);
-        fs::remove_dir_all(&folder)?;
-        assert_eq!(got?, (("loop".to_owned(), "floor".to_owned()), 3.0));
-        Ok(())
-    }
+    println!("\ntargets\n\n{}", table::targets_text(judged));
+    let missed = parts.iter().filter(|judged| judged.verdict == Verdict::Missed).count();
+    println!("{} promises met, {missed} missed", parts.len() - missed);
 }

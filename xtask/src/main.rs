@@ -26,6 +26,8 @@ mod wasm;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Lang {
     Rust,
+    /// Also called `js`.
+    #[value(alias = "js")]
     Wasm,
     Python,
     C,
@@ -96,10 +98,13 @@ enum Task {
         #[arg(long, default_value = "", requires = "update")]
         why: String,
     },
-    /// What a retry costs, as ratios to the floor and to other libraries, in one run.
+    /// What a retry costs, beside the least it can cost and beside other libraries, and whether the targets are met.
     Bench {
         #[arg(long, default_value = "all")]
         lang: Lang,
+        /// Fewer rounds: all languages in under ten minutes.
+        #[arg(long)]
+        quick: bool,
         /// Also ten million timers at once, which takes minutes and two gigabytes.
         #[arg(long)]
         full: bool,
@@ -194,9 +199,9 @@ fn run(task: Task) -> Result<()> {
             generate::check()?;
             if update { baseline::update(&why) } else { baseline::check() }
         }
-        Task::Bench { lang, full } => {
+        Task::Bench { lang, quick, full } => {
             setup::setup(lang)?;
-            bench::bench(lang, full)
+            bench::bench(lang, quick, full)
         }
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),

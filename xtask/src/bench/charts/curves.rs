@@ -1,0 +1,153 @@
+//! What one entry costs while there are more and more of them: nanoseconds and bytes, a curve for each who.
+
+use super::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// The curves of works that differ in nothing but a number of entries: `wheel 1e4 hold`, `wheel 1e5 hold` and so on.
+#[derive(Debug)]
+pub(super) struct Chart {
+    /// The file's.
+    pub(super) name: String,
+    title: String,
+    panels: Vec<Panel>,
+}
+
+#[derive(Debug)]
+struct Panel {
+    title: &'static str,
+    figure: &'static str,
+    curves: Vec<Curve>,
+}
+
+#[derive(Debug)]
+struct Curve {
+    who: String,
+    kind: Kind,
+    /// Entries and figure, in order.
+    points: Vec<(f64, f64)>,
+}
+
+const SIZE: (u32, u32) = (1000, 440);
+const HEAD: u32 = 50;
+const NAMES: u32 = 150;
+
+/// A chart for each family of works of at least three sizes.
+pub(super) fn charts(lang: &str, rows: &Rows, targets: &Targets) -> Vec<Chart> {
+    let mut families: Vec<String> = rows.works().iter().filter_map(|work| Some(family(work)?.0)).collect();
+    families.sort();
+    families.dedup();
+    let charts = families.into_iter().map(|family| chart(lang, &family, rows, targets));
+    charts
+        .filter(|chart| chart.panels.iter().any(|panel| panel.curves.iter().any(|curve| curve.points.len() > 2)))
+        .collect()
+}
+
+/// The work without its number, and the number.
+pub(crate) fn family(work: &str) -> Option<(String, f64)> {
+    let words: Vec<&str> = work.split(' ').collect();
+    let at =
+        words.iter().position(|word| word.strip_prefix("1e").is_some_and(|digits| digits.parse::<u32>().is_ok()))?;
+    let count = words[at].parse().ok()?;
+    let rest: Vec<&str> = words[..at].iter().chain(&words[at + 1..]).copied().collect();
+    Some((rest.join(" "), count))
+}
+
+fn chart(lang: &str, name: &str, rows: &Rows, targets: &Targets) -> Chart {
+    let panels = [("time of an entry", "ns"), ("memory of an entry", "bytes")].map(|(title, figure)| {
+        let mut curves: Vec<Curve> = Vec::new();
+        for row in &rows.0 {
+            let Some((family, count)) = family(&row.work) else { continue };
+            let Some(&value) = row.figures.get(figure).filter(|value| **value > 0.0) else { continue };
+            if family != name {
+                continue;
+            }
+            match curves.iter_mut().find(|curve| curve.who == row.who) {
+                Some(curve) => curve.points.push((count, value)),
+                None => curves.push(Curve {
+                    who: row.who.clone(),
+                    kind: Kind::of(lang, &row.who, targets),
+                    points: vec![(count, value)],
+                }),
+            }
+        }
+        curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        // Ours last, so that it lies over the others.
+        curves.sort_by_key(|curve| curve.kind == Kind::Ours);
+        Panel { title, figure, curves }
+    });
+    let panels = panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect();
+    Chart { name: name.replace([' ', ','], "-").replace("--", "-"), title: name.to_owned(), panels }
+}
+
+/// The drawing as SVG.
+pub(super) fn draw(chart: &Chart) -> Result<String> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        root.draw(&Text::new(chart.title.clone(), (16, 14), style(22, TEXT)))?;
+        let (_, below) = root.split_vertically(HEAD);
+        for (area, panel) in below.split_evenly((1, chart.panels.len())).iter().zip(&chart.panels) {
+            draw_panel(area, panel)?;
+        }
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+fn draw_panel(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, panel: &Panel) -> Result<()> {
+    let points = || panel.curves.iter().flat_map(|curve| &curve.points);
+    let (low, high) = decades(points().map(|point| point.1));
+    let (least, most) = points().fold((f64::MAX, f64::MIN), |(a, b), point| (a.min(point.0), b.max(point.0)));
+    area.draw(&Text::new(panel.title, (16, 2), bold(17, TEXT)))?;
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(34)
+        .margin_right(NAMES)
+        .set_label_area_size(LabelAreaPosition::Left, 70)
+        .set_label_area_size(LabelAreaPosition::Bottom, 40)
+        .build_cartesian_2d((least..most).log_scale(), (low..high).log_scale())?;
+    let ticks = |value: &f64| tick(*value, panel.figure);
+    let mut mesh = chart.configure_mesh();
+    mesh.axis_style(LINE).bold_line_style(LINE).light_line_style(WHITE).label_style(style(14, FAINT));
+    mesh.x_labels(5).y_labels(6).x_label_formatter(&|count| count_of(*count));
+    mesh.y_label_formatter(&ticks);
+    mesh.draw()?;
+    let (left, top) = area.strip_coord_spec().get_base_pixel();
+    let mut names = Vec::new();
+    for curve in &panel.curves {
+        let color = if curve.kind == Kind::Peer { RGBColor(148, 163, 184) } else { curve.kind.color() };
+        let wide = color.stroke_width(if curve.kind == Kind::Ours { 3 } else { 2 });
+        chart.draw_series(LineSeries::new(curve.points.iter().copied(), wide))?;
+        chart.draw_series(curve.points.iter().map(|point| Circle::new(*point, 3, color.filled())))?;
+        if let Some(last) = curve.points.last() {
+            let (x, y) = chart.backend_coord(last);
+            let text = format!("{}  {}", curve.who, shown(last.1, panel.figure));
+            names.push((x - left + 9, y - top, text, if curve.kind == Kind::Ours { OURS } else { FAINT }));
+        }
+    }
+    apart(&mut names);
+    for (x, y, text, color) in names {
+        area.draw(&Text::new(text, (x, y), style(14, color).pos(Pos::new(HPos::Left, VPos::Center))))?;
+    }
+    Ok(())
+}
+
+/// Moves names that would lie over each other, from the top down.
+fn apart(names: &mut [(i32, i32, String, RGBColor)]) {
+    names.sort_by_key(|name| name.1);
+    for index in 1..names.len() {
+        names[index].1 = names[index].1.max(names[index - 1].1 + 15);
+    }
+}
+
+fn count_of(count: f64) -> String {
+    format!("1e{:.0}", count.log10())
+}
+
+fn tick(value: f64, figure: &str) -> String {
+    match figure {
+        "ns" if value < 999.0 => format!("{value} ns"),
+        "ns" => format!("{} µs", value / 1e3),
+        _ => format!("{value} B"),
+    }
+}

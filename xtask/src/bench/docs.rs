@@ -1,0 +1,116 @@
+//! docs/performance.md: what is between two marks is written here, what is around them by a person.
+
+use super::results::Facts;
+use super::table;
+use super::targets::{Judged, Results, Target, Targets, Verdict};
+use crate::shell;
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::fs;
+
+/// Replaces the parts of the languages that were measured, and what is about all of them. `results` and `facts` are those
+/// of every language that was ever measured.
+pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, targets: &Targets) -> Result<()> {
+    let path = shell::root().join("docs/performance.md");
+    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let judged = targets.judge(results);
+    let mut text = replace(&old, "targets", &table::targets(&judged).markdown())?;
+    text = replace(&text, "misses", &misses(&judged))?;
+    let parts: Vec<Judged> = judged.into_iter().flat_map(|(_, parts)| parts).collect();
+    for lang in measured {
+        if let Some(rows) = results.get(lang) {
+            let table = table::works(lang, rows, targets, &parts).markdown();
+            let machine = facts.get(lang).map(about).unwrap_or_default();
+            text = replace(&text, lang, &format!("{}{machine}\n\n{table}", charts(lang, results, targets)))?;
+        }
+    }
+    fs::write(&path, text)?;
+    Ok(())
+}
+
+/// The drawings of a language, those of its curves after that of its bars.
+fn charts(lang: &str, results: &Results, targets: &Targets) -> String {
+    let names = super::charts::names(lang, results, targets);
+    names.iter().map(|name| format!("![{name}](charts/{name}.svg)\n\n")).collect()
+}
+
+/// The machine in a sentence.
+fn about(facts: &Map<String, Value>) -> String {
+    let fact = |name: &str| facts.get(name).and_then(Value::as_str).unwrap_or("unknown");
+    format!(
+        "{}, {} cores, {}; {}, Node {}, {}, {}; commit {}, {}; pinned {}; rounds: {}.",
+        fact("processor"),
+        fact("cores"),
+        fact("system"),
+        fact("rustc"),
+        fact("node"),
+        fact("python"),
+        fact("gcc"),
+        fact("commit"),
+        fact("day"),
+        fact("pinned"),
+        fact("rounds"),
+    )
+}
+
+/// What is missed, and what stands in the way as somebody found out.
+fn misses(judged: &[(&Target, Vec<Judged>)]) -> String {
+    let mut text = String::new();
+    for (target, parts) in judged {
+        for missed in parts.iter().filter(|judged| judged.verdict == Verdict::Missed) {
+            let (promise, found) = (table::promise(missed), table::found(missed));
+            let why = missed.part.why.as_deref().unwrap_or("Nobody has said yet what stands in the way.");
+            let _ = writeln!(text, "- **{}**: {promise}; found {found}. {why}", target.what);
+        }
+    }
+    if text.is_empty() { "None.\n".to_owned() } else { text }
+}
+
+/// The missed targets that nobody has explained.
+pub(crate) fn unexplained(judged: &[(&Target, Vec<Judged>)]) -> Vec<String> {
+    let missed = judged.iter().flat_map(|(_, parts)| parts).filter(|judged| judged.verdict == Verdict::Missed);
+    missed.filter(|missed| missed.part.why.is_none()).map(table::promise).collect()
+}
+
+/// The text with another part between the marks of that name.
+fn replace(text: &str, name: &str, part: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- bench: begin {name} -->"), format!("<!-- bench: end {name} -->"));
+    let from = text.find(&begin).with_context(|| format!("no mark {begin} in docs/performance.md"))? + begin.len();
+    let to = text.find(&end).with_context(|| format!("no mark {end} in docs/performance.md"))?;
+    ensure!(from <= to, "the mark {end} is before its begin in docs/performance.md");
+    Ok(format!("{}\n\n{}\n\n{}", &text[..from], part.trim_end(), &text[to..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::tests::rows;
+    use super::super::targets::tests::targets;
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_changes() -> Result<()> {
+        let text = "a\n<!-- bench: begin rust -->\nold\n<!-- bench: end rust -->\nb\n";
+        let want = "a\n<!-- bench: begin rust -->\n\nnew\n\n<!-- bench: end rust -->\nb\n";
+        let got = replace(text, "rust", "new\n")?;
+        assert_eq!(got, want);
+        assert_eq!(replace(&got, "rust", "new\n")?, want);
+        assert!(replace(text, "python", "new").is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_miss_is_listed_with_its_reason_and_named_without_one() -> Result<()> {
+        let list = [("8 delays", "floor", 5.0), ("8 delays", "retry", 7.0), ("8 delays", "backon", 12.0)];
+        let results = Results::from([("rust".to_owned(), rows(&list))]);
+        let targets = targets()?;
+        let judged = targets.judge(&results);
+        let text = misses(&judged);
+        assert!(
+            text.contains("- **delays**: 8 delays: retry >= 2.00x faster than backon; found 1.71x. backon got better."),
+            "{text}"
+        );
+        assert_eq!(unexplained(&judged), ["8 delays: retry <= 1.20x floor"]);
+        Ok(())
+    }
+}
