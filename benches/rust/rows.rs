@@ -2,26 +2,40 @@
 //!
 //! `--only TEXT` for the works whose name has it; `--quick` for fewer rounds, `--full` for more.
 
+use benches::counting::Counting;
 use benches::sample::sample;
+use benches::scale::{self, Depth};
 use benches::works;
 use std::time::Duration;
 
+#[global_allocator]
+static MEMORY: Counting = Counting;
+
 struct Options {
-    rounds: usize,
-    sample: Duration,
+    depth: Depth,
     only: Option<String>,
 }
 
 impl Options {
     fn read(given: &[String]) -> Self {
         let is = |name: &str| given.iter().any(|argument| argument == name);
-        let (rounds, micros) = match (is("--quick"), is("--full")) {
-            (true, _) => (100, 100),
-            (false, false) => (300, 200),
-            (false, true) => (1000, 300),
+        let depth = match (is("--quick"), is("--full")) {
+            (true, _) => Depth::Quick,
+            (false, false) => Depth::Usual,
+            (false, true) => Depth::Full,
         };
         let only = given.iter().skip_while(|argument| *argument != "--only").nth(1).cloned();
-        Self { rounds, sample: Duration::from_micros(micros), only }
+        Self { depth, only }
+    }
+
+    /// How many rounds of samples, and how long one is.
+    const fn rounds(&self) -> (usize, Duration) {
+        let (rounds, micros) = match self.depth {
+            Depth::Quick => (300, 100),
+            Depth::Usual => (500, 200),
+            Depth::Full => (2000, 200),
+        };
+        (rounds, Duration::from_micros(micros))
     }
 
     fn wants(&self, work: &str) -> bool {
@@ -37,7 +51,9 @@ fn main() {
     }
     let options = Options::read(&given);
     let mut works: Vec<_> = works::all().into_iter().filter(|work| options.wants(&work.name)).collect();
-    let rows = sample(&mut works, options.rounds, options.sample);
+    let (rounds, length) = options.rounds();
+    let mut rows = sample(&mut works, rounds, length);
+    rows.extend(scale::rows(options.depth, &|work| options.wants(work)));
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
     println!("[{}]", rows.join(",\n"));
 }

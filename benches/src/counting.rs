@@ -1,4 +1,7 @@
 //! The system's memory, counted.
+//!
+//! Counted without a lock, which would cost those that allocate more than the memory does: with several threads at once the
+//! numbers are wrong.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -29,9 +32,18 @@ impl Counting {
         Self::bytes()
     }
 
+    #[inline(always)]
     fn grew(bytes: usize) {
-        let now = NOW.fetch_add(bytes, Relaxed) + bytes;
-        MOST.fetch_max(now, Relaxed);
+        let now = NOW.load(Relaxed).wrapping_add(bytes);
+        NOW.store(now, Relaxed);
+        if now > MOST.load(Relaxed) {
+            MOST.store(now, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn shrank(bytes: usize) {
+        NOW.store(NOW.load(Relaxed).wrapping_sub(bytes), Relaxed);
     }
 }
 
@@ -45,7 +57,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
+        Self::shrank(layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -55,7 +67,7 @@ unsafe impl GlobalAlloc for Counting {
         Self::grew(size);
         // SAFETY: the caller's promise.
         let moved = unsafe { System.realloc(pointer, layout, size) };
-        NOW.fetch_sub(layout.size(), Relaxed);
+        Self::shrank(layout.size());
         moved
     }
 }

@@ -172,6 +172,17 @@ impl Even {
         self.arrival = arrival + self.interval;
         true
     }
+
+    /// Takes one call of a state that is kept elsewhere.
+    #[inline(always)]
+    pub fn take_of(&self, kept: &mut u64, now: u64) -> bool {
+        let arrival = (*kept).max(now);
+        if arrival - now > self.tolerance {
+            return false;
+        }
+        *kept = arrival + self.interval;
+        true
+    }
 }
 
 /// The floor of an atomic one.

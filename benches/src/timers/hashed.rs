@@ -20,6 +20,8 @@ impl fmt::Debug for Quad {
 }
 
 impl Timers for Quad {
+    type Key = ();
+
     fn new(_: usize) -> Self {
         Self { wheel: quad_wheel::QuadWheelWithOverflow::default(), now_ms: 0 }
     }
@@ -31,8 +33,9 @@ impl Timers for Quad {
 
     #[inline(always)]
     fn step(&mut self, now_ms: u64, due: &mut Vec<u32>) {
-        self.now_ms = now_ms;
-        due.append(&mut self.wheel.tick());
+        for _ in std::mem::replace(&mut self.now_ms, now_ms)..now_ms {
+            due.append(&mut self.wheel.tick());
+        }
     }
 }
 
@@ -61,19 +64,28 @@ impl fmt::Debug for Cancellable {
 }
 
 impl Timers for Cancellable {
+    type Key = u32;
+
     fn new(_: usize) -> Self {
         Self { wheel: cancellable::QuadWheelWithOverflow::new(), now_ms: 0 }
     }
 
     #[inline(always)]
-    fn start(&mut self, at_ms: u64, id: u32) {
+    fn start(&mut self, at_ms: u64, id: u32) -> u32 {
         let delay = Duration::from_millis(at_ms - self.now_ms);
         self.wheel.insert_ref_with_delay(Rc::new(Named(id)), delay).expect("a delay");
+        id
     }
 
     #[inline(always)]
     fn step(&mut self, now_ms: u64, due: &mut Vec<u32>) {
-        self.now_ms = now_ms;
-        due.extend(self.wheel.tick().into_iter().map(|named| named.0));
+        for _ in std::mem::replace(&mut self.now_ms, now_ms)..now_ms {
+            due.extend(self.wheel.tick().into_iter().map(|named| named.0));
+        }
+    }
+
+    #[inline(always)]
+    fn cancel(&mut self, id: u32) {
+        self.wheel.cancel(&id).expect("it is pending");
     }
 }

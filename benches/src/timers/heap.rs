@@ -12,13 +12,21 @@ pub struct Heap {
 }
 
 impl Timers for Heap {
+    type Key = u32;
+
     fn new(most: usize) -> Self {
         Self { heap: BinaryHeap::new(), generations: vec![0; most] }
     }
 
     #[inline(always)]
-    fn start(&mut self, at_ms: u64, id: u32) {
+    fn start(&mut self, at_ms: u64, id: u32) -> u32 {
         self.heap.push(Reverse((at_ms, id, self.generations[id as usize])));
+        id
+    }
+
+    #[inline(always)]
+    fn cancel(&mut self, id: u32) {
+        self.generations[id as usize] += 1;
     }
 
     #[inline(always)]
