@@ -12,7 +12,7 @@ use crate::guards::window::Slots;
 use crate::rng::Rng;
 use crate::save::SaveError;
 use crate::time::{Span, Timestamp};
-use config::{BreakerConfig, COUNT, TIME};
+use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
 
 /// How a breaker stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -138,10 +138,7 @@ impl Breaker {
     /// That time.
     #[inline(always)]
     pub fn acquire(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
-        match self.acquire_closed() {
-            Some(permit) => Ok(permit),
-            None => self.acquire_open(config, now),
-        }
+        if self.state == CLOSED { Ok(Permit(self.generation)) } else { self.acquire_open(config, now) }
     }
 
     /// Leave for a call if the breaker is closed, which takes no clock; else ask [`Breaker::acquire`].
@@ -156,7 +153,10 @@ impl Breaker {
 
     #[cold]
     fn acquire_open(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
-        let now = self.see(now);
+        if let Some(permit) = self.acquire_closed() {
+            return Ok(permit);
+        }
+        let now = self.seen(now);
         let until = Timestamp::from_nanos(self.until);
         if self.state == OPEN && now >= until {
             self.turn(HALF_OPEN);
@@ -190,36 +190,79 @@ impl Breaker {
         if permit.0 != self.generation {
             return;
         }
-        let now = self.see(now);
-        let (failed, slow) = (verdict == Verdict::Failure, config.is_slow(took));
-        if self.acquire_closed().is_none() {
-            return self.settle(config, now, failed || slow && config.minds_slow());
+        // Nearly every call succeeds after others that did.
+        let failed = verdict == Verdict::Failure;
+        if !failed && self.state | config.kind == CLOSED | CONSECUTIVE {
+            self.streak = 0;
+        } else if failed || self.state != CLOSED || !self.is_clean(config, took) {
+            return self.count(config, now, failed, took);
         }
-        let trips = match config.kind {
-            COUNT => {
-                self.window.push(failed, slow, config.size);
-                config.trips(self.window.sums())
+        self.see(now);
+    }
+
+    /// Whether one more success changes nothing that is counted.
+    #[inline(always)]
+    fn is_clean(&self, config: &BreakerConfig, took: Span) -> bool {
+        config.kind == COUNT && !config.is_slow(took) && self.window.is_clean(config.size)
+    }
+
+    /// Any other answer. What is rare ends in a function of its own, so that the rest needs no stack.
+    #[inline(never)]
+    fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        if self.state != CLOSED && self.acquire_closed().is_none() {
+            return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
+        }
+        self.see(now);
+        let slow = config.is_slow(took);
+        match config.kind {
+            COUNT if !slow && self.window.is_full_and_fast(config.size) => {
+                if self.window.push_fast(failed, config.size) >= config.failures {
+                    self.open(config);
+                }
             }
-            TIME => {
-                self.window.advance(now, config.slot_length, config.size);
-                self.window.record(failed, slow);
-                config.trips(self.window.sums())
+            COUNT => self.count_of_calls(config, failed, slow),
+            TIME if self.window.is_behind(Timestamp::from_nanos(self.latest), config.slot_length) => {
+                self.count_in_next_slot(config, failed, slow);
             }
-            _ if failed => self.fail(config),
-            _ => {
-                self.streak = 0;
-                false
-            }
-        };
-        if trips {
-            self.open(config, now);
+            TIME => self.count_in_time(config, failed, slow),
+            _ if failed => self.count_in_row(config),
+            _ => self.streak = 0,
+        }
+    }
+
+    #[inline(never)]
+    fn count_of_calls(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.push(failed, slow, config.size);
+        if config.trips(self.window.sums()) {
+            self.open(config);
+        }
+    }
+
+    #[inline(always)]
+    fn count_in_time(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.record(failed, slow);
+        if config.trips(self.window.sums()) {
+            self.open(config);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_in_next_slot(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
+        self.count_in_time(config, failed, slow);
+    }
+
+    fn count_in_row(&mut self, config: &BreakerConfig) {
+        if self.fail(config) {
+            self.open(config);
         }
     }
 
     /// A call with `permit` ended, or never ran, and nothing is known of it: its place comes back.
     pub fn abandon(&mut self, _config: &BreakerConfig, permit: Permit, now: Timestamp) {
         if permit.0 == self.generation && self.state == HALF_OPEN {
-            let now = self.see(now);
+            let now = self.seen(now);
             self.out = self.out.saturating_sub(1);
             self.expire_from(now);
         }
@@ -231,7 +274,7 @@ impl Breaker {
         if !config.opens_on_hint() || span == Span::ZERO || self.state == ISOLATED {
             return;
         }
-        let now = self.see(now);
+        let now = self.seen(now);
         let until = now.after(span).as_nanos();
         if self.state == OPEN && now.as_nanos() < self.until {
             self.until = self.until.max(until);
@@ -252,7 +295,7 @@ impl Breaker {
 
     /// Closes it by hand, as successes would have.
     pub fn force_close(&mut self, now: Timestamp) {
-        let now = self.see(now);
+        let now = self.seen(now);
         self.close(now);
     }
 
@@ -304,8 +347,16 @@ impl Breaker {
     }
 
     #[inline(always)]
-    fn see(&mut self, now: Timestamp) -> Timestamp {
-        self.latest = self.latest.max(now.as_now().as_nanos());
+    fn see(&mut self, now: Timestamp) {
+        // A branch and not a maximum, so that no call waits for what the one before it wrote.
+        if now.as_nanos() > self.latest {
+            self.latest = now.as_now().as_nanos();
+        }
+    }
+
+    /// The latest time that was seen, this one included.
+    fn seen(&mut self, now: Timestamp) -> Timestamp {
+        self.see(now);
         Timestamp::from_nanos(self.latest).as_now()
     }
 
@@ -318,6 +369,7 @@ impl Breaker {
     /// A call that tried a half-open one came back.
     #[cold]
     fn settle(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool) {
+        let now = self.seen(now);
         if self.state != HALF_OPEN {
             return;
         }
@@ -327,7 +379,7 @@ impl Breaker {
             self.successes = 0;
             let enough = self.fail(config);
             if enough || !config.by_streak() {
-                self.open(config, now);
+                self.open(config);
             }
             return;
         }
@@ -339,7 +391,8 @@ impl Breaker {
     }
 
     #[cold]
-    fn open(&mut self, config: &BreakerConfig, now: Timestamp) {
+    fn open(&mut self, config: &BreakerConfig) {
+        let now = Timestamp::from_nanos(self.latest).as_now();
         self.turn(OPEN);
         let mut rng = Rng::new(self.seed);
         let lasting = config.jittered(config.open_time(self.row), || rng.uniform());

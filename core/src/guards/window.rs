@@ -35,43 +35,74 @@ pub(crate) struct Slots {
     sums: Counts,
     /// No padding: a state is its bytes.
     unused: u32,
-    /// The newest first.
-    slots: [Counts; SLOTS as usize],
+    /// The counts of the slots, the newest first, two to a word, the first in the lower half. Or of the latest calls, the
+    /// newest at the lower end, 128 bits that say which failed, and 128 that say which were slow.
+    words: [u64; WORDS],
 }
+
+/// As many as hold the counts of all slots.
+const WORDS: usize = SLOTS as usize * 3 / 2;
 
 impl Slots {
     /// An empty window whose first slot begins `now`.
     pub(crate) const fn new(now: Timestamp) -> Self {
-        Self { start: now.as_now().as_nanos(), sums: [0; 3], unused: 0, slots: [[0; 3]; SLOTS as usize] }
+        Self { start: now.as_now().as_nanos(), sums: [0; 3], unused: 0, words: [0; WORDS] }
     }
 
     /// Moves on to the slot of `now`, and forgets those that are `slots` or more before it. A `now` before the newest slot
     /// is in it.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Timestamp, slot_length: u64, slots: u32) {
-        let elapsed = now.as_now().as_nanos().saturating_sub(self.start);
-        if elapsed >= slot_length {
-            self.turn(elapsed, slot_length, slots);
+        let now = now.as_now();
+        if self.is_behind(now, slot_length) {
+            self.turn(now.as_nanos().saturating_sub(self.start), slot_length, slots);
         }
+    }
+
+    /// Whether the slot of `now` is not the newest.
+    #[inline(always)]
+    pub(crate) fn is_behind(&self, now: Timestamp, slot_length: u64) -> bool {
+        now.as_nanos().saturating_sub(self.start) >= slot_length
     }
 
     #[cold]
     fn turn(&mut self, elapsed: u64, slot_length: u64, slots: u32) {
         let steps = elapsed.checked_div(slot_length).unwrap_or(0);
         self.start = self.start.saturating_add(steps.saturating_mul(slot_length));
-        let steps = usize::try_from(steps).unwrap_or(usize::MAX).min(self.slots.len());
-        self.slots.rotate_right(steps);
-        self.slots.iter_mut().take(steps).for_each(|slot| *slot = [0; 3]);
-        self.slots.iter_mut().skip(slots as usize).for_each(|slot| *slot = [0; 3]);
-        self.sums = self.slots.iter().fold([0; 3], plus);
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+        let mut kept = [[0; 3]; SLOTS as usize];
+        for (slot, old) in kept.iter_mut().take(slots as usize).skip(steps).zip(self.slots()) {
+            *slot = old;
+        }
+        self.sums = kept.iter().fold([0; 3], plus);
+        let mut counts = kept.iter().flatten().map(|count| u64::from(*count));
+        for word in &mut self.words {
+            let (low, high) = (counts.next().unwrap_or(0), counts.next().unwrap_or(0));
+            *word = low | high << 32;
+        }
+    }
+
+    fn slots(&self) -> [Counts; SLOTS as usize] {
+        let mut halves = self.words.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
+        [[0; 3]; SLOTS as usize].map(|slot: Counts| slot.map(|_| halves.next().unwrap_or(0)))
     }
 
     /// Counts one call in the newest slot.
     #[inline(always)]
     pub(crate) fn record(&mut self, failed: bool, slow: bool) {
+        let [first, second, ..] = &mut self.words;
+        if !failed && !slow {
+            // Nearly every call.
+            *first = first.wrapping_add(u64::from(*first as u32 != u32::MAX));
+            let [total, ..] = &mut self.sums;
+            *total = total.saturating_add(1);
+            return;
+        }
         let one = [1, u32::from(failed), u32::from(slow)];
-        let [newest, ..] = &mut self.slots;
-        *newest = plus(*newest, &one);
+        let newest = [*first as u32, (*first >> 32) as u32, *second as u32];
+        let [calls, failures, slows] = plus(newest, &one).map(u64::from);
+        *first = calls | failures << 32;
+        *second = *second >> 32 << 32 | slows;
         self.sums = plus(self.sums, &one);
     }
 
@@ -92,13 +123,42 @@ impl Slots {
     /// in this way only.
     #[inline(always)]
     pub(crate) fn push(&mut self, failed: bool, slow: bool, size: u32) {
-        let [[f0, f1, f2], [f3, s0, s1], [s2, s3, _], ..] = &mut self.slots;
+        let [failed_low, failed_high, slow_low, slow_high, ..] = &mut self.words;
         let [total, failures, slows] = &mut self.sums;
-        let gone = shift([f0, f1, f2, f3], failed, size);
+        let gone = shift([failed_low, failed_high], failed, size);
         *failures = failures.wrapping_add(u32::from(failed)).wrapping_sub(gone);
-        let gone = shift([s0, s1, s2, s3], slow, size);
+        let gone = shift([slow_low, slow_high], slow, size);
         *slows = slows.wrapping_add(u32::from(slow)).wrapping_sub(gone);
         *total = total.saturating_add(1).min(size);
+    }
+
+    /// Whether the latest `size` calls are there and none is known to have been slow.
+    #[inline(always)]
+    pub(crate) fn is_full_and_fast(&self, size: u32) -> bool {
+        let [_, _, slow_low, slow_high, ..] = self.words;
+        let [total, _, slows] = self.sums;
+        total == size && slow_low | slow_high == 0 && slows == 0
+    }
+
+    /// [`Slots::push`] of a call that was not slow into a window that [`Slots::is_full_and_fast`]; how many of the latest
+    /// failed.
+    #[inline(always)]
+    pub(crate) fn push_fast(&mut self, failed: bool, size: u32) -> u32 {
+        let [low, high, ..] = &mut self.words;
+        let [_, failures, _] = &mut self.sums;
+        let gone = shift([low, high], failed, size);
+        *failures = failures.wrapping_add(u32::from(failed)).wrapping_sub(gone);
+        *failures
+    }
+
+    /// Whether the latest `size` calls are there, and all that is known is that they succeeded in time: another one that does
+    /// changes nothing.
+    #[inline(always)]
+    pub(crate) fn is_clean(&self, size: u32) -> bool {
+        let [a, b, c, d, ..] = self.words;
+        let [total, failures, slows] = self.sums;
+        // One after the other, since what was written in parts is read late as a whole.
+        failures == 0 && total == size && slows == 0 && a | b | c | d == 0
     }
 }
 
@@ -110,14 +170,11 @@ fn plus(left: Counts, right: &Counts) -> Counts {
 
 /// Puts a bit at the lower end of 128, and says which one went out of the lowest `size`.
 #[inline(always)]
-fn shift([a, b, c, d]: [&mut u32; 4], bit: bool, size: u32) -> u32 {
-    let low = u64::from(*a) | u64::from(*b) << 32;
-    let high = u64::from(*c) | u64::from(*d) << 32;
+fn shift([low, high]: [&mut u64; 2], bit: bool, size: u32) -> u32 {
     let last = size.wrapping_sub(1);
-    let gone = (if last < 64 { low.wrapping_shr(last) } else { high.wrapping_shr(last) }) & 1;
-    let high = high << 1 | low >> 63;
-    let low = low << 1 | u64::from(bit);
-    (*a, *b, *c, *d) = (low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32);
+    let gone = (if last < 64 { *low } else { *high }).wrapping_shr(last) & 1;
+    *high = *high << 1 | *low >> 63;
+    *low = *low << 1 | u64::from(bit);
     gone as u32
 }
 
@@ -128,7 +185,9 @@ impl Slots {
     /// What is kept of it.
     pub(crate) fn pass(&mut self, pass: &mut Pass<'_>) {
         pass.time(&mut self.start);
-        self.sums.iter_mut().chain(self.slots.iter_mut().flatten()).for_each(|count| pass.half(count));
+        self.sums.iter_mut().for_each(|count| pass.half(count));
+        // As two halves are, the lower one first.
+        self.words.iter_mut().for_each(|word| pass.word(word));
     }
 }
 
@@ -213,8 +272,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_numbers_panic(start: u64, sums: [u32; 3], slots: [[u32; 3]; 10], now: u64, length: u64, size: u32) {
-            let mut window = Slots { start, sums, unused: 0, slots };
+        fn no_numbers_panic(start: u64, sums: [u32; 3], words: [u64; 15], now: u64, length: u64, size: u32) {
+            let mut window = Slots { start, sums, unused: 0, words };
             window.push(true, true, size);
             window.advance(at(now), length, size);
             window.record(true, true);

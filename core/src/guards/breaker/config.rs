@@ -106,6 +106,7 @@ impl Default for BreakerOptions {
     }
 }
 
+pub(super) const CONSECUTIVE: u8 = 0;
 pub(super) const COUNT: u8 = 1;
 pub(super) const TIME: u8 = 2;
 
@@ -124,6 +125,7 @@ pub struct BreakerConfig {
     slow_after: u64,
     window: u64,
     pub(super) slot_length: u64,
+    /// In a row; of a window of calls, among them all.
     pub(super) failures: u32,
     /// Of calls, or the number of slots.
     pub(super) size: u32,
@@ -160,7 +162,7 @@ impl Default for BreakerConfig {
             min_calls: 1,
             probes: 1,
             successes: 1,
-            kind: 0,
+            kind: CONSECUTIVE,
             reopen: 0,
             mode: 0,
             hint: 0,
@@ -205,6 +207,7 @@ impl BreakerOptions {
                 config.size = count(Field::BreakerSize, size, CALLS)?;
                 config.min_calls = count(Field::BreakerMinCalls, min_calls, size)?;
                 config.failure_rate = share(Field::BreakerFailureRate, failure_rate)?;
+                config.failures = config.enough_of(size);
                 (slow_rate, false)
             }
             Trip::Time { window, slots, min_calls, failure_rate, slow_rate } => {
@@ -247,6 +250,10 @@ impl BreakerOptions {
         config.refusal = u8::from(self.refusal == Refusal::Wait);
         Ok(config)
     }
+}
+
+fn share_of(some: u32, all: u32) -> f64 {
+    f64::from(some) / f64::from(all)
 }
 
 /// The open times as a stage of a backoff.
@@ -313,9 +320,15 @@ impl BreakerConfig {
     /// Whether these counts open it (spec 23.5): a quotient, since a share of 7 in 100 is then the number 0.07 itself.
     #[inline(always)]
     pub(super) fn trips(&self, [total, failed, slow]: [u32; 3]) -> bool {
-        let all = f64::from(total);
+        // Hardly ever anything failed or was slow, and none is never enough.
         total >= self.min_calls
-            && (f64::from(failed) / all >= self.failure_rate || f64::from(slow) / all >= self.slow_rate)
+            && (failed > 0 && share_of(failed, total) >= self.failure_rate
+                || slow > 0 && share_of(slow, total) >= self.slow_rate)
+    }
+
+    /// How many failures of that many calls open it.
+    fn enough_of(&self, calls: u32) -> u32 {
+        (1..calls).find(|failed| share_of(*failed, calls) >= self.failure_rate).unwrap_or(calls)
     }
 }
 

@@ -99,6 +99,24 @@ fn open_times_are_a_backoff_that_is_not_random() {
 }
 
 #[test]
+fn the_failures_that_open_a_full_window_are_those_whose_quotient_does() {
+    for size in 1..=128_u32 {
+        for share in 1..=size {
+            let exact = f64::from(share) / f64::from(size);
+            for failure_rate in [exact, exact.next_down(), exact.next_up().min(1.0)] {
+                let trip = Trip::Count { size, min_calls: 1, failure_rate, slow_rate: None };
+                let config = BreakerOptions { trip, ..BreakerOptions::default() }.build().unwrap();
+                for failed in 0..=size {
+                    let opens = f64::from(failed) / f64::from(size) >= failure_rate;
+                    assert_eq!(failed >= config.failures, opens, "{failed} of {size} at {failure_rate}");
+                    assert_eq!(config.trips([size, failed, 0]), opens);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_configuration_is_its_bytes() {
     assert_eq!(size_of::<BreakerConfig>(), 112);
 }
