@@ -40,7 +40,10 @@ struct Spot<'p> {
 
 impl Policy {
     /// The stage of delay `n` after a failure of that kind.
-    fn spot(&self, kind: u8, n: u32) -> Spot<'_> {
+    fn spot<const WHOLE: bool>(&self, kind: u8, n: u32) -> Spot<'_> {
+        if !WHOLE {
+            return Spot { stage: &self.first, index: 0, n, over: false };
+        }
         let on = if self.tables & 1_u8.wrapping_shl(u32::from(kind)) == 0 { 0 } else { kind };
         let mut spot = Spot { stage: &self.first, index: 0, n, over: false };
         let mut left = n;
@@ -70,32 +73,39 @@ impl Policy {
     }
 
     /// The next delay after a failure of that kind, and its range if `ranged`; `draw` is asked for at most one uniform.
-    pub(crate) fn delay(&self, at: &mut Position, kind: u8, ranged: bool, draw: impl FnOnce() -> f64) -> Spread {
+    /// `WHOLE` as for [`Retry::decide`](crate::Retry).
+    pub(crate) fn delay<const WHOLE: bool>(
+        &self,
+        at: &mut Position,
+        kind: u8,
+        ranged: bool,
+        draw: impl FnOnce() -> f64,
+    ) -> Spread {
         let count = at.place & COUNTED;
-        let spot = self.spot(kind, count);
+        let spot = self.spot::<WHOLE>(kind, count);
         let Spot { stage, index, n, over } = spot;
         let u = if self.draws(&spot) { draw() } else { 0.0 };
         let fresh = at.base == UNSTARTED || at.place >> 29 != index;
         at.place = count.wrapping_add(1).min(COUNTED) | index << 29;
         if stage.is_random() {
-            return self.random(at, stage, n, fresh, u);
+            return self.random::<WHOLE>(at, stage, n, fresh, u);
         }
         let limit = self.limit(stage);
         at.base = match () {
-            () if fresh => stage.at(n, limit),
+            () if fresh => stage.at::<WHOLE>(n, limit),
             () if over => at.base,
-            () => stage.next(at.base, n, limit),
+            () => stage.next::<WHOLE>(at.base, n, limit),
         };
         let max = if stage.kind == crate::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
-        if ranged || self.cap != 0 {
+        if !WHOLE || ranged || self.cap != 0 {
             return spread(self.jitter, self.jitter_by, at.base, max, self.cap, u);
         }
         Spread { value: jittered(self.jitter, self.jitter_by, at.base, max, u), low: 0, width: 0 }
     }
 
     /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
-    fn random(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
-        if stage.kind == DECORRELATED {
+    fn random<const WHOLE: bool>(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
+        if !WHOLE || stage.kind == DECORRELATED {
             let previous = if fresh { stage.initial } else { at.base };
             let low = stage.initial;
             let high = truncated(real(previous) * stage.factor()).min(stage.max).max(low);
@@ -116,7 +126,7 @@ impl Policy {
     pub(crate) fn base_at(&self, n: u32) -> u64 {
         // A linear delay grows with the one before it, also where delays are no longer counted.
         let grows = self.stages == 1 && self.first.times == 0 && self.first.kind == LINEAR;
-        let Spot { stage, n, .. } = self.spot(0, if grows { n } else { n.min(COUNTED) });
-        stage.at(n, self.limit(stage))
+        let Spot { stage, n, .. } = self.spot::<true>(0, if grows { n } else { n.min(COUNTED) });
+        stage.at::<true>(n, self.limit(stage))
     }
 }

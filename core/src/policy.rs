@@ -15,8 +15,10 @@ use crate::time::Span;
 mod builder;
 mod draft;
 pub(crate) mod field;
+mod plain;
 pub use builder::PolicyBuilder;
 pub use field::{Field, Value};
+pub use plain::{PlainFields, PlainPolicy};
 
 /// A backoff as a checked stage, for whatever else grows like a delay; or the rule it breaks, by which field, and what was
 /// given.
@@ -270,7 +272,7 @@ impl Flat {
             backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
             backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
             backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
-            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at(part, u64::MAX)) },
+            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at::<true>(part, u64::MAX)) },
             _ => Backoff::Constant { delay: initial },
         };
         let times = match self.times {

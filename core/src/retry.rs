@@ -121,8 +121,14 @@ impl Retry {
     #[must_use]
     #[inline(always)]
     pub const fn deadline(&self, policy: &Policy) -> Timestamp {
+        self.ends::<true>(policy)
+    }
+
+    /// The deadline; `WHOLE` as for [`Retry::decide`].
+    #[inline(always)]
+    pub(crate) const fn ends<const WHOLE: bool>(&self, policy: &Policy) -> Timestamp {
         // "No limit" is the largest number there is, so the saturating sum is "never".
-        if self.started.as_nanos() <= self.latest.as_nanos() {
+        if !WHOLE || self.started.as_nanos() <= self.latest.as_nanos() {
             return Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline));
         }
         self.deadline_of_older(policy)
@@ -148,14 +154,14 @@ impl Retry {
     /// How long after the beginning that is. 584 years after a beginning before the epoch it counts from the epoch: no
     /// deadline is that long, and the sum would be no number of 64 bits (spec 12.4).
     const fn age(&self, at: Timestamp) -> u64 {
-        if self.outlives(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
+        if self.outlives::<true>(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
     }
 
     /// Whether the operation began before the epoch and so long ago that its age is no number of 64 bits.
     #[inline(always)]
-    const fn outlives(&self, at: Timestamp) -> bool {
+    const fn outlives<const WHOLE: bool>(&self, at: Timestamp) -> bool {
         let started = self.started.as_nanos();
-        started > self.latest.as_nanos() && at.as_nanos() >= started
+        WHOLE && started > self.latest.as_nanos() && at.as_nanos() >= started
     }
 
     /// The time that `now` reads as (spec 1.3).
@@ -194,19 +200,25 @@ impl Retry {
     /// Takes the time, and answers with the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
+        self.sees::<true>(now)
+    }
+
+    /// Takes the time; `WHOLE` as for [`Retry::decide`].
+    #[inline(always)]
+    pub(crate) const fn sees<const WHOLE: bool>(&mut self, now: Timestamp) -> Timestamp {
         if now.is_early() && now.as_nanos() >= self.latest.as_nanos() {
             self.latest = now;
         } else {
-            (self.started, self.latest) = self.observed(now);
+            (self.started, self.latest) = self.observed::<WHOLE>(now);
         }
         self.latest
     }
 
     /// The beginning and the latest time after a time that is not simply a later one.
     #[cold]
-    const fn observed(self, now: Timestamp) -> (Timestamp, Timestamp) {
+    const fn observed<const WHOLE: bool>(self, now: Timestamp) -> (Timestamp, Timestamp) {
         let now = self.clock(now);
-        (if self.outlives(now) { Timestamp::ZERO } else { self.started }, now)
+        (if self.outlives::<WHOLE>(now) { Timestamp::ZERO } else { self.started }, now)
     }
 
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
@@ -257,13 +269,15 @@ const fn give_up(reason: StopReason) -> Decision {
 #[cold]
 #[inline(never)]
 fn decided(mut retry: Retry, policy: &Policy, now: Timestamp, failure: Failure) -> (Retry, Decision) {
-    let decision = retry.decide(policy, now, failure);
+    let decision = retry.decide::<true>(policy, now, failure);
     (retry, decision)
 }
 
 impl Retry {
-    fn decide(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        let now = self.observe(now);
+    /// Decides in full. `WHOLE` says that policy and operation may be any; else they are those of a
+    /// [`PlainCall`](crate::PlainCall), and what those never need is left out of the machine.
+    pub(crate) fn decide<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
+        let now = self.sees::<WHOLE>(now);
         self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
@@ -286,13 +300,13 @@ impl Retry {
         }
         let mut at = Position { base: self.base, place: self.place };
         let mut u = 0.0;
-        let own = policy.delay(&mut at, failure.kind.code(), hint.is_some(), || {
+        let own = policy.delay::<WHOLE>(&mut at, failure.kind.code(), hint.is_some(), || {
             u = self.rng.uniform();
             u
         });
         (self.base, self.place) = (at.base, at.place);
         let Some(asked) = hint.map(Span::as_nanos) else {
-            return self.fit(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
+            return self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };
         let (delay, cause) = match policy.hint_mode {
             // spec 7.3: the hint, and the spread on top of it
@@ -307,19 +321,30 @@ impl Retry {
         // spec 7.15: no further than the policy lets a hint reach
         let furthest = own.value.saturating_add(policy.hint_reach);
         let obeyed = Span::from_nanos(asked.min(furthest));
-        self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
+        self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }
 
     /// Whether an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
     pub(crate) const fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
-        self.deadline(policy).is_never() || !self.outlives(at) && self.fits(policy, at)
+        self.leaves_time::<true>(policy, at)
+    }
+
+    const fn leaves_time<const WHOLE: bool>(&self, policy: &Policy, at: Timestamp) -> bool {
+        self.ends::<WHOLE>(policy).is_never() || !self.outlives::<WHOLE>(at) && self.fits(policy, at)
     }
 
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
-    fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
-        let deadline = self.deadline(policy);
+    fn fit<const WHOLE: bool>(
+        &self,
+        policy: &Policy,
+        now: Timestamp,
+        until: Timestamp,
+        cause: Cause,
+        hint: Option<Span>,
+    ) -> Decision {
+        let deadline = self.ends::<WHOLE>(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if self.has_time(policy, until) {
+        if self.leaves_time::<WHOLE>(policy, until) {
             return Decision::Sleep { until, cause };
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint
