@@ -5,7 +5,7 @@
 //! nothing here is timed. benches/baseline.json has the figures that are accepted. `cargo xtask check` fails when one grew
 //! by more than a twentieth, and the file is changed in the same commit, with the reason.
 
-use crate::shell;
+use crate::{Lang, shell};
 use anyhow::{Result, bail};
 use compare::{Verdict, compare};
 use kept::{Baseline, Tools};
@@ -73,15 +73,22 @@ impl Figure {
     }
 }
 
-/// Builds all that is shipped, counts and weighs it; the floors and peers beside ours too.
-pub(crate) fn measure() -> Result<Vec<Figure>> {
-    let mut figures = counts::measure()?;
-    figures.append(&mut sizes::measure()?);
+/// Builds what is shipped in a language, or in all, counts and weighs it; the floors and peers beside ours too.
+pub(crate) fn measure(lang: Lang) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for lang in lang.each() {
+        figures.append(&mut match lang {
+            Lang::Rust => counts::rust()?,
+            Lang::Wasm => sizes::npm()?,
+            Lang::Python => sizes::wheel()?,
+            Lang::C | Lang::All => [counts::c()?, sizes::library()?, sizes::thumb()?].concat(),
+        });
+    }
     Ok(figures)
 }
 
 fn ours() -> Result<Vec<Figure>> {
-    Ok(measure()?.into_iter().filter(Figure::is_ours).collect())
+    Ok(measure(Lang::All)?.into_iter().filter(Figure::is_ours).collect())
 }
 
 /// Fails when something grew by more than a twentieth over the baseline.

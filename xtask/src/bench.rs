@@ -20,6 +20,9 @@ mod run;
 mod table;
 mod targets;
 
+/// The name of the results that are weighed and not timed.
+const SIZES: &str = "sizes";
+
 /// How often a work is measured again that lies close to its limit.
 const AGAIN: u32 = 3;
 
@@ -29,22 +32,21 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     let begun = Instant::now();
     let targets = Targets::read()?;
     let (mut kept, mut facts) = results::read()?;
-    let (mut fresh, mut problems) = (Results::new(), Vec::new());
-    for lang in lang.each() {
-        let ask = Ask { quick, full, only: None };
-        // Goes on after a failure, so that one run says everything.
-        let rows = measure(lang, ask, &targets).unwrap_or_else(|error| {
-            problems.push(format!("{}: {error:#}", run::key(lang)));
-            Rows::default()
-        });
-        fresh.insert(run::key(lang).to_owned(), rows);
+    let mut run =
+        Run { ask: Ask { quick, full, only: None }, targets: &targets, rows: Results::new(), problems: Vec::new() };
+    if lang != Lang::All {
+        // What else was weighed stays as it is.
+        run.rows.extend(kept.get(SIZES).map(|sizes| (SIZES.to_owned(), sizes.clone())));
     }
+    lang.each().into_iter().for_each(|lang| run.measure(lang));
+    let Run { rows: fresh, mut problems, .. } = run;
     problems.extend(targets.unknown(&fresh));
-    let measured: Vec<String> = fresh.keys().cloned().collect();
+    let measured: Vec<String> =
+        fresh.iter().filter(|(_, rows)| !rows.0.is_empty()).map(|(lang, _)| lang.clone()).collect();
     let machine = machine::facts(quick);
-    for (lang, rows) in fresh.iter().filter(|(_, rows)| !rows.0.is_empty()) {
-        results::write(lang, &machine, rows)?;
-        kept.insert(lang.clone(), rows.clone());
+    for lang in &measured {
+        results::write(lang, &machine, &fresh[lang])?;
+        kept.insert(lang.clone(), fresh[lang].clone());
         facts.insert(lang.clone(), machine.clone());
     }
     let judged = targets.judge(&fresh);
@@ -61,29 +63,58 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     Ok(())
 }
 
-/// One language: everything once, and what lies close to its limit again.
-fn measure(lang: Lang, ask: Ask<'_>, targets: &Targets) -> Result<Rows> {
-    let programs = run::build(lang)?;
-    let mut each = Vec::new();
-    for program in &programs {
-        each.push(program.run(ask)?);
-    }
-    let mut all = Rows::default();
-    each.iter().cloned().for_each(|rows| all.merge(rows));
-    let key = run::key(lang);
-    for _ in 0..AGAIN {
-        let close = close(key, &all, targets);
-        if close.is_empty() {
-            break;
+/// What is measured in this run.
+struct Run<'a> {
+    ask: Ask<'a>,
+    targets: &'a Targets,
+    rows: Results,
+    problems: Vec<String>,
+}
+
+impl Run<'_> {
+    /// One language. Goes on after a failure, so that one run says everything.
+    fn measure(&mut self, lang: Lang) {
+        let key = run::key(lang);
+        self.rows.insert(key.to_owned(), Rows::default());
+        if let Err(error) = self.time(lang) {
+            self.problems.push(format!("{key}: {error:#}"));
         }
-        for work in close {
-            let measures = |(program, rows): (_, &Rows)| rows.works().contains(&work.as_str()).then_some(program);
-            for program in programs.iter().zip(&each).filter_map(measures).collect::<Vec<&Program>>() {
-                all.merge(program.run(Ask { quick: false, full: ask.full, only: Some(&work) })?);
+        match run::count(lang) {
+            Ok((counts, sizes)) => {
+                self.of(key).merge(counts);
+                self.of(SIZES).replace(sizes);
+            }
+            Err(error) => self.problems.push(format!("{key}: {error:#}")),
+        }
+    }
+
+    /// Everything once, and what lies close to its limit again.
+    fn time(&mut self, lang: Lang) -> Result<()> {
+        let (key, programs) = (run::key(lang), run::build(lang)?);
+        let mut works = Vec::new();
+        for program in &programs {
+            let rows = program.run(self.ask).unwrap_or_else(|error| {
+                self.problems.push(format!("{key}: {error:#}"));
+                Rows::default()
+            });
+            works.push(rows.works().into_iter().map(str::to_owned).collect::<Vec<_>>());
+            if program.sizes { self.of(SIZES).replace(rows) } else { self.of(key).merge(rows) }
+        }
+        for _ in 0..AGAIN {
+            for work in close(key, &self.rows[key], self.targets) {
+                let measures = |(program, works): (_, &Vec<String>)| works.contains(&work).then_some(program);
+                for program in programs.iter().zip(&works).filter_map(measures).collect::<Vec<&Program>>() {
+                    let again = program.run(Ask { quick: false, only: Some(&work), ..self.ask })?;
+                    self.of(key).merge(again);
+                }
             }
         }
+        Ok(())
     }
-    Ok(all)
+
+    fn of(&mut self, key: &str) -> &mut Rows {
+        self.rows.entry(key.to_owned()).or_default()
+    }
 }
 
 /// The works of a language whose verdict another look could change.

@@ -109,9 +109,12 @@ fn rustup(kind: &str, names: &[&str]) -> Result<()> {
 /// The project's own virtual environment, with what tests and demo import.
 fn python_packages() -> Result<()> {
     let venv = shell::target().join("venv");
-    let lists =
-        ["bindings-python/requirements-dev.txt", "demo/python/requirements.txt", "benches/peers/python/requirements.txt"]
-            .map(|list| shell::root().join(list));
+    let lists = [
+        "bindings-python/requirements-dev.txt",
+        "demo/python/requirements.txt",
+        "benches/peers/python/requirements.txt",
+    ]
+    .map(|list| shell::root().join(list));
     let wanted = lists.iter().map(|list| read(list)).collect::<Result<Vec<_>>>()?.join("\n");
     let stamp = venv.join("installed.txt");
     let works = answers(&shell::python());

@@ -7,21 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds what is shipped and weighs it.
-pub(super) fn measure() -> Result<Vec<Figure>> {
-    let mut figures = npm()?;
-    figures.append(&mut wheel()?);
-    figures.append(&mut library()?);
-    figures.append(&mut thumb()?);
-    Ok(figures)
-}
-
 fn size(path: &Path) -> Result<u64> {
     Ok(fs::metadata(path).with_context(|| format!("no {}", path.display()))?.len())
 }
 
 /// The npm package: its tarball, and each module as it is and as a server sends it.
-fn npm() -> Result<Vec<Figure>> {
+pub(super) fn npm() -> Result<Vec<Figure>> {
     let tarball = wasm::dist()?;
     let mut figures = vec![Figure::bytes("npm", "tarball", size(&tarball)?)];
     let dist = shell::root().join("bindings-wasm/dist");
@@ -42,7 +33,7 @@ fn zipped(path: &Path) -> Result<u64> {
 }
 
 /// The Python wheel, and the module in it.
-fn wheel() -> Result<Vec<Figure>> {
+pub(super) fn wheel() -> Result<Vec<Figure>> {
     let wheel = python::dist()?;
     let listed = shell::output(python::python(&["-m", "zipfile", "--list"]).arg(&wheel))?;
     let module = listed.lines().find(|line| line.contains(".so ")).and_then(|line| line.split(' ').next_back());
@@ -51,7 +42,7 @@ fn wheel() -> Result<Vec<Figure>> {
 }
 
 /// The C library, whole and by what a program that links it statically gets of it.
-fn library() -> Result<Vec<Figure>> {
+pub(super) fn library() -> Result<Vec<Figure>> {
     let lib = c::dist()?.join("lib");
     let (shared, archive) = (lib.join("libholdoff.so"), lib.join("libholdoff.a"));
     let stripped = shell::target().join("libholdoff.stripped.so");
@@ -84,7 +75,7 @@ const USED: [(&str, &[&str]); 2] = [
 ];
 
 /// The C library on a microcontroller without an operating system, with all that the compiler adds.
-fn thumb() -> Result<Vec<Figure>> {
+pub(super) fn thumb() -> Result<Vec<Figure>> {
     let archive = c::thumb()?;
     // The linker that the compiler brings, beside its own libraries.
     let libraries = shell::output(shell::rustc().args(["--print", "target-libdir"]))?;

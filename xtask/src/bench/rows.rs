@@ -55,6 +55,16 @@ impl Rows {
         }
     }
 
+    /// Puts rows in the place of those of the same names; new ones come last.
+    pub(crate) fn replace(&mut self, other: Self) {
+        for row in other.0 {
+            match self.0.iter_mut().find(|old| old.work == row.work && old.who == row.who) {
+                Some(old) => *old = row,
+                None => self.0.push(row),
+            }
+        }
+    }
+
     /// One figure.
     pub(crate) fn get(&self, work: &str, who: &str, figure: &str) -> Option<f64> {
         self.of(work).find(|row| row.who == who)?.figures.get(figure).copied()
@@ -126,6 +136,13 @@ pub(super) mod tests {
         assert_eq!(rows.get("a", "x", "bytes"), Some(40.0));
         assert_eq!(rows.works(), ["a", "b"]);
         Ok(())
+    }
+
+    #[test]
+    fn what_is_put_in_its_place_may_be_more() {
+        let mut old = rows(&[("a", "x", 1.0), ("b", "x", 2.0)]);
+        old.replace(rows(&[("c", "x", 5.0), ("a", "x", 3.0)]));
+        assert_eq!(old, rows(&[("a", "x", 3.0), ("b", "x", 2.0), ("c", "x", 5.0)]));
     }
 
     #[test]

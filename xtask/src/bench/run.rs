@@ -1,9 +1,10 @@
 //! The programs that measure: building what they measure, and running them on one core.
 
 use super::machine;
-use super::rows::Rows;
-use crate::{Lang, c, python, shell, wasm};
+use super::rows::{Row, Rows, round};
+use crate::{Lang, baseline, c, python, shell, wasm};
 use anyhow::{Context as _, Result};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -27,11 +28,13 @@ pub(crate) struct Program {
     start: Vec<PathBuf>,
     /// Whether it knows `--full`.
     full: bool,
+    /// Whether what it prints are sizes, which come out the same each time.
+    pub(crate) sizes: bool,
 }
 
 impl Program {
     fn new<const N: usize>(name: &'static str, start: [PathBuf; N]) -> Self {
-        Self { name, start: start.into(), full: false }
+        Self { name, start: start.into(), full: false, sizes: false }
     }
 
     /// Runs it and reads its rows.
@@ -79,7 +82,7 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
             let mut start = vec![PathBuf::from(cargo)];
             start.extend(bench.iter().map(PathBuf::from));
             start.push("--".into());
-            Ok(vec![Program { name: "Rust", start, full: true }])
+            Ok(vec![Program { name: "Rust", start, full: true, sizes: false }])
         }
         Lang::Python => {
             python::build()?;
@@ -93,8 +96,20 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
             Ok(vec![
                 script("JavaScript", "benches/peers/js/retry.mjs"),
                 script("JavaScript, timers", "benches/peers/js/timers.mjs"),
+                Program { sizes: true, ..script("what npm packages weigh", "benches/peers/js/sizes.mjs") },
             ])
         }
         Lang::C | Lang::All => Ok(vec![Program::new("C", [c::bench()?])]),
     }
+}
+
+/// What is counted and weighed of a language: rows for its own results, and rows of sizes.
+pub(crate) fn count(lang: Lang) -> Result<(Rows, Rows)> {
+    let (mut counts, mut sizes) = (Rows::default(), Rows::default());
+    for figure in baseline::measure(lang)? {
+        let rows = if figure.lang == "sizes" { &mut sizes } else { &mut counts };
+        let figures = BTreeMap::from([(figure.unit.name().to_owned(), round(figure.value))]);
+        rows.merge(Rows(vec![Row { work: figure.work, who: figure.who, figures }]));
+    }
+    Ok((counts, sizes))
 }

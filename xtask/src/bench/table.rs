@@ -134,9 +134,11 @@ fn said(judged: &Judged) -> String {
 /// Figures that have lines of their own.
 pub(crate) const FIGURES: [&str; 4] = ["ns", "ms", "instructions", "bytes"];
 
-/// Whether somebody is what the others are compared with, as the least that is possible.
+/// Whether somebody is there to show how little is possible: the base itself, another floor, what is written by hand.
 pub(crate) fn is_base(who: &str) -> bool {
-    matches!(who, "floor" | "bare")
+    ["floor", "bare", "by hand"]
+        .iter()
+        .any(|name| who.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' '])))
 }
 
 /// What a work is compared with: the floor where there is one.
