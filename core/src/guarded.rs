@@ -167,14 +167,19 @@ const QUEUED: u8 = 16;
 impl Guarded {
     /// Begins a call at `now`; for a good seed see [`Retry::new`].
     #[must_use]
+    #[inline]
     pub fn begin(policy: &Policy, guards: &mut Guards<'_>, seed: u64, now: Timestamp) -> (Self, Step) {
+        // In line, or the state would be made in one place and copied to another.
         let mut call = Self::asleep(Retry::new(seed, now));
-        let now = now.as_now();
+        let step = call.start(policy, guards, now.as_now());
+        (call, step)
+    }
+
+    fn start(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         if let Some((config, budget)) = &mut guards.budget {
             budget.begin(config, now);
         }
-        let step = call.admit(policy, guards, now);
-        (call, step)
+        self.admit(policy, guards, now)
     }
 
     const fn asleep(retry: Retry) -> Self {
@@ -632,12 +637,12 @@ impl Guarded {
 
     /// The end, however it came about: what is in flight is abandoned, what was paid for and not used comes back.
     fn end(&mut self, guards: &mut Guards<'_>, now: Timestamp, phase: u8, at: Timestamp) -> Step {
-        for slot in 0..FLYING {
-            if self.flies(slot) {
-                self.settle(guards, slot, now, None);
-            }
+        while self.flying != 0 {
+            self.settle(guards, self.flying.trailing_zeros() as usize, now, None);
         }
-        self.unwait(guards, now);
+        if self.is(QUEUED | PAID) {
+            self.unwait(guards, now);
+        }
         if self.is(UNRUN) {
             guards.refund(now, Some(Held::from_raw(self.held)));
         }
