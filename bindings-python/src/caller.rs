@@ -1,16 +1,19 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
+use crate::arguments::{Arguments, Attempted};
 use crate::classify::{self, On, OnResult};
 use crate::failure::Failure;
 use crate::guards::set::{self, Guards};
 use crate::operation::Operation;
 use crate::policy::{self, Policy};
+use crate::retried::Retried;
+use crate::vectorcall::{Calls, counted};
 use crate::{clock, convert};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 /// A policy with the options of one use: call functions with it, or decorate them.
@@ -100,24 +103,23 @@ impl Retrying {
         self.policy.get().core()
     }
 
-    /// The loop. Until something fails it is the call itself.
+    /// The loop. Until something fails it is the call itself, of which PyO3 need not know (see [`crate::vectorcall::Called`]).
     #[inline]
-    fn run<'py>(
+    pub(crate) fn run<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().guarded {
             return if slf.get().quick {
-                Self::run_quick(slf, function, args, kwargs)
+                Self::run_quick(slf, function, with)
             } else {
-                Self::run_guarded(slf, function, args, kwargs)
+                Self::run_guarded(slf, function, with)
             };
         }
-        match function.call(args, kwargs) {
+        match with.call(function) {
             Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => Self::run_after(slf, first, function, args, kwargs),
+            first => Self::run_after(slf, first, function, with),
         }
     }
 
@@ -125,19 +127,15 @@ impl Retrying {
     pub(crate) fn run_plain<'py>(
         policy: &Bound<'py, Policy>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let made = || Bound::new(function.py(), Self::plain(policy)?);
-        if policy.get().guarded {
-            return Self::run_known(&made()?, function, args, kwargs);
+        if policy.get().guarded || policy.get().core().first_limit().is_some() {
+            return counted(function.py(), || Self::run_known(&made()?, function, with));
         }
-        if policy.get().core().first_limit().is_some() {
-            return Self::run_guarded(&made()?, function, args, kwargs);
-        }
-        match function.call(args, kwargs) {
+        match with.call(function) {
             Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => Self::run_after(&made()?, first, function, args, kwargs),
+            first => counted(function.py(), || Self::run_after(&made()?, first, function, with)),
         }
     }
 
@@ -145,12 +143,11 @@ impl Retrying {
     #[cold]
     fn run_after<'py>(
         slf: &Bound<'py, Self>,
-        first: PyResult<Bound<'py, PyAny>>,
+        first: Attempted<'py>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), function, args, kwargs)
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), function, with))
     }
 
     /// With a breaker and nothing else to look at: while it is closed that is a permit before and a record after, which is
@@ -158,23 +155,22 @@ impl Retrying {
     fn run_quick<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, function, args, kwargs) };
+        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, function, with) };
         let Some((permit, breaker)) = guards.get().acquire_closed() else {
-            return Self::run_guarded(slf, function, args, kwargs);
+            return Self::run_guarded(slf, function, with);
         };
-        match function.call(args, kwargs) {
+        match with.call(function) {
             Ok(value) if !is_coroutine(&value) => {
-                guards.get().record_success(permit, clock::quick(slf.py())?);
+                guards.get().record_success(permit, clock::now(slf.py())?);
                 Ok(value)
             }
-            first => {
+            first => counted(slf.py(), || {
                 let mut operation = Operation::of(slf.clone().unbind());
                 operation.underway(slf.py(), guards.get(), breaker)?;
-                Self::run_on(slf, operation, Some(first), function, args, kwargs)
-            }
+                Self::run_on(slf, operation, Some(first), function, with)
+            }),
         }
     }
 
@@ -182,27 +178,30 @@ impl Retrying {
     fn run_known<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if slf.get().guards.is_some() && code_flags(function)? & COROUTINE != 0 {
-            let awaiting = Self::decorate(slf, function)?;
-            return awaiting.call(args, kwargs);
+        if slf.get().guards.is_some() {
+            let awaiting = counted(slf.py(), || {
+                let awaits = code_flags(function)? & COROUTINE != 0;
+                awaits.then(|| Self::decorate(slf, function)).transpose()
+            })?;
+            if let Some(awaiting) = awaiting {
+                return with.call(&awaiting).map_err(raised);
+            }
         }
-        Self::run(slf, function, args, kwargs)
+        Self::run(slf, function, with)
     }
 
     #[cold]
     fn run_guarded<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().hedges() {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
-        Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, args, kwargs)
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, with))
     }
 
     /// Whether a second attempt may run beside the first.
@@ -215,12 +214,11 @@ impl Retrying {
     fn run_on<'py>(
         slf: &Bound<'py, Self>,
         mut operation: Operation,
-        first: Option<PyResult<Bound<'py, PyAny>>>,
+        first: Option<Attempted<'py>>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let result = Self::run_loop(slf, &mut operation, first, function, args, kwargs);
+        let result = Self::run_loop(slf, &mut operation, first, function, with);
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.has_given_up() => {
                 let py = slf.py();
@@ -239,10 +237,9 @@ impl Retrying {
     fn run_loop<'py>(
         slf: &Bound<'py, Self>,
         operation: &mut Operation,
-        first: Option<PyResult<Bound<'py, PyAny>>>,
+        first: Option<Attempted<'py>>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let mut last = match first {
@@ -250,35 +247,31 @@ impl Retrying {
             None => {
                 operation.first(py)?;
                 operation.rest(py, None)?;
-                attempt(operation, function, args, kwargs)
+                attempt(operation, function, with)?
             }
         };
         loop {
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
                     let begun = operation.handed_on(py)?;
-                    return Self::adopt(slf, value, function, args, kwargs, begun);
+                    return Self::adopt(slf, value, function, with, begun);
                 }
                 Ok(value) => match operation.rejected(&value)? {
                     Some(now) => now,
                     None => return Ok(value),
                 },
-                Err(raised) if !raised.is_instance_of::<PyException>(py) => return Err(raised),
-                Err(raised) => {
-                    // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
-                    let error = raised.into_value(py).into_bound(py).into_any();
-                    let Some(now) = operation.failed(&error, false)? else {
-                        return Err(PyErr::from_value(error));
-                    };
-                    now
-                }
+                Err(error) if !error.is_instance_of::<PyException>() => return Err(raised(error)),
+                Err(error) => match operation.failed(&error, false)? {
+                    Some(now) => now,
+                    None => return Err(raised(error)),
+                },
             };
             // A hook may have taken its time.
             operation.rest(py, slf.get().on_retry.is_none().then_some(now))?;
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(operation, function, args, kwargs);
+            last = attempt(operation, function, with)?;
         }
     }
 
@@ -288,13 +281,12 @@ impl Retrying {
         slf: &Bound<'py, Self>,
         coroutine: Bound<'py, PyAny>,
         function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        with: Arguments<'_, 'py>,
         begun: Option<Bound<'py, Operation>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static ADOPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
-        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
+        let (args, kwargs) = with.pack(py)?;
         ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, function, args, kwargs, begun))
     }
 
@@ -332,14 +324,24 @@ impl Retrying {
         if slf.get().hedges() {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
-        let parts = Retried { retrying: Some(slf.clone().unbind()), function: Some(function.clone().unbind()) };
-        let retried = Bound::new(py, parts)?;
+        let retried = Retried::of(slf, function)?;
         for name in ["__module__", "__name__", "__qualname__", "__doc__"] {
             if let Some(value) = function.getattr_opt(name)? {
                 retried.setattr(name, value)?;
             }
         }
-        Ok(retried.into_any())
+        Ok(retried)
+    }
+}
+
+impl Calls for Retrying {
+    #[inline]
+    fn calls<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        with: Arguments<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::run_known(slf, function, with)
     }
 }
 
@@ -385,7 +387,7 @@ impl Retrying {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run_known(slf, function, args, kwargs)
+        Self::run_known(slf, function, Arguments::Packed(args, kwargs))
     }
 
     /// The policy.
@@ -460,78 +462,6 @@ impl Retrying {
     }
 }
 
-/// A decorated function.
-///
-/// The fields are always there but between the allocation of the object and its beginning: CPython allocates the dict in
-/// between, which may collect garbage, which visits the object while it is all zeroes. Zeroes are `None`.
-#[pyclass(frozen, dict, weakref, module = "holdoff")]
-pub(crate) struct Retried {
-    retrying: Option<Py<Retrying>>,
-    function: Option<Py<PyAny>>,
-}
-
-impl Retried {
-    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
-        match (&self.retrying, &self.function) {
-            (Some(retrying), Some(function)) => Ok((retrying.bind(py), function.bind(py))),
-            _ => Err(PyTypeError::new_err("this decorated function has no function")),
-        }
-    }
-}
-
-#[pymethods]
-impl Retried {
-    #[pyo3(signature = (*args, **kwargs))]
-    fn __call__<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (retrying, function) = self.parts(py)?;
-        Retrying::run(retrying, function, args, kwargs)
-    }
-
-    /// A method of an object binds like any function.
-    fn __get__<'py>(
-        slf: &Bound<'py, Self>,
-        instance: &Bound<'py, PyAny>,
-        owner: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        let _ = owner;
-        if instance.is_none() {
-            return Ok(slf.clone().into_any());
-        }
-        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
-    }
-
-    /// The function as it was.
-    #[getter]
-    fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.parts(py)?.1.clone())
-    }
-
-    /// Whatever else a function has.
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        self.parts(py)?.1.getattr(name)
-    }
-
-    /// Pickled by name, like a function.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.parts(py)?.1.getattr(intern!(py, "__qualname__"))
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<retried {}>", self.parts(py)?.1.repr()?))
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.retrying)?;
-        visit.call(&self.function)
-    }
-}
-
 /// Retry a function: a decorator, bare or with a policy's fields and options.
 #[pyfunction]
 #[pyo3(signature = (
@@ -568,16 +498,19 @@ pub(crate) fn retry<'py>(
 fn attempt<'py>(
     operation: &Operation,
     function: &Bound<'py, PyAny>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
+    with: Arguments<'_, 'py>,
+) -> PyResult<Attempted<'py>> {
     let py = function.py();
     let entered = clock::enter_limit(py, operation.limit())?;
     let handed = clock::hand_down(py, operation.handed())?;
-    let result = function.call(args, kwargs);
+    let result = with.call(function);
     clock::take_back(py, handed)?;
     clock::leave_limit(py, entered)?;
-    result
+    Ok(result)
+}
+
+fn raised(error: Bound<'_, PyBaseException>) -> PyErr {
+    PyErr::from_value(error.into_any())
 }
 
 const CANNOT_HEDGE: &str = "hedge runs attempts beside each other, which takes an async function: decorate one with \

@@ -109,6 +109,9 @@ impl Known {
 pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Option<Kind>> {
     let py = error.py();
     let judged = |known: Known| {
+        if !settings.policy.get().rules {
+            return known.failure;
+        }
         let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
         let grpc = known.grpc.map(|code| u32::from(code.code()));
         judged(settings.policy.get().document(), known.failure, known.http, grpc, settings.idempotent, text)
@@ -268,18 +271,16 @@ fn programming_errors(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 
 /// The plain errors of the language, which carry no answer of a server: most failures are one of them.
 fn plain(error: &Bound<'_, PyAny>) -> Option<Kind> {
-    let py = error.py();
-    let class = error.get_type();
-    if class.is(py.get_type::<PyTimeoutError>()) {
+    if error.is_exact_instance_of::<PyTimeoutError>() {
         return Some(Kind::TIMEOUT);
     }
-    let plain = class.is(py.get_type::<PyConnectionError>())
-        || class.is(py.get_type::<PyConnectionResetError>())
-        || class.is(py.get_type::<PyConnectionRefusedError>())
-        || class.is(py.get_type::<PyConnectionAbortedError>())
-        || class.is(py.get_type::<PyOSError>())
-        || class.is(py.get_type::<PyRuntimeError>())
-        || class.is(py.get_type::<PyException>());
+    let plain = error.is_exact_instance_of::<PyConnectionError>()
+        || error.is_exact_instance_of::<PyConnectionResetError>()
+        || error.is_exact_instance_of::<PyConnectionRefusedError>()
+        || error.is_exact_instance_of::<PyConnectionAbortedError>()
+        || error.is_exact_instance_of::<PyOSError>()
+        || error.is_exact_instance_of::<PyRuntimeError>()
+        || error.is_exact_instance_of::<PyException>();
     plain.then_some(Kind::TRANSIENT)
 }
 

@@ -1,8 +1,10 @@
-//! The clock and the wait, both Python's own, so that signals are handled and tests can replace them.
+//! The clock and the wait: Python's own clock, read without it, and Python's own wait, so that signals are handled. Tests can
+//! replace both.
 
 use crate::convert::seconds;
 use crate::guards::bell::Bell;
 use crate::guards::nested::Token;
+use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -44,35 +46,36 @@ pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
     now(py).map(Timestamp::as_nanos)
 }
 
-pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
-    static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let read = match overridden_time(py) {
-        Some(time) => time.bind(py).call_method0(intern!(py, "monotonic_ns"))?,
-        None => CLOCK.import(py, "time", "monotonic_ns")?.call0()?,
-    };
-    read.extract().map(Timestamp::from_nanos)
-}
-
-/// The same clock, read without Python's help where nothing replaces it: for what every call does.
+/// The same, read without Python's help where nothing replaces it.
 #[inline]
-pub(crate) fn quick(py: Python<'_>) -> PyResult<Timestamp> {
+pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     if REPLACED.load(Ordering::Acquire) {
-        return now(py);
+        return counted(py, || asked(py));
     }
     static SET: OnceLock<(Instant, u64)> = OnceLock::new();
     let &(since, nanos) = match SET.get() {
         Some(set) => set,
         None => {
-            let read = (Instant::now(), now(py)?.as_nanos());
+            let read = (Instant::now(), counted(py, || asked(py))?.as_nanos());
             SET.get_or_init(|| read)
         }
     };
     Ok(Timestamp::from_nanos(nanos.saturating_add(since.elapsed().as_nanos() as u64)))
 }
 
+/// What Python says, or whatever replaces it.
+#[cold]
+fn asked(py: Python<'_>) -> PyResult<Timestamp> {
+    let read = match overridden_time(py) {
+        Some(time) => time.bind(py).call_method0(intern!(py, "monotonic_ns"))?,
+        None => py.import("time")?.call_method0("monotonic_ns")?,
+    };
+    read.extract().map(Timestamp::from_nanos)
+}
+
 /// A time that was given, else now.
 pub(crate) fn given(py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Timestamp> {
-    now.map_or_else(|| quick(py), |now| crate::convert::time("now", now))
+    now.map_or_else(|| self::now(py), |now| crate::convert::time("now", now))
 }
 
 /// The clock on the wall: nanoseconds since the Unix epoch, for the dates in a server's answers.

@@ -7,6 +7,7 @@
 
 use pyo3::prelude::*;
 
+mod arguments;
 mod caller;
 mod classify;
 mod clock;
@@ -25,9 +26,11 @@ mod operation;
 mod outcome;
 mod policy;
 mod recorder;
+mod retried;
 mod save;
 mod seeds;
 mod stepped;
+mod vectorcall;
 mod wheel;
 
 #[pymodule]
@@ -35,7 +38,7 @@ mod _holdoff {
     use super::*;
 
     #[pymodule_export]
-    use caller::{Retried, Retrying, retry};
+    use caller::{Retrying, retry};
     #[pymodule_export]
     use clock::{monotonic_ns, overridden_time, override_time, remaining};
     #[pymodule_export]
@@ -99,6 +102,10 @@ mod _holdoff {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        caller::find_coroutine_type(module.py())
+        let py = module.py();
+        caller::find_coroutine_type(py)?;
+        module.add("Retried", retried::Retried::class(py)?.class())?;
+        vectorcall::quicken::<Retrying>(py)?;
+        vectorcall::quicken::<Policy>(py)
     }
 }

@@ -172,8 +172,8 @@ impl Operation {
     /// The first attempt already ran, with leave of that breaker, which was closed.
     pub(crate) fn underway(&mut self, py: Python<'_>, guards: &Guards, breaker: holdoff_core::Breaker) -> PyResult<()> {
         let settings = self.settings.get();
-        let seed = settings.seed.map_or_else(|| seeds::at_once(py), Ok)?;
-        let now = clock::quick(py)?;
+        let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
+        let now = clock::now(py)?;
         self.call = guards.begun(settings.core(), breaker, seed, now).map(Machine::Shared);
         Ok(())
     }
@@ -197,8 +197,8 @@ impl Operation {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         if let Some(guards) = &settings.guards {
-            let seed = settings.seed.map_or_else(|| seeds::at_once(py), Ok)?;
-            let now = clock::quick(py)?;
+            let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
+            let now = clock::now(py)?;
             let rings = rings(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = guards.get().lend(py, |guards| Guarded::begin(policy, guards, seed, now));
@@ -240,7 +240,7 @@ impl Operation {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else {
             return self.cancelled(py).map_or_else(|error| error, PyErr::from_value);
         };
-        outcome::refused(py, reason, retry_at, clock::quick(py).unwrap_or(retry_at))
+        outcome::refused(py, reason, retry_at, clock::now(py).unwrap_or(retry_at))
             .and_then(|error| {
                 self.settle(py, &Failed::Error(error.clone().unbind()), step)?;
                 Ok(PyErr::from_value(error))
@@ -318,10 +318,10 @@ impl Operation {
     fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
         self.last = None;
         if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.get().guards) {
-            guards.get().record_success(closed.0, clock::quick(py)?);
+            guards.get().record_success(closed.0, clock::now(py)?);
         }
         if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
-            let now = clock::quick(py)?;
+            let now = clock::now(py)?;
             let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
             guards.get().lend(py, |guards| call.succeed(guards, ticket, now));
         }
@@ -340,7 +340,7 @@ impl Operation {
         let settings = settings.get();
         let now = clock::now(py)?;
         if self.call.is_none() {
-            let seed = settings.seed.map_or_else(seeds::next, Ok)?;
+            let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
             self.call = Some(Machine::Alone(Call::underway(seed, self.started.unwrap_or(now))));
         }
         let Some(call) = &mut self.call else { return Ok(Next::Stop) };
@@ -532,7 +532,7 @@ impl Operation {
 
     /// While an attempt runs: whether another one is to start beside it.
     fn beside(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let now = clock::quick(py)?;
+        let now = clock::now(py)?;
         let settings = self.settings.get();
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &settings.guards) else { return Ok(false) };

@@ -1,13 +1,15 @@
 //! `Policy`: the core's, made from keyword arguments, a preset's name or a document.
 
+use crate::arguments::Arguments;
 use crate::caller::{Options, Retrying};
 use crate::config::{self, Numbers};
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
 use crate::guards::nested::Token;
 use crate::guards::set::Guards;
+use crate::vectorcall::Calls;
 use crate::{classify, convert, hints, json};
-use holdoff_core::{Document, Form, Nesting, Span};
+use holdoff_core::{Document, Form, Nesting, Rules, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -19,6 +21,8 @@ pub(crate) struct Policy {
     document: Document,
     /// Whether the document has sections of guards, or of retries in retries.
     pub(crate) guarded: bool,
+    /// Whether it has rules of its own for failures.
+    pub(crate) rules: bool,
     /// What it does inside another retry, where the document says so.
     pub(crate) nesting: Option<Nesting>,
     /// Its own guards, made when they are first needed.
@@ -35,7 +39,8 @@ impl Policy {
     pub(crate) fn new(document: Document) -> Self {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
-        Self { guarded: !document.guards.is_new(), document, nesting, guards: PyOnceLock::new() }
+        let rules = document.rules != Rules::NONE;
+        Self { guarded: !document.guards.is_new(), rules, document, nesting, guards: PyOnceLock::new() }
     }
 
     pub(crate) fn document(&self) -> &Document {
@@ -109,6 +114,17 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'py> {
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         given(&value).map(Self)
+    }
+}
+
+impl Calls for Policy {
+    #[inline]
+    fn calls<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        with: Arguments<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Retrying::run_plain(slf, function, with)
     }
 }
 
@@ -245,7 +261,7 @@ impl Policy {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Retrying::run_plain(slf, function, args, kwargs)
+        Retrying::run_plain(slf, function, Arguments::Packed(args, kwargs))
     }
 
     /// A caller with this policy and these options, to call or to decorate functions with.

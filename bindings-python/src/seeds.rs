@@ -32,21 +32,15 @@ pub(crate) fn seed_at(n: &Bound<'_, PyAny>, k: &Bound<'_, PyAny>) -> PyResult<u6
     Ok(holdoff_core::seed_at(convert::seed("n", n)?, convert::seed("k", k)?))
 }
 
-/// The seed of an operation that has just failed for the first time.
-pub(crate) fn next() -> PyResult<u64> {
-    if let Some((n, k)) = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+/// The seed of an operation: when it has failed for the first time, or at once under guards. From a sequence that starts at a
+/// number from the operating system, since asking that each time would cost more than the rest of the operation.
+pub(crate) fn next(py: Python<'_>) -> PyResult<u64> {
+    if SET.load(Ordering::Acquire)
+        && let Some((n, k)) = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+    {
         let seed = holdoff_core::seed_at(*n, *k);
         *k = k.wrapping_add(1);
         return Ok(seed);
-    }
-    from_system()
-}
-
-/// The seed of an operation under guards, which has one from its beginning: from a sequence that starts at a number from the
-/// operating system, since asking that each time would cost more than the operation.
-pub(crate) fn at_once(py: Python<'_>) -> PyResult<u64> {
-    if SET.load(Ordering::Acquire) {
-        return next();
     }
     let mut start = START.load(Ordering::Acquire);
     if start == 0 {

@@ -1,0 +1,111 @@
+//! A decorated function: called like the function that it retries.
+
+use crate::arguments::Arguments;
+use crate::caller::Retrying;
+use crate::vectorcall::{Callable, Called};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
+
+/// A decorated function. What Python sees is a class derived from this (see [`Callable`]), which is called faster.
+///
+/// The fields are always there but between the allocation of the object and its beginning: CPython allocates the dict in
+/// between, which may collect garbage, which visits the object while it is all zeroes. Zeroes are `None`.
+#[pyclass(frozen, dict, weakref, subclass, name = "_Retried", module = "holdoff")]
+pub(crate) struct Retried {
+    retrying: Option<Py<Retrying>>,
+    function: Option<Py<PyAny>>,
+}
+
+impl Retried {
+    /// The class that Python sees.
+    pub(crate) fn class(py: Python<'_>) -> PyResult<&Callable> {
+        static CLASS: PyOnceLock<Callable> = PyOnceLock::new();
+        CLASS.get_or_try_init(py, || Callable::of::<Self>(py, c"holdoff.Retried"))
+    }
+
+    pub(crate) fn of<'py>(
+        retrying: &Bound<'py, Retrying>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = retrying.py();
+        Self::class(py)?.make(&(retrying, function).into_pyobject(py)?)
+    }
+
+    #[inline]
+    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
+        match (&self.retrying, &self.function) {
+            (Some(retrying), Some(function)) => Ok((retrying.bind(py), function.bind(py))),
+            _ => Err(PyTypeError::new_err("this decorated function has no function")),
+        }
+    }
+}
+
+impl Called for Retried {
+    #[inline]
+    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (retrying, function) = slf.get().parts(slf.py())?;
+        Retrying::run(retrying, function, with)
+    }
+}
+
+#[pymethods]
+impl Retried {
+    #[new]
+    fn new(retrying: Py<Retrying>, function: Py<PyAny>) -> Self {
+        Self { retrying: Some(retrying), function: Some(function) }
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (retrying, function) = self.parts(py)?;
+        Retrying::run(retrying, function, Arguments::Packed(args, kwargs))
+    }
+
+    /// A method of an object binds like any function.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: &Bound<'py, PyAny>,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let _ = owner;
+        if instance.is_none() {
+            return Ok(slf.clone().into_any());
+        }
+        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
+    }
+
+    /// The function as it was.
+    #[getter]
+    fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.parts(py)?.1.clone())
+    }
+
+    /// Whatever else a function has.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.parts(py)?.1.getattr(name)
+    }
+
+    /// Pickled by name, like a function.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.parts(py)?.1.getattr(intern!(py, "__qualname__"))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<retried {}>", self.parts(py)?.1.repr()?))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.retrying)?;
+        visit.call(&self.function)
+    }
+}
