@@ -9,6 +9,7 @@ use crate::policy::{self, Policy};
 use crate::retried::Retried;
 use crate::vectorcall::{Calls, counted};
 use crate::{clock, convert};
+use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -158,17 +159,17 @@ impl Retrying {
         with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, function, with) };
-        let Some((permit, breaker)) = guards.get().acquire_closed() else {
+        let Some(permit) = guards.get().acquire_closed() else {
             return Self::run_guarded(slf, function, with);
         };
         match with.call(function) {
             Ok(value) if !is_coroutine(&value) => {
-                guards.get().record_success(permit, clock::now(slf.py())?);
+                guards.get().record_success(slf.py(), permit)?;
                 Ok(value)
             }
             first => counted(slf.py(), || {
                 let mut operation = Operation::of(slf.clone().unbind());
-                operation.underway(slf.py(), guards.get(), breaker)?;
+                operation.underway(slf.py(), guards.get(), permit)?;
                 Self::run_on(slf, operation, Some(first), function, with)
             }),
         }
@@ -416,8 +417,19 @@ impl Retrying {
 
     /// Whether a breaker is all there may be to look at around an attempt.
     #[getter(quick)]
-    pub(crate) fn is_quick(&self) -> bool {
+    fn is_quick(&self) -> bool {
         self.quick
+    }
+
+    /// Where that is so: the breaker's permit if it is closed and the first attempt may run; None when it must be asked.
+    fn enter(&self) -> Option<u32> {
+        let guards = self.guards.as_ref().filter(|_| self.quick)?;
+        guards.get().acquire_closed().map(Permit::as_raw)
+    }
+
+    /// The attempt with that permit succeeded. One that failed is an `Operation` with it.
+    fn leave(&self, py: Python<'_>, permit: u32) -> PyResult<()> {
+        self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)))
     }
 
     /// Whether something may end an attempt before its time, or is handed down to it.

@@ -25,8 +25,8 @@ use pyo3::{PyTraverseError, PyVisit};
 pub(crate) struct Operation {
     settings: Py<Retrying>,
     call: Option<Machine>,
-    /// In place of it, as long as a closed breaker was all there was to look at: its permit, and what it was then.
-    closed: Option<Box<(Permit, holdoff_core::Breaker)>>,
+    /// In place of it, when the first attempt has failed that a closed breaker let through: its permit.
+    closed: Option<Permit>,
     /// The policy of this operation alone, where a retry around it has a say in it.
     nested: Option<Box<Nested>>,
     /// The time before the first attempt, where a limit made it worth reading.
@@ -169,12 +169,12 @@ impl Operation {
         Ok(())
     }
 
-    /// The first attempt already ran, with leave of that breaker, which was closed.
-    pub(crate) fn underway(&mut self, py: Python<'_>, guards: &Guards, breaker: holdoff_core::Breaker) -> PyResult<()> {
+    /// The first attempt already ran, with that permit of a closed breaker.
+    pub(crate) fn underway(&mut self, py: Python<'_>, guards: &Guards, permit: Permit) -> PyResult<()> {
         let settings = self.settings.get();
         let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
         let now = clock::now(py)?;
-        self.call = guards.begun(settings.core(), breaker, seed, now).map(Machine::Shared);
+        self.call = guards.begun(settings.core(), permit, seed, now).map(Machine::Shared);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Operation {
             return Ok(());
         }
         if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.clone_ref(py).get().guards) {
-            return self.underway(py, guards.get(), closed.1);
+            return self.underway(py, guards.get(), closed);
         }
         self.enter_nested(py)?;
         let settings = self.settings.clone_ref(py);
@@ -317,9 +317,6 @@ impl Operation {
     /// An attempt succeeded, the latest one unless another is given.
     fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
         self.last = None;
-        if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.get().guards) {
-            guards.get().record_success(closed.0, clock::now(py)?);
-        }
         if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
             let now = clock::now(py)?;
             let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
@@ -472,22 +469,16 @@ impl Operation {
 #[pymethods]
 impl Operation {
     #[new]
-    fn new(settings: Py<Retrying>) -> Self {
-        Self::of(settings)
+    #[pyo3(signature = (settings, permit = None))]
+    fn new(settings: Py<Retrying>, permit: Option<u32>) -> Self {
+        let mut operation = Self::of(settings);
+        operation.closed = permit.map(Permit::from_raw);
+        operation
     }
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
     fn begin(&mut self, py: Python<'_>) -> PyResult<()> {
         self.first(py)
-    }
-
-    /// In place of `begin`: whether a closed breaker is all there is to look at, and the first attempt may run. If it fails,
-    /// `begin` and go on from there.
-    fn enter(&mut self) -> bool {
-        let settings = self.settings.get();
-        let guards = settings.guards.as_ref().filter(|_| settings.is_quick());
-        self.closed = guards.and_then(|guards| guards.get().acquire_closed()).map(Box::new);
-        self.closed.is_some()
     }
 
     /// An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.

@@ -67,18 +67,18 @@ def _quick(
 
     @wraps(function)
     async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        operation = Operation(retrying)
-        if not operation.enter():
+        permit = retrying.enter()
+        if permit is None:
             return await guarded(*args, **kwargs)
         try:
             value = await function(*args, **kwargs)
         except Exception as error:
             failed = error
         else:
-            operation.succeed()
+            retrying.leave(permit)
             return value
         try:
-            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
+            last: _R = await drive(Operation(retrying, permit), function, args, kwargs, _failed(failed), False, False)
             return last
         finally:
             del failed

@@ -12,6 +12,19 @@ pub(crate) struct Breaker {
     pub(super) shared: Shared<BreakerConfig, holdoff_core::Breaker>,
     /// Whether it is of no interest how long a call takes.
     pub(super) untimed: bool,
+    /// Whether a success leaves nothing behind, so that its time is of no interest either.
+    pub(super) forgets_successes: bool,
+}
+
+impl Breaker {
+    fn with(config: BreakerConfig, state: holdoff_core::Breaker, untimed: bool) -> Self {
+        let mut probe = holdoff_core::Breaker::new(&config, 0, Timestamp::ZERO);
+        if let Some(permit) = probe.acquire_closed() {
+            probe.record(&config, permit, Timestamp::ZERO, Verdict::Success, Span::ZERO);
+        }
+        let forgets_successes = probe.rates(&config, Timestamp::ZERO) == (0, 0, 0);
+        Self { shared: Shared::new(config, state), untimed, forgets_successes }
+    }
 }
 
 impl Guard for Breaker {
@@ -23,7 +36,7 @@ impl Guard for Breaker {
         // A kind that has no use for the field refuses it.
         let untimed = without.set("breaker.slow_after", Value::Text("none")).is_ok()
             && without.breaker().ok().flatten().is_none_or(|other| other == config);
-        Ok(Some(Self { shared: Shared::new(config, holdoff_core::Breaker::new(&config, seed, now)), untimed }))
+        Ok(Some(Self::with(config, holdoff_core::Breaker::new(&config, seed, now), untimed)))
     }
 
     fn bytes(&self, now: Timestamp) -> Vec<u8> {
@@ -34,7 +47,7 @@ impl Guard for Breaker {
     fn again(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError> {
         let config = *self.shared.config();
         let state = holdoff_core::Breaker::restore(bytes, &config, now)?;
-        Ok(Self { shared: Shared::new(config, state), untimed: self.untimed })
+        Ok(Self::with(config, state, self.untimed))
     }
 }
 

@@ -241,32 +241,38 @@ impl Guards {
         answer
     }
 
-    /// A permit of the breaker alone while it is closed, for which no clock is read and nothing changes; and the breaker as
-    /// it was, from which the call can be begun anew should the attempt fail.
+    /// A permit of the breaker alone while it is closed, for which no clock is read and nothing changes.
     #[inline]
-    pub(crate) fn acquire_closed(&self) -> Option<(Permit, holdoff_core::Breaker)> {
-        let (_, breaker) = self.breaker.as_ref()?.get().shared.lock();
-        breaker.acquire_closed().map(|permit| (permit, *breaker))
+    pub(crate) fn acquire_closed(&self) -> Option<Permit> {
+        self.breaker.as_ref()?.get().shared.lock().1.acquire_closed()
     }
 
     /// The attempt with such a permit succeeded.
     #[inline]
-    pub(crate) fn record_success(&self, permit: Permit, now: Timestamp) {
-        if let Some(breaker) = &self.breaker {
-            let (config, mut breaker) = breaker.get().shared.lock();
-            breaker.record(config, permit, now, Verdict::Success, Span::ZERO);
-        }
+    pub(crate) fn record_success(&self, py: Python<'_>, permit: Permit) -> PyResult<()> {
+        let Some(breaker) = &self.breaker else { return Ok(()) };
+        let breaker = breaker.get();
+        // Earlier times read as the latest one.
+        let now = if breaker.forgets_successes { Timestamp::ZERO } else { clock::now(py)? };
+        let (config, mut state) = breaker.shared.lock();
+        state.record(config, permit, now, Verdict::Success, Span::ZERO);
+        Ok(())
     }
 
     /// The call that such a permit was the beginning of.
     pub(crate) fn begun(
         &self,
         policy: &holdoff_core::Policy,
-        mut breaker: holdoff_core::Breaker,
+        permit: Permit,
         seed: u64,
         started: Timestamp,
     ) -> Option<holdoff_core::Guarded> {
-        let config = *self.breaker.as_ref()?.get().shared.config();
+        let (config, breaker) = self.breaker.as_ref()?.get().shared.lock();
+        let config = *config;
+        // One that gives the same permit: as it is now, unless the permit is void; then a new one, whose first is so too.
+        let now = breaker.acquire_closed().filter(|now| *now == permit).map(|_| *breaker);
+        drop(breaker);
+        let mut breaker = now.unwrap_or_else(|| holdoff_core::Breaker::new(&config, 0, started));
         let mut guards =
             holdoff_core::Guards { breaker: Some((&config, &mut breaker)), ..holdoff_core::Guards::none() };
         Some(holdoff_core::Guarded::begin(policy, &mut guards, seed, started).0)
