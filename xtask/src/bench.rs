@@ -40,7 +40,11 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     }
     lang.each().into_iter().for_each(|lang| run.measure(lang));
     let Run { rows: fresh, mut problems, .. } = run;
-    problems.extend(targets.unknown(&fresh));
+    let mut named = fresh.clone();
+    if lang != Lang::All {
+        named.remove(SIZES);
+    }
+    problems.extend(targets.unknown(&named));
     let measured: Vec<String> =
         fresh.iter().filter(|(_, rows)| !rows.0.is_empty()).map(|(lang, _)| lang.clone()).collect();
     let machine = machine::facts(quick);
@@ -104,7 +108,7 @@ impl Run<'_> {
             for work in close(key, &self.rows[key], self.targets) {
                 let measures = |(program, works): (_, &Vec<String>)| works.contains(&work).then_some(program);
                 for program in programs.iter().zip(&works).filter_map(measures).collect::<Vec<&Program>>() {
-                    let again = program.run(Ask { quick: false, only: Some(&work), ..self.ask })?;
+                    let again = program.run(Ask { only: Some(&work), ..self.ask })?;
                     self.of(key).merge(again);
                 }
             }

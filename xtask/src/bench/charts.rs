@@ -4,8 +4,8 @@
 //! a hundred times, and on a linear axis everything but the slowest peer is a line.
 
 use super::rows::Rows;
-use super::table::{is_base, shown, times};
-use super::targets::{Results, Targets};
+use super::table::{self, is_base, shown, times};
+use super::targets::{self, Results, Targets};
 use crate::shell;
 use anyhow::{Context as _, Result};
 use plotters::prelude::*;
@@ -52,34 +52,30 @@ impl Kind {
 /// Draws the results of some languages into docs/charts.
 pub(crate) fn draw(measured: &[String], results: &Results, targets: &Targets) -> Result<()> {
     for lang in measured {
-        let Some(rows) = results.get(lang) else { continue };
-        let panels = bars::panels(lang, rows, targets);
-        if !panels.is_empty() {
-            write(lang, &bars::draw(title(lang), &panels)?)?;
-        }
-        for chart in curves::charts(lang, rows, targets) {
-            write(&chart.name, &curves::draw(&chart)?)?;
+        for (name, svg) in of(lang, results, targets)? {
+            write(&name, &svg)?;
         }
     }
     Ok(())
 }
 
-/// What [`draw`] draws for a language: names without `.svg`.
-pub(crate) fn names(lang: &str, results: &Results, targets: &Targets) -> Vec<String> {
-    let Some(rows) = results.get(lang) else { return Vec::new() };
-    let bars = (!bars::panels(lang, rows, targets).is_empty()).then(|| lang.to_owned());
-    bars.into_iter().chain(curves::charts(lang, rows, targets).into_iter().map(|chart| chart.name)).collect()
-}
-
-/// What is over a language's bars.
-fn title(lang: &str) -> &'static str {
-    match lang {
-        "rust" => "Rust: time of one operation",
-        "python" => "Python: time of one operation",
-        "js" => "JavaScript: time of one operation",
-        "c" => "C: time of one operation",
-        _ => "Sizes",
+/// The drawings of a language: the files' names without `.svg`, and what is in them.
+pub(crate) fn of(lang: &str, results: &Results, targets: &Targets) -> Result<Vec<(String, String)>> {
+    let Some(rows) = results.get(lang) else { return Ok(Vec::new()) };
+    let mut drawings = Vec::new();
+    for chart in targets.bars.iter().filter(|chart| chart.lang == lang) {
+        let panels = bars::panels(chart, rows, targets);
+        if !panels.is_empty() {
+            drawings.push((chart.name.clone(), bars::draw(&chart.title, &panels)?));
+        }
     }
+    for chart in targets.curves.iter().filter(|chart| chart.lang == lang) {
+        let panels = curves::panels(chart, rows, targets);
+        if !panels.is_empty() {
+            drawings.push((chart.name.clone(), curves::draw(&chart.title, &panels)?));
+        }
+    }
+    Ok(drawings)
 }
 
 fn write(name: &str, svg: &str) -> Result<()> {
@@ -104,4 +100,42 @@ fn decades(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) =
         figures.fold((f64::MAX, f64::MIN), |(least, most), figure| (least.min(figure), most.max(figure)));
     (10_f64.powf((least * 0.7).log10().floor()), most * 1.15)
+}
+
+/// A mark of an axis.
+fn tick(value: f64, figure: &str) -> String {
+    match figure {
+        "ns" if value < 999.0 => format!("{value} ns"),
+        "ns" if value < 999_999.0 => format!("{} µs", value / 1e3),
+        "ns" => format!("{} ms", value / 1e6),
+        "ms" => format!("{value} ms"),
+        _ if value < 999.0 => format!("{value} B"),
+        _ => format!("{} KB", value / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::tests::rows;
+    use super::super::targets::tests::targets;
+    use super::*;
+
+    #[test]
+    fn each_who_has_a_bar_and_each_family_a_curve() -> Result<()> {
+        let mut list = vec![("8 delays", "floor", 10.0), ("8 delays", "retry", 12.0), ("8 delays", "backon", 120.0)];
+        let works = ["wheel 1e3 hold", "wheel 1e4 hold", "wheel 1e5 hold"];
+        list.extend(works.iter().flat_map(|work| [(*work, "floor", 20.0), (*work, "wheel", 30.0)]));
+        let results = Results::from([("rust".to_owned(), rows(&list))]);
+        let drawn = of("rust", &results, &targets()?)?;
+        let names: Vec<&str> = drawn.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["rust", "wheel"]);
+        for text in ["Rust", "8 delays", "floor", "12.0 ns  (1.20x)", "backon", "100 ns"] {
+            assert!(drawn[0].1.lines().any(|line| line == text), "{text}");
+        }
+        for text in ["Timers", "wheel  30.0 ns", "1e5"] {
+            assert!(drawn[1].1.lines().any(|line| line == text), "{text}");
+        }
+        assert!(of("python", &results, &targets()?)?.is_empty());
+        Ok(())
+    }
 }

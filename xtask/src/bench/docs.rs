@@ -22,17 +22,17 @@ pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, tar
         if let Some(rows) = results.get(lang) {
             let table = table::works(lang, rows, targets, &parts).markdown();
             let machine = facts.get(lang).map(about).unwrap_or_default();
-            text = replace(&text, lang, &format!("{}{machine}\n\n{table}", charts(lang, results, targets)))?;
+            text = replace(&text, lang, &format!("{}{machine}\n\n{table}", charts(lang, results, targets)?))?;
         }
     }
     fs::write(&path, text)?;
     Ok(())
 }
 
-/// The drawings of a language, those of its curves after that of its bars.
-fn charts(lang: &str, results: &Results, targets: &Targets) -> String {
-    let names = super::charts::names(lang, results, targets);
-    names.iter().map(|name| format!("![{name}](charts/{name}.svg)\n\n")).collect()
+/// The drawings of a language.
+fn charts(lang: &str, results: &Results, targets: &Targets) -> Result<String> {
+    let drawings = super::charts::of(lang, results, targets)?;
+    Ok(drawings.iter().map(|(name, _)| format!("![{name}](charts/{name}.svg)\n\n")).collect())
 }
 
 /// The machine in a sentence.

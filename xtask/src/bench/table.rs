@@ -57,7 +57,7 @@ pub(crate) fn works(lang: &str, rows: &Rows, targets: &Targets, judged: &[Judged
             let mut label = if figure == "ns" { work.to_owned() } else { format!("{work}, {}", unit(figure)) };
             for row in rows.of(work).filter(|row| !is_base(&row.who) && !targets.is_peer(lang, &row.who)) {
                 let Some(&ours) = row.figures.get(figure) else { continue };
-                let base = base(rows, work, figure);
+                let base = base(lang, rows, targets, work, figure);
                 let peer = best_peer(lang, rows, targets, work, figure);
                 let of_base =
                     |show: fn(f64, f64) -> String| base.map_or_else(String::new, |(_, base)| show(base, ours));
@@ -67,7 +67,7 @@ pub(crate) fn works(lang: &str, rows: &Rows, targets: &Targets, judged: &[Judged
                     std::mem::take(&mut label),
                     row.who.clone(),
                     shown(ours, figure),
-                    base.map_or_else(String::new, |(_, base)| shown(base, figure)),
+                    base.map_or_else(String::new, |(who, base)| format!("{who} {}", shown(base, figure))),
                     of_base(|base, ours| times(ours / base)),
                     peer.map_or_else(String::new, |(name, _)| name.to_owned()),
                     peer.map_or_else(String::new, |(_, peer)| shown(peer, figure)),
@@ -141,10 +141,20 @@ pub(crate) fn is_base(who: &str) -> bool {
         .any(|name| who.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' '])))
 }
 
-/// What a work is compared with: the floor where there is one.
-pub(crate) fn base<'a>(rows: &'a Rows, work: &str, figure: &str) -> Option<(&'a str, f64)> {
-    let find = |who: &'static str| rows.get(work, who, figure).map(|base| (who, base));
-    find("floor").or_else(|| find("bare"))
+/// What a work is compared with: what its targets say, else the floor, else the call without anything around it.
+pub(crate) fn base(
+    lang: &str,
+    rows: &Rows,
+    targets: &Targets,
+    work: &str,
+    figure: &str,
+) -> Option<(&'static str, f64)> {
+    let parts = targets.targets.iter().flat_map(|target| &target.parts);
+    let of_work = parts.filter(|part| part.lang == lang && part.work == work && part.measure != Measure::AtMost);
+    let wanted: Vec<&str> = of_work.map(|part| part.than.as_str()).collect();
+    let mut bases = ["floor", "bare"];
+    bases.sort_by_key(|base| !wanted.contains(base));
+    bases.into_iter().find_map(|who| rows.get(work, who, figure).map(|base| (who, base)))
 }
 
 /// The peer with the least.
@@ -247,9 +257,9 @@ mod tests {
         let got = works("rust", &results["rust"], &targets, &judged).text();
         let want = "\
 work      ours       figure     base  to base  best peer  peer's  faster  target                    verdict
-8 delays  retry     42.0 ns  40.0 ns    1.05x  backon     126 ns   3.00x  <= 1.20x floor            met
+8 delays  retry     42.0 ns  floor 40.0 ns    1.05x  backon     126 ns   3.00x  <= 1.20x floor            met
                                                                           >= 2.00x faster than backon  met
-          schedule  44.0 ns  40.0 ns    1.10x  backon     126 ns   2.86x
+          schedule  44.0 ns  floor 40.0 ns    1.10x  backon     126 ns   2.86x
 ";
         let squeeze = |text: &str| {
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()

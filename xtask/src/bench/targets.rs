@@ -15,10 +15,38 @@ const CLOSE: f64 = 0.08;
 pub(crate) struct Targets {
     /// By language, who is a peer; everybody else is ours or the base.
     pub(crate) peers: BTreeMap<String, Vec<String>>,
-    /// By language, the works whose bars are drawn.
-    pub(crate) charts: BTreeMap<String, Vec<String>>,
+    /// The drawings of works, a bar for each who.
+    pub(crate) bars: Vec<Bars>,
+    /// The drawings of works that differ in the number of entries, a curve for each who.
+    pub(crate) curves: Vec<Curves>,
     /// In the order of the table.
     pub(crate) targets: Vec<Target>,
+}
+
+/// A drawing in docs/charts.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bars {
+    /// The file's name.
+    pub(crate) name: String,
+    /// The results it is drawn from.
+    pub(crate) lang: String,
+    pub(crate) title: String,
+    /// What is drawn, as far as it was measured.
+    pub(crate) works: Vec<String>,
+}
+
+/// A drawing in docs/charts.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Curves {
+    /// The file's name.
+    pub(crate) name: String,
+    /// The results it is drawn from.
+    pub(crate) lang: String,
+    pub(crate) title: String,
+    /// The works' name without the number: `wheel hold` for `wheel 1e4 hold` and so on.
+    pub(crate) family: String,
 }
 
 /// One line of the table: several promises about one thing.
@@ -93,6 +121,8 @@ pub(crate) struct Judged {
     pub(crate) part: Part,
     /// In the unit of the limit; none when nobody measured it.
     pub(crate) value: Option<f64>,
+    /// How far from its limit the figure is that was measured, as a part of it.
+    distance: Option<f64>,
     pub(crate) verdict: Verdict,
 }
 
@@ -100,7 +130,7 @@ impl Judged {
     /// Whether measuring again could change the verdict. Counts and sizes are what they are.
     pub(crate) fn is_close(&self) -> bool {
         let timed = matches!(self.part.figure.as_str(), "ns" | "ms");
-        timed && self.value.is_some_and(|value| (value / self.part.limit - 1.0).abs() <= CLOSE)
+        timed && self.distance.is_some_and(|distance| distance.abs() <= CLOSE)
     }
 
     /// Whether the better figure is reached, where there is one.
@@ -173,18 +203,25 @@ fn judge(part: &Part, rows: &Rows) -> Judged {
         Measure::Faster => value >= part.limit,
         Measure::Ratio | Measure::Over | Measure::AtMost => value <= part.limit,
     });
-    Judged { part: part.clone(), value, verdict: if met { Verdict::Met } else { Verdict::Missed } }
+    // What is over a base is a small difference of figures that are each as noisy as any.
+    let over = if part.measure == Measure::Over { base(part, rows) } else { Some(0.0) };
+    let distance = value.zip(over).map(|(value, over)| (value + over) / (part.limit + over) - 1.0);
+    Judged { part: part.clone(), value, distance, verdict: if met { Verdict::Met } else { Verdict::Missed } }
 }
 
 fn value(part: &Part, rows: &Rows) -> Option<f64> {
     let ours = rows.get(&part.work, &part.who, &part.figure)?;
-    let base = || rows.get(part.than_work.as_deref().unwrap_or(&part.work), &part.than, &part.figure);
+    let base = || base(part, rows);
     match part.measure {
         Measure::Ratio => Some(ours / base()?),
         Measure::Faster => Some(base()? / ours),
         Measure::Over => Some(ours - base()?),
         Measure::AtMost => Some(ours),
     }
+}
+
+fn base(part: &Part, rows: &Rows) -> Option<f64> {
+    rows.get(part.than_work.as_deref().unwrap_or(&part.work), &part.than, &part.figure)
 }
 
 fn unknown(what: &str, name: &str, lang: &str, known: &[&str]) -> String {
@@ -225,7 +262,8 @@ pub(super) mod tests {
     pub(crate) fn targets() -> Result<Targets> {
         let text = r#"{
           "peers": { "rust": ["backon", "retry crate"] },
-          "charts": { "rust": ["8 delays"] },
+          "bars": [{ "name": "rust", "lang": "rust", "title": "Rust", "works": ["8 delays"] }],
+          "curves": [{ "name": "wheel", "lang": "rust", "title": "Timers", "family": "wheel hold" }],
           "targets": [
             { "what": "delays", "wanted": "1.2x the floor, 2x backon", "parts": [
               { "lang": "rust", "work": "8 delays", "who": "retry", "measure": "ratio", "limit": 1.2 },
@@ -256,6 +294,21 @@ pub(super) mod tests {
     #[test]
     fn what_nobody_measured_is_missed() -> Result<()> {
         assert_eq!(verdicts(&[])?, [(None, Verdict::Missed, false), (None, Verdict::Missed, false)]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_little_over_a_large_base_is_close() -> Result<()> {
+        let mut targets = targets()?;
+        let part = &mut targets.targets[0].parts[0];
+        (part.measure, part.limit) = (Measure::Over, 2.0);
+        for (ours, close) in [(101.0, true), (94.1, true), (110.0, true), (93.0, false), (111.0, false)] {
+            let judged = judge(
+                &targets.targets[0].parts[0],
+                &rows(&[("8 delays", "floor", 100.0), ("8 delays", "retry", ours)]),
+            );
+            assert_eq!(judged.is_close(), close, "{ours}");
+        }
         Ok(())
     }
 

@@ -8,6 +8,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 #[derive(Debug)]
 pub(super) struct Panel {
     title: String,
+    /// The figure's name.
+    figure: &'static str,
     bars: Vec<Bar>,
 }
 
@@ -28,17 +30,15 @@ const FOOT: u32 = 34;
 const BAR: u32 = 21;
 const TITLE: u32 = 34;
 
-/// The works of a language that are drawn, as far as they were measured.
-pub(super) fn panels(lang: &str, rows: &Rows, targets: &Targets) -> Vec<Panel> {
-    let works = targets.charts.get(lang).into_iter().flatten();
-    works.filter_map(|work| panel(lang, work, rows, targets)).collect()
+/// The works of a drawing, as far as they were measured.
+pub(super) fn panels(chart: &targets::Bars, rows: &Rows, targets: &Targets) -> Vec<Panel> {
+    chart.works.iter().filter_map(|work| panel(&chart.lang, work, rows, targets)).collect()
 }
 
 fn panel(lang: &str, work: &str, rows: &Rows, targets: &Targets) -> Option<Panel> {
-    let figure = crate::bench::table::FIGURES
-        .into_iter()
-        .find(|name| rows.of(work).any(|row| row.figures.contains_key(*name)))?;
-    let base = crate::bench::table::base(rows, work, figure).map(|(_, base)| base);
+    let has = |figure: &&str| rows.of(work).any(|row| row.figures.contains_key(*figure));
+    let figure = table::FIGURES.into_iter().find(has)?;
+    let base = table::base(lang, rows, targets, work, figure).map(|(_, base)| base);
     let mut bars: Vec<Bar> = rows
         .of(work)
         .filter_map(|row| {
@@ -49,11 +49,7 @@ fn panel(lang: &str, work: &str, rows: &Rows, targets: &Targets) -> Option<Panel
         })
         .collect();
     bars.sort_by(|a, b| a.figure.total_cmp(&b.figure));
-    // Milliseconds are on the axis of nanoseconds.
-    if figure == "ms" {
-        bars.iter_mut().for_each(|bar| bar.figure *= 1e6);
-    }
-    Some(Panel { title: work.to_owned(), bars })
+    Some(Panel { title: work.to_owned(), figure, bars })
 }
 
 /// The drawing as SVG.
@@ -84,7 +80,7 @@ fn head(root: &Area<'_>, title: &str) -> Result<()> {
     root.draw(&Text::new(title.to_owned(), (16, 14), style(22, TEXT)))?;
     let mut x = 16;
     for (kind, label) in
-        [(Kind::Ours, "holdoff"), (Kind::Base, "the least possible, in the same run"), (Kind::Peer, "others")]
+        [(Kind::Ours, "holdoff"), (Kind::Base, "floor, or the bare call: the least possible"), (Kind::Peer, "others")]
     {
         root.draw(&Rectangle::new([(x, 47), (x + 12, 59)], kind.color().filled()))?;
         root.draw(&Text::new(label.to_owned(), (x + 18, 46), style(15, FAINT)))?;
@@ -102,9 +98,10 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, (low, high): (f64, f64), last: boo
         .set_label_area_size(LabelAreaPosition::Left, LABELS)
         .set_label_area_size(LabelAreaPosition::Bottom, if last { FOOT } else { 0 })
         .build_cartesian_2d((low..high).log_scale(), RangedCoordf64::from(count..0.0))?;
+    let ticks = |value: &f64| tick(*value, panel.figure);
     let mut mesh = chart.configure_mesh();
     mesh.disable_y_mesh().disable_y_axis().axis_style(LINE).bold_line_style(LINE).light_line_style(WHITE).x_labels(8);
-    mesh.x_label_style(style(14, FAINT)).x_label_formatter(&|value| tick(*value));
+    mesh.x_label_style(style(14, FAINT)).x_label_formatter(&ticks);
     if !last {
         mesh.x_labels(8).disable_x_axis();
     }
@@ -127,13 +124,4 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, (low, high): (f64, f64), last: boo
         root.draw(&Text::new(bar.label.clone(), at(x + 7), font.pos(Pos::new(HPos::Left, VPos::Center))))?;
     }
     Ok(())
-}
-
-/// A power of ten of nanoseconds.
-fn tick(value: f64) -> String {
-    match value {
-        small if small < 999.0 => format!("{small} ns"),
-        small if small < 999_999.0 => format!("{} µs", small / 1e3),
-        large => format!("{} ms", large / 1e6),
-    }
 }

@@ -3,17 +3,9 @@
 use super::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// The curves of works that differ in nothing but a number of entries: `wheel 1e4 hold`, `wheel 1e5 hold` and so on.
+/// The curves of one figure.
 #[derive(Debug)]
-pub(super) struct Chart {
-    /// The file's.
-    pub(super) name: String,
-    title: String,
-    panels: Vec<Panel>,
-}
-
-#[derive(Debug)]
-struct Panel {
+pub(super) struct Panel {
     title: &'static str,
     figure: &'static str,
     curves: Vec<Curve>,
@@ -31,19 +23,8 @@ const SIZE: (u32, u32) = (1000, 440);
 const HEAD: u32 = 50;
 const NAMES: u32 = 150;
 
-/// A chart for each family of works of at least three sizes.
-pub(super) fn charts(lang: &str, rows: &Rows, targets: &Targets) -> Vec<Chart> {
-    let mut families: Vec<String> = rows.works().iter().filter_map(|work| Some(family(work)?.0)).collect();
-    families.sort();
-    families.dedup();
-    let charts = families.into_iter().map(|family| chart(lang, &family, rows, targets));
-    charts
-        .filter(|chart| chart.panels.iter().any(|panel| panel.curves.iter().any(|curve| curve.points.len() > 2)))
-        .collect()
-}
-
 /// The work without its number, and the number.
-pub(crate) fn family(work: &str) -> Option<(String, f64)> {
+fn family(work: &str) -> Option<(String, f64)> {
     let words: Vec<&str> = work.split(' ').collect();
     let at =
         words.iter().position(|word| word.strip_prefix("1e").is_some_and(|digits| digits.parse::<u32>().is_ok()))?;
@@ -52,20 +33,18 @@ pub(crate) fn family(work: &str) -> Option<(String, f64)> {
     Some((rest.join(" "), count))
 }
 
-fn chart(lang: &str, name: &str, rows: &Rows, targets: &Targets) -> Chart {
-    let panels = [("time of an entry", "ns"), ("memory of an entry", "bytes")].map(|(title, figure)| {
+/// A panel for each figure of the works of a family, of which there have to be three sizes at least.
+pub(super) fn panels(chart: &targets::Curves, rows: &Rows, targets: &Targets) -> Vec<Panel> {
+    let panels = [("time", "ns"), ("memory", "bytes")].map(|(title, figure)| {
         let mut curves: Vec<Curve> = Vec::new();
         for row in &rows.0 {
-            let Some((family, count)) = family(&row.work) else { continue };
+            let Some((_, count)) = family(&row.work).filter(|(family, _)| *family == chart.family) else { continue };
             let Some(&value) = row.figures.get(figure).filter(|value| **value > 0.0) else { continue };
-            if family != name {
-                continue;
-            }
             match curves.iter_mut().find(|curve| curve.who == row.who) {
                 Some(curve) => curve.points.push((count, value)),
                 None => curves.push(Curve {
                     who: row.who.clone(),
-                    kind: Kind::of(lang, &row.who, targets),
+                    kind: Kind::of(&chart.lang, &row.who, targets),
                     points: vec![(count, value)],
                 }),
             }
@@ -75,19 +54,18 @@ fn chart(lang: &str, name: &str, rows: &Rows, targets: &Targets) -> Chart {
         curves.sort_by_key(|curve| curve.kind == Kind::Ours);
         Panel { title, figure, curves }
     });
-    let panels = panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect();
-    Chart { name: name.replace([' ', ','], "-").replace("--", "-"), title: name.to_owned(), panels }
+    panels.into_iter().filter(|panel| panel.curves.iter().any(|curve| curve.points.len() > 2)).collect()
 }
 
 /// The drawing as SVG.
-pub(super) fn draw(chart: &Chart) -> Result<String> {
+pub(super) fn draw(title: &str, panels: &[Panel]) -> Result<String> {
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
-        root.draw(&Text::new(chart.title.clone(), (16, 14), style(22, TEXT)))?;
+        root.draw(&Text::new(title.to_owned(), (16, 14), style(22, TEXT)))?;
         let (_, below) = root.split_vertically(HEAD);
-        for (area, panel) in below.split_evenly((1, chart.panels.len())).iter().zip(&chart.panels) {
+        for (area, panel) in below.split_evenly((1, panels.len())).iter().zip(panels) {
             draw_panel(area, panel)?;
         }
         root.present()?;
@@ -142,12 +120,4 @@ fn apart(names: &mut [(i32, i32, String, RGBColor)]) {
 
 fn count_of(count: f64) -> String {
     format!("1e{:.0}", count.log10())
-}
-
-fn tick(value: f64, figure: &str) -> String {
-    match figure {
-        "ns" if value < 999.0 => format!("{value} ns"),
-        "ns" => format!("{} µs", value / 1e3),
-        _ => format!("{value} B"),
-    }
 }
