@@ -421,6 +421,14 @@ impl Retrying {
         self.quick
     }
 
+    /// The first attempt failed, without anything to look at before it: the operation, if there will be another. If not,
+    /// raise the error, which carries the outcome.
+    fn failed<'py>(slf: &Bound<'py, Self>, error: &Bound<'py, PyException>) -> PyResult<Option<Bound<'py, Operation>>> {
+        let mut operation = Operation::of(slf.clone().unbind());
+        let goes_on = operation.fails(error, false)?;
+        goes_on.then(|| Bound::new(slf.py(), operation)).transpose()
+    }
+
     /// Where that is so: the breaker's permit if it is closed and the first attempt may run; None when it must be asked.
     fn enter(&self) -> Option<u32> {
         let guards = self.guards.as_ref().filter(|_| self.quick)?;

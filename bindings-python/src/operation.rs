@@ -39,6 +39,8 @@ pub(crate) struct Operation {
     asleep: bool,
     /// Waiting for a place: how often the bell had rung when it was asked for.
     rings: Option<u64>,
+    /// When the attempt failed, as long as nothing has happened since.
+    just_now: Option<Timestamp>,
     /// The outcome is known and the last error is about to come out.
     gave_up: bool,
     /// As long as it may be needed: the traceback of an error leads to frames that hold the operation.
@@ -132,6 +134,7 @@ impl Operation {
             wake_at: Timestamp::NEVER,
             asleep: false,
             rings: None,
+            just_now: None,
             gave_up: false,
             last: None,
             over: false,
@@ -176,6 +179,14 @@ impl Operation {
         let now = clock::now(py)?;
         self.call = guards.begun(settings.core(), permit, seed, now).map(Machine::Shared);
         Ok(())
+    }
+
+    /// An attempt failed: whether there will be another.
+    pub(crate) fn fails(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
+        let next = self.failed(error.as_any(), timed_out)?;
+        // A hook may have taken its time.
+        self.just_now = next.filter(|_| self.settings.get().on_retry.is_none());
+        Ok(next.is_some())
     }
 
     pub(crate) fn limit(&self) -> Timestamp {
@@ -484,7 +495,13 @@ impl Operation {
     /// An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.
     #[pyo3(signature = (error, timed_out = false))]
     fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-        Ok(self.failed(error.as_any(), timed_out)?.is_some())
+        self.fails(error, timed_out)
+    }
+
+    /// The seconds to wait next, right after `fail`: as `resume`.
+    fn proceed(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
+        let now = self.just_now.take();
+        Ok(self.woken(py, now)?.map(clock::single_wait))
     }
 
     /// An attempt returned: whether there will be another all the same. If not, the value is the result.

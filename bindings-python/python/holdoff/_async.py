@@ -46,13 +46,16 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
         operation: Operation | None = None
         while True:
             try:
-                return await function(*args, **kwargs)
+                # A call with `**` makes a dict, even of nothing.
+                return await (function(*args, **kwargs) if kwargs else function(*args))
             except Exception as error:
                 if operation is None:
-                    operation = Operation(retrying)
-                if not operation.fail(error):
+                    operation = retrying.failed(error)
+                    if operation is None:
+                        raise
+                elif not operation.fail(error):
                     raise
-            if (seconds := operation.resume()) is not None:
+            if (seconds := operation.proceed()) is not None:
                 await rest(operation, seconds)
 
     return retried
@@ -71,7 +74,7 @@ def _quick(
         if permit is None:
             return await guarded(*args, **kwargs)
         try:
-            value = await function(*args, **kwargs)
+            value = await (function(*args, **kwargs) if kwargs else function(*args))
         except Exception as error:
             failed = error
         else:
