@@ -32,21 +32,22 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     let begun = Instant::now();
     let targets = Targets::read()?;
     let (mut kept, mut facts) = results::read()?;
-    let mut run =
-        Run { ask: Ask { quick, full, only: None }, targets: &targets, rows: Results::new(), problems: Vec::new() };
+    let ask = Ask { quick, full, only: None };
+    let mut run = Run { ask, targets: &targets, rows: Results::new(), failed: Vec::new() };
     if lang != Lang::All {
         // What else was weighed stays as it is.
         run.rows.extend(kept.get(SIZES).map(|sizes| (SIZES.to_owned(), sizes.clone())));
     }
     lang.each().into_iter().for_each(|lang| run.measure(lang));
-    let Run { rows: fresh, mut problems, .. } = run;
-    let mut named = fresh.clone();
-    if lang != Lang::All {
-        named.remove(SIZES);
-    }
+    let Run { rows: fresh, failed, .. } = run;
+    let broken = |key: &String| failed.iter().any(|(failed, _)| failed == key || key == SIZES);
+    let whole = |(key, rows): &(&String, &Rows)| !rows.0.is_empty() && !broken(key);
+    // What was measured in part does not take the place of what is kept.
+    let measured: Vec<String> = fresh.iter().filter(whole).map(|(key, _)| key.clone()).collect();
+    let named = |(key, _): &(&String, &Rows)| measured.contains(key) && (lang == Lang::All || *key != SIZES);
+    let named = fresh.iter().filter(named).map(|(key, rows)| (key.clone(), rows.clone())).collect();
+    let mut problems: Vec<String> = failed.iter().map(|(lang, problem)| format!("{lang}: {problem}")).collect();
     problems.extend(targets.unknown(&named));
-    let measured: Vec<String> =
-        fresh.iter().filter(|(_, rows)| !rows.0.is_empty()).map(|(lang, _)| lang.clone()).collect();
     let machine = machine::facts(quick);
     for lang in &measured {
         results::write(lang, &machine, &fresh[lang])?;
@@ -72,7 +73,8 @@ struct Run<'a> {
     ask: Ask<'a>,
     targets: &'a Targets,
     rows: Results,
-    problems: Vec<String>,
+    /// What could not be measured: the language and why.
+    failed: Vec<(&'static str, String)>,
 }
 
 impl Run<'_> {
@@ -81,14 +83,14 @@ impl Run<'_> {
         let key = run::key(lang);
         self.rows.insert(key.to_owned(), Rows::default());
         if let Err(error) = self.time(lang) {
-            self.problems.push(format!("{key}: {error:#}"));
+            self.fail(key, &error);
         }
         match run::count(lang) {
             Ok((counts, sizes)) => {
                 self.of(key).merge(counts);
                 self.of(SIZES).replace(sizes);
             }
-            Err(error) => self.problems.push(format!("{key}: {error:#}")),
+            Err(error) => self.fail(key, &error),
         }
     }
 
@@ -98,7 +100,7 @@ impl Run<'_> {
         let mut works = Vec::new();
         for program in &programs {
             let rows = program.run(self.ask).unwrap_or_else(|error| {
-                self.problems.push(format!("{key}: {error:#}"));
+                self.fail(key, &error);
                 Rows::default()
             });
             works.push(rows.works().into_iter().map(str::to_owned).collect::<Vec<_>>());
@@ -114,6 +116,10 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn fail(&mut self, key: &'static str, error: &anyhow::Error) {
+        self.failed.push((key, format!("{error:#}")));
     }
 
     fn of(&mut self, key: &str) -> &mut Rows {

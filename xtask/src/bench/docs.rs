@@ -70,7 +70,7 @@ fn misses(judged: &[(&Target, Vec<Judged>)]) -> String {
 /// The missed targets that nobody has explained.
 pub(crate) fn unexplained(judged: &[(&Target, Vec<Judged>)]) -> Vec<String> {
     let missed = judged.iter().flat_map(|(_, parts)| parts).filter(|judged| judged.verdict == Verdict::Missed);
-    missed.filter(|missed| missed.part.why.is_none()).map(table::promise).collect()
+    missed.filter(|missed| missed.value.is_some() && missed.part.why.is_none()).map(table::promise).collect()
 }
 
 /// The text with another part between the marks of that name.

@@ -53,8 +53,14 @@ pub(crate) fn works(lang: &str, rows: &Rows, targets: &Targets, judged: &[Judged
     let head = vec!["work", "ours", "figure", "base", "to base", "best peer", "peer's", "faster", "target", "verdict"];
     let mut table = Table { head, rows: Vec::new() };
     for work in rows.works() {
-        for figure in FIGURES {
-            let mut label = if figure == "ns" { work.to_owned() } else { format!("{work}, {}", unit(figure)) };
+        let has = |figure: &&str| rows.of(work).any(|row| row.figures.contains_key(*figure));
+        let figures: Vec<&str> = FIGURES.into_iter().filter(has).collect();
+        for figure in figures.iter().copied() {
+            let mut label =
+                if figures.first() == Some(&figure) { work.to_owned() } else { format!("{work}, {figure}") };
+            if figure == "instructions" && figures.len() == 1 {
+                label.push_str(", instructions");
+            }
             for row in rows.of(work).filter(|row| !is_base(&row.who) && !targets.is_peer(lang, &row.who)) {
                 let Some(&ours) = row.figures.get(figure) else { continue };
                 let base = base(lang, rows, targets, work, figure);
@@ -201,6 +207,7 @@ fn in_unit(value: f64, judged: &Judged) -> String {
     match judged.part.measure {
         Measure::Ratio | Measure::Faster => times(value),
         Measure::Over => format!("{}{}", if value < 0.0 { "" } else { "+" }, shown(value, &judged.part.figure)),
+        Measure::AtMost if judged.part.figure == "instructions" => format!("{value:.0} instructions"),
         Measure::AtMost => shown(value, &judged.part.figure),
     }
 }
@@ -214,7 +221,7 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
-/// A figure with its unit.
+/// A figure with its unit; of instructions the number alone.
 pub(crate) fn shown(value: f64, figure: &str) -> String {
     let size = value.abs();
     match figure {
@@ -225,14 +232,10 @@ pub(crate) fn shown(value: f64, figure: &str) -> String {
         "bytes" if size < 100.0 && value.fract() != 0.0 => format!("{value:.1} B"),
         "bytes" if size < 10_000.0 => format!("{value:.0} B"),
         "bytes" => format!("{:.1} KB", value / 1e3),
-        "instructions" => format!("{value:.0} ins"),
+        "instructions" => format!("{value:.0}"),
         "ms" => format!("{value:.1} ms"),
         unit => format!("{value} {unit}"),
     }
-}
-
-fn unit(figure: &str) -> &str {
-    if figure == "ms" { "time" } else { figure }
 }
 
 #[cfg(test)]
@@ -295,7 +298,7 @@ work      ours       figure     base  to base  best peer  peer's  faster  target
             (25.3, "bytes", "25.3 B"),
             (40.0, "bytes", "40 B"),
             (221_000.0, "bytes", "221.0 KB"),
-            (72.0, "instructions", "72 ins"),
+            (72.0, "instructions", "72"),
             (8.14, "ms", "8.1 ms"),
         ];
         for (value, figure, want) in cases {
