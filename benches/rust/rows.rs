@@ -5,7 +5,7 @@
 use benches::counting::Counting;
 use benches::sample::sample;
 use benches::scale::{self, Depth};
-use benches::works;
+use benches::{sizes, works};
 use std::time::Duration;
 
 #[global_allocator]
@@ -53,6 +53,7 @@ fn main() {
     let mut works: Vec<_> = works::all().into_iter().filter(|work| options.wants(&work.name)).collect();
     let (rounds, length) = options.rounds();
     let mut rows = sample(&mut works, rounds, length);
+    rows.extend(sizes::rows().into_iter().filter(|row| options.wants(&row.work)));
     rows.extend(scale::rows(options.depth, &|work| options.wants(work)));
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
     println!("[{}]", rows.join(",\n"));

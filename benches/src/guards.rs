@@ -42,8 +42,20 @@ impl Run {
         Self { until: 0, failures: 0, threshold }
     }
 
+    /// Whether a call may be made.
     #[inline(always)]
-    fn failed(&mut self, now: u64) {
+    #[must_use]
+    pub const fn is_closed(&self, now: u64) -> bool {
+        now >= self.until
+    }
+
+    /// How it went.
+    #[inline(always)]
+    pub fn record(&mut self, succeeded: bool, now: u64) {
+        if succeeded {
+            self.failures = 0;
+            return;
+        }
         self.failures += 1;
         if self.failures >= self.threshold {
             self.until = now + OPEN.as_nanos() as u64;
@@ -54,14 +66,11 @@ impl Run {
 /// A call through it.
 #[inline(always)]
 pub fn by_run(run: &mut Run, now: Timestamp) -> Option<Result<u32, u32>> {
-    if now.as_nanos() < run.until {
+    if !run.is_closed(now.as_nanos()) {
         return None;
     }
     let result = operation();
-    match result {
-        Ok(_) => run.failures = 0,
-        Err(_) => run.failed(now.as_nanos()),
-    }
+    run.record(result.is_ok(), now.as_nanos());
     Some(result)
 }
 

@@ -13,5 +13,6 @@ pub mod peers;
 pub mod retries;
 pub mod sample;
 pub mod scale;
+pub mod sizes;
 pub mod timers;
 pub mod works;

@@ -1,12 +1,20 @@
 //! Every work that takes nanoseconds, with everybody who does it, the base first.
 //!
-//! What a policy, a seed or a time is must not be known when it is compiled, or some of the work is done then. So what is set
-//! once, by the peers too, was black-boxed once, and what changes with each call is each time.
+//! What a policy, a seed or a time is must not be known when it is compiled, or some of the work is done then; and what is
+//! set once must not be looked at once, nor a state live in the processor's registers from call to call, as no program's
+//! does. So everything that a call is given, by the peers too, comes out of a black box each time.
 
 mod breakers;
 mod delays;
+mod durable;
+mod guarded;
+mod guards;
+mod jitters;
 mod limiters;
 mod loops;
+mod nested;
+mod pacing;
+mod policies;
 
 use crate::sample::Work;
 
@@ -14,9 +22,16 @@ use crate::sample::Work;
 #[must_use]
 pub fn all() -> Vec<Work> {
     let mut all = delays::works();
+    all.extend(jitters::works());
     all.extend(loops::works());
     all.extend(breakers::works());
     all.extend(limiters::works());
+    all.extend(guards::works());
+    all.extend(guarded::works());
+    all.extend(nested::works());
+    all.extend(pacing::works());
+    all.extend(durable::works());
+    all.extend(policies::works());
     all
 }
 
@@ -24,4 +39,22 @@ pub fn all() -> Vec<Work> {
 #[inline(always)]
 fn seed() -> u64 {
     std::hint::black_box(7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn everybody_can_do_the_work_and_has_a_name() {
+        let mut names = BTreeSet::new();
+        for mut work in all() {
+            assert_eq!(work.who[0].name, "floor", "{}", work.name);
+            for who in &mut work.who {
+                who.run(100);
+                assert!(names.insert((work.name.clone(), who.name)), "{} by {}", work.name, who.name);
+            }
+        }
+    }
 }

@@ -12,8 +12,15 @@ use std::time::Duration;
 #[must_use]
 #[inline(always)]
 pub const fn settings() -> ExponentialBuilder {
+    plain().with_jitter()
+}
+
+/// The same without jitter.
+#[must_use]
+#[inline(always)]
+pub const fn plain() -> ExponentialBuilder {
     let builder = ExponentialBuilder::new().with_min_delay(INITIAL).with_max_delay(MAX);
-    builder.with_factor(2.0).with_max_times(3).with_jitter()
+    builder.with_factor(2.0).with_max_times(3)
 }
 
 /// Its delays, from the first one on.

@@ -23,8 +23,14 @@ pub const fn settings() -> Settings {
 /// Its delays, from the first one on.
 #[inline(always)]
 pub fn delays(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
+    plain(settings).map(jitter)
+}
+
+/// The same without jitter.
+#[inline(always)]
+pub fn plain(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
     let max = settings.max;
-    Exponential::from_millis(settings.millis).map(move |delay| delay.min(max)).map(jitter)
+    Exponential::from_millis(settings.millis).map(move |delay| delay.min(max))
 }
 
 /// Does not wait: it sleeps itself, but not for no time.

@@ -20,9 +20,9 @@ fn run() -> Work {
         (black_box(Run::new(5)), black_box(guards::consecutive()), failsafe::consecutive());
     let mut breaker = Breaker::new(&config, 7, now());
     Work::new("breaker, a run")
-        .by("floor", move || guards::by_run(&mut floor, now()))
+        .by("floor", move || guards::by_run(black_box(&mut floor), now()))
         .by("bare", bare)
-        .by("breaker", move || guards::by_breaker(&mut breaker, &config, now()))
+        .by("breaker", move || guards::by_breaker(black_box(&mut breaker), black_box(&config), now()))
         .by("failsafe", move || failsafe::call(&failsafe))
 }
 
@@ -31,8 +31,8 @@ fn outcomes() -> Work {
     let (mut floor, config, failsafe) = (black_box(Bits::new()), black_box(guards::of_128()), failsafe::rate());
     let mut breaker = Breaker::new(&config, 7, now());
     Work::new("breaker, 128 outcomes")
-        .by("floor", move || guards::by_bits(&mut floor, now()))
+        .by("floor", move || guards::by_bits(black_box(&mut floor), now()))
         .by("bare", bare)
-        .by("breaker", move || guards::by_breaker(&mut breaker, &config, now()))
+        .by("breaker", move || guards::by_breaker(black_box(&mut breaker), black_box(&config), now()))
         .by("failsafe", move || failsafe::call(&failsafe))
 }

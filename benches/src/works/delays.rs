@@ -21,19 +21,19 @@ fn eight() -> Work {
     let (of_retry, of_backoff) = (black_box(retry::settings()), black_box(peer_backoff::settings()));
     let (exponential, failsafe) = (black_box(exponential_backoff::settings(u32::MAX)), black_box(failsafe::delays()));
     Work::new("8 delays")
-        .by("floor", move || delays::eight_by_floor(&numbers, seed()))
-        .by("retry", move || delays::eight_by_retry(&policy, seed()))
-        .by("schedule", move || delays::eight_by_schedule(&policy, seed()))
-        .by("call", move || delays::eight_by_call(&policy, seed()))
-        .by("backon", move || delays::eight_of(backon::delays(&of_backon, seed())))
-        .by("backon, unseeded", move || delays::eight_of(backon::delays_unseeded(&of_backon)))
-        .by("tokio-retry2", move || delays::eight_of(tokio_retry2::delays(&tokio)))
-        .by("retry crate", move || delays::eight_of(retry::delays(&of_retry)))
+        .by("floor", move || delays::eight_by_floor(black_box(&numbers), seed()))
+        .by("retry", move || delays::eight_by_retry(black_box(&policy), seed()))
+        .by("schedule", move || delays::eight_by_schedule(black_box(&policy), seed()))
+        .by("call", move || delays::eight_by_call(black_box(&policy), seed()))
+        .by("backon", move || delays::eight_of(backon::delays(black_box(&of_backon), seed())))
+        .by("backon, unseeded", move || delays::eight_of(backon::delays_unseeded(black_box(&of_backon))))
+        .by("tokio-retry2", move || delays::eight_of(tokio_retry2::delays(black_box(&tokio))))
+        .by("retry crate", move || delays::eight_of(retry::delays(black_box(&of_retry))))
         .by("backoff", move || {
             let mut backoff = of_backoff.clone();
             delays::eight_of(from_fn(|| backoff.next_backoff()));
         })
-        .by("exponential-backoff", move || delays::eight_of(exponential_backoff::delays(&exponential)))
+        .by("exponential-backoff", move || delays::eight_of(exponential_backoff::delays(black_box(&exponential))))
         .by("failsafe", move || delays::eight_of(failsafe.clone()))
 }
 
@@ -50,14 +50,14 @@ fn capped() -> Work {
     let mut exponential = exponential_backoff::delays(&black_box(exponential_backoff::settings(u32::MAX)));
     let mut failsafe = black_box(failsafe::delays());
     Work::new("1 delay, capped")
-        .by("floor", move || floor.delay())
-        .by("retry", move || decide(&mut retry, &policy, &mut now))
-        .by("schedule", move || schedule.next())
-        .by("backon", move || seeded.next())
-        .by("backon, unseeded", move || unseeded.next())
-        .by("tokio-retry2", move || tokio.next())
-        .by("retry crate", move || of_retry.next())
-        .by("backoff", move || of_backoff.next_backoff())
-        .by("exponential-backoff", move || exponential.next())
-        .by("failsafe", move || failsafe.next())
+        .by("floor", move || black_box(&mut floor).delay())
+        .by("retry", move || decide(black_box(&mut retry), black_box(&policy), &mut now))
+        .by("schedule", move || black_box(&mut schedule).next())
+        .by("backon", move || black_box(&mut seeded).next())
+        .by("backon, unseeded", move || black_box(&mut unseeded).next())
+        .by("tokio-retry2", move || black_box(&mut tokio).next())
+        .by("retry crate", move || black_box(&mut of_retry).next())
+        .by("backoff", move || black_box(&mut of_backoff).next_backoff())
+        .by("exponential-backoff", move || black_box(&mut exponential).next())
+        .by("failsafe", move || black_box(&mut failsafe).next())
 }

@@ -11,20 +11,26 @@ pub(super) fn works() -> Vec<Work> {
     vec![alone(), atomic()]
 }
 
-fn now() -> Timestamp {
-    black_box(Timestamp::from_nanos(1_000_000_000))
+/// A clock that goes on by a nanosecond when it is asked, which is when the limits allow another call.
+fn clock() -> impl FnMut() -> Timestamp {
+    let mut now = 1_000_000_000;
+    move || {
+        now += 1;
+        black_box(Timestamp::from_nanos(now))
+    }
 }
 
 /// Of one thread.
 fn alone() -> Work {
     let (mut floor, mut gcra, small) = (black_box(Even::new()), Gcra::new(), black_box(guards::gcra()));
+    let (mut one, mut two) = (clock(), clock());
     let work = Work::new("limiter")
-        .by("floor", move || floor.take(now().as_nanos()))
-        .by("gcra", move || gcra.take(&small, 1, now()));
+        .by("floor", move || black_box(&mut floor).take(one().as_nanos()))
+        .by("gcra", move || black_box(&mut gcra).take(black_box(&small), 1, two()));
     guards::kinds().into_iter().fold(work, |work, (name, kind)| {
         let config = black_box(guards::limiter(kind));
-        let mut limiter = Limiter::new(&config, now());
-        work.by(name, move || limiter.take(&config, &mut [], 1, now()))
+        let (mut limiter, mut clock) = (Limiter::new(&config, Timestamp::ZERO), clock());
+        work.by(name, move || black_box(&mut limiter).take(black_box(&config), &mut [], 1, clock()))
     })
 }
 
@@ -33,9 +39,10 @@ fn atomic() -> Work {
     let (floor, shared, small) = (black_box(EvenShared::new()), SharedGcra::default(), black_box(guards::gcra()));
     let still = peer_governor::direct(FakeRelativeClock::default());
     let quanta = peer_governor::direct(QuantaClock::default());
+    let (mut one, mut two) = (clock(), clock());
     Work::new("limiter, atomic")
-        .by("floor", move || floor.take(now().as_nanos()))
-        .by("shared gcra", move || shared.take(&small, 1, now()))
-        .by("governor, no clock", move || still.check().is_ok())
-        .by("governor", move || quanta.check().is_ok())
+        .by("floor", move || black_box(&floor).take(one().as_nanos()))
+        .by("shared gcra", move || black_box(&shared).take(black_box(&small), 1, two()))
+        .by("governor, no clock", move || black_box(&still).check().is_ok())
+        .by("governor", move || black_box(&quanta).check().is_ok())
 }

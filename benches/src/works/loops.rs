@@ -20,19 +20,19 @@ fn blocking(failures: u32) -> Work {
     let (of_backoff, exponential) = (black_box(peer_backoff::settings()), black_box(exponential_backoff::settings(4)));
     let fails = move || black_box(failures);
     Work::new(format!("loop, {failures} failures"))
-        .by("floor", move || loops::floor(&numbers, fails(), seed()))
+        .by("floor", move || loops::floor(black_box(&numbers), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
-        .by("retry", move || loops::by_retry(&policy, fails(), seed()))
-        .by("call", move || loops::by_call(&policy, fails(), seed()))
-        .by("holdoff", move || loops::by_holdoff(&policy, fails(), seed()))
-        .by("holdoff, clock", move || loops::by_holdoff_and_clock(&policy, fails(), seed()))
+        .by("retry", move || loops::by_retry(black_box(&policy), fails(), seed()))
+        .by("call", move || loops::by_call(black_box(&policy), fails(), seed()))
+        .by("holdoff", move || loops::by_holdoff(black_box(&policy), fails(), seed()))
+        .by("holdoff, clock", move || loops::by_holdoff_and_clock(black_box(&policy), fails(), seed()))
         .by("holdoff, constants", move || loops::by_holdoff(const { &loops::policy() }, fails(), seed()))
-        .by("backon", move || backon::call(&of_backon, fails(), seed()))
+        .by("backon", move || backon::call(black_box(&of_backon), fails(), seed()))
         .by("backon, constants", move || backon::call(&backon::settings(), fails(), seed()))
-        .by("backon, unseeded", move || backon::call_unseeded(&of_backon, fails()))
-        .by("retry crate", move || retry::call(&of_retry, fails()))
-        .by("backoff", move || peer_backoff::call(&of_backoff, fails()))
-        .by("exponential-backoff", move || exponential_backoff::call(&exponential, fails()))
+        .by("backon, unseeded", move || backon::call_unseeded(black_box(&of_backon), fails()))
+        .by("retry crate", move || retry::call(black_box(&of_retry), fails()))
+        .by("backoff", move || peer_backoff::call(black_box(&of_backoff), fails()))
+        .by("exponential-backoff", move || exponential_backoff::call(black_box(&exponential), fails()))
 }
 
 /// Polled by hand: none of them is ever pending, and no runtime is measured.
@@ -44,9 +44,9 @@ fn futures(failures: u32) -> Work {
     let (of_backon, tokio) = (black_box(backon::settings()), black_box(tokio_retry2::settings()));
     let fails = move || black_box(failures);
     Work::new(format!("async loop, {failures} failures"))
-        .by("floor", move || at_once(loops::floor_async(&numbers, fails(), seed())))
+        .by("floor", move || at_once(loops::floor_async(black_box(&numbers), fails(), seed())))
         .by("bare", move || at_once(loops::bare_async(fails())))
-        .by("holdoff", move || at_once(loops::by_holdoff_async(&policy, fails(), seed())))
-        .by("backon", move || at_once(backon::call_async(&of_backon, fails(), seed())))
-        .by("tokio-retry2", move || at_once(tokio_retry2::call(&tokio, fails())))
+        .by("holdoff", move || at_once(loops::by_holdoff_async(black_box(&policy), fails(), seed())))
+        .by("backon", move || at_once(backon::call_async(black_box(&of_backon), fails(), seed())))
+        .by("tokio-retry2", move || at_once(tokio_retry2::call(black_box(&tokio), fails())))
 }
