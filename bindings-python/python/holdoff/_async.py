@@ -41,13 +41,15 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
         return _quick(retrying, function, guarded) if retrying.quick else guarded
 
+    call: Callable[..., Awaitable[_R]] = function
+
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         operation: Operation | None = None
         while True:
             try:
                 # A call with `**` makes a dict, even of nothing.
-                return await (function(*args, **kwargs) if kwargs else function(*args))
+                return await (call(*args, **kwargs) if kwargs else call(*args))
             except Exception as error:
                 if operation is None:
                     operation = retrying.failed(error)
@@ -68,13 +70,15 @@ def _quick(
 ) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried, with nothing to look at but a breaker: no loop while that is closed and nothing fails."""
 
+    call: Callable[..., Awaitable[_R]] = function
+
     @wraps(function)
     async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         permit = retrying.enter()
         if permit is None:
             return await guarded(*args, **kwargs)
         try:
-            value = await (function(*args, **kwargs) if kwargs else function(*args))
+            value = await (call(*args, **kwargs) if kwargs else call(*args))
         except Exception as error:
             failed = error
         else:
