@@ -4,7 +4,7 @@
  */
 import * as cockatiel from "cockatiel";
 import CircuitBreaker from "opossum";
-import { executing, failing, fields, operation } from "./loops.mjs";
+import { executing, failing, operation } from "./loops.mjs";
 
 const breaking = (breaker) => cockatiel.circuitBreaker(cockatiel.handleAll, { halfOpenAfter: 30_000, breaker });
 
@@ -22,40 +22,75 @@ function byHand() {
   return () => (failed < 1000 ? operation().then(succeeded, raised) : Promise.reject(new Error("open")));
 }
 
-const consecutive = breaking(new cockatiel.ConsecutiveBreaker(1000));
-const count = breaking(new cockatiel.CountBreaker({ threshold: 0.5, size: 100 }));
-const sampling = breaking(new cockatiel.SamplingBreaker({ threshold: 0.5, duration: 60_000 }));
-const both = cockatiel.wrap(executing, consecutive);
+const executed = (breaker) => {
+  const policy = breaking(breaker);
+  return () => policy.execute(operation);
+};
 
-export function breakers({ index: { wrap }, guards: { Breaker, Guards } }) {
-  const under = (guards) => wrap(operation, { ...fields, guards: new Guards(guards) });
-  const alone = new Breaker({ failures: 1000 });
-  const opossum = new CircuitBreaker(operation, { timeout: false });
-  const calls = {
+/** It has but one kind, which counts in a time. */
+function opossums() {
+  const breaker = new CircuitBreaker(operation, { timeout: false });
+  return () => breaker.fire();
+}
+
+/** Each kind of breaker is a work of its own, as a program has one kind. */
+const KINDS = {
+  breaker: { failures: 1000 },
+  "breaker, 100 calls": { kind: "count", size: 100 },
+  "breaker, a minute": { kind: "time", window: "1m" },
+};
+
+const PEERS = {
+  breaker: () => {
+    const breaker = breaking(new cockatiel.ConsecutiveBreaker(1000));
+    const both = cockatiel.wrap(executing, breaker);
+    return {
+      cockatiel: () => breaker.execute(operation),
+      "cockatiel, retry and breaker": () => both.execute(operation),
+      opossum: opossums(),
+    };
+  },
+  "breaker, 100 calls": () => ({ cockatiel: executed(new cockatiel.CountBreaker({ threshold: 0.5, size: 100 })) }),
+  "breaker, a minute": () => ({
+    cockatiel: executed(new cockatiel.SamplingBreaker({ threshold: 0.5, duration: 60_000 })),
+    opossum: opossums(),
+  }),
+};
+
+const each = (calls) => Object.fromEntries(Object.entries(calls).map(([who, call]) => [who, failing(0, call)]));
+
+export function breakers(work, { index: { wrap }, guards: { Breaker, Guards } }) {
+  const fields = KINDS[work];
+  const alone = new Breaker(fields);
+  const machine = async () => {
+    const { permit } = alone.acquire(0);
+    const value = await operation();
+    alone.record(permit, "success", 0, 0);
+    return value;
+  };
+  const guards = new Guards({ breaker: fields });
+  return each({
     bare: operation,
     floor: byHand(),
-    breaker: under({ breaker: { failures: 1000 } }),
-    "breaker, count": under({ breaker: { kind: "count", size: 100 } }),
-    "breaker, time": under({ breaker: { kind: "time", window: "1m" } }),
-    "4 guards": under({
-      breaker: { failures: 1000 },
-      budget: { kind: "token", capacity: 1e6 },
-      limiter: { limit: 1e9, burst: 1e9 },
-      bulkhead: 100,
-    }),
-    "machine alone": async () => {
-      const { permit } = alone.acquire(0);
-      const value = await operation();
-      alone.record(permit, "success", 0, 0);
-      return value;
-    },
-    "cockatiel, consecutive": () => consecutive.execute(operation),
-    "cockatiel, count": () => count.execute(operation),
-    "cockatiel, sampling": () => sampling.execute(operation),
-    "cockatiel, retry and breaker": () => both.execute(operation),
-    opossum: () => opossum.fire(),
-  };
-  const functions = {};
-  for (const [who, call] of Object.entries(calls)) functions[who] = failing(0, call);
-  return functions;
+    breaker: wrap(operation, { attempts: 4, guards }),
+    "machine alone": machine,
+    ...PEERS[work](),
+  });
+}
+
+/** What calls cost that pass through all that many programs need. */
+export function guarded({ index: { wrap }, guards: { Guards } }) {
+  const guards = new Guards({
+    breaker: { failures: 1000 },
+    budget: { kind: "token", capacity: 1e6 },
+    limiter: { limit: 1e9, burst: 1e9 },
+    bulkhead: 100,
+  });
+  const bulkhead = cockatiel.bulkhead(100);
+  const peer = cockatiel.wrap(executing, breaking(new cockatiel.ConsecutiveBreaker(1000)), bulkhead);
+  return each({
+    bare: operation,
+    "4 guards": wrap(operation, { attempts: 4, guards }),
+    "cockatiel, retry, breaker, bulkhead": () => peer.execute(operation),
+  });
 }

@@ -8,7 +8,10 @@ export const WORKS = {
   "0 failures, a method": async (ours) => (await import("./loops.mjs")).methods(ours),
   "1 failures": async (ours) => (await import("./loops.mjs")).loops(1, ours),
   "3 failures": async (ours) => (await import("./loops.mjs")).loops(3, ours),
-  breaker: async (ours) => (await import("./breakers.mjs")).breakers(ours),
+  breaker: async (ours) => (await import("./breakers.mjs")).breakers("breaker", ours),
+  "breaker, 100 calls": async (ours) => (await import("./breakers.mjs")).breakers("breaker, 100 calls", ours),
+  "breaker, a minute": async (ours) => (await import("./breakers.mjs")).breakers("breaker, a minute", ours),
+  "4 guards": async (ours) => (await import("./breakers.mjs")).guarded(ours),
   "delay step": async (ours) => (await import("./delays.mjs")).delays(ours),
 };
 
