@@ -343,16 +343,25 @@ static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, u
   }
 }
 
-/* A failure as the machines are told it. */
-static inline holdoff_failure holdoff_judged(const holdoff_host *host, const holdoff_attempt *attempt,
-                                             holdoff_failure failure, uint64_t now) {
-  if (failure.kind == HOLDOFF_FAULT) {
-    return holdoff_failure_of(HOLDOFF_PERMANENT);
+/* What an operation finds to describe its failure in: written as a whole, because it is read as one. */
+static inline void holdoff_failure_clear(holdoff_failure *failure) {
+  static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+  *failure = transient;
+}
+
+/* Makes a failure what the machines are told of it. */
+static inline void holdoff_judge(const holdoff_host *host, const holdoff_attempt *attempt, holdoff_failure *failure,
+                                 uint64_t now) {
+  if (failure->kind == HOLDOFF_FAULT) {
+    *failure = holdoff_failure_of(HOLDOFF_PERMANENT);
+    return;
   }
-  if (failure.kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
-    failure.kind = HOLDOFF_TIMEOUT;
+  if (failure->kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
+    failure->kind = HOLDOFF_TIMEOUT;
   }
-  return host != NULL && host->rules != NULL ? holdoff_rules_judge(host->rules, attempt->facts, failure) : failure;
+  if (host != NULL && host->rules != NULL) {
+    *failure = holdoff_rules_judge(host->rules, attempt->facts, *failure);
+  }
 }
 
 /* What an attempt hands down. */
@@ -365,8 +374,8 @@ static inline void holdoff_attempt_nest(const holdoff_policy *policy, const hold
   }
 }
 
-/* What a first success does not need is kept out of its way. */
-#define HOLDOFF_APART __attribute__((noinline, unused, cold))
+/* What a first success does not need is kept out of its way. Not `cold`, which is to be small, and sets memory byte by byte. */
+#define HOLDOFF_APART __attribute__((noinline, unused))
 
 /* The call from its first failure on. `started` is HOLDOFF_NEVER when no clock was read before the first attempt. */
 HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
@@ -375,16 +384,19 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
   const holdoff_cancel *cancel = attempt.cancel;
   uint64_t now = holdoff_host_now(host);
   uint64_t ticket = HOLDOFF_FIRST_TICKET;
-  holdoff_failure last = failure;
+  holdoff_failure last;
   holdoff_token token;
   holdoff_call call;
   holdoff_step step;
   holdoff_call_underway(&call, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
   for (;;) {
-    failure = holdoff_judged(host, &attempt, failure, now);
+    holdoff_judge(host, &attempt, &failure, now);
     last = failure;
-    step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now)
-                                     : holdoff_call_fail(&call, policy, ticket, now, failure);
+    if (holdoff_cancelled(cancel)) {
+      step = holdoff_call_cancel(&call, now);
+    } else {
+      step = holdoff_call_fail(&call, policy, ticket, now, failure);
+    }
     if (step.kind == HOLDOFF_SLEEP && host != NULL && host->on_retry != NULL) {
       holdoff_retrying retrying;
       retrying.attempt = attempt.number;
@@ -400,7 +412,11 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
         holdoff_host_sleep(host, step.at);
       }
       now = holdoff_host_now(host);
-      step = holdoff_cancelled(cancel) ? holdoff_call_cancel(&call, now) : holdoff_call_tick(&call, policy, now);
+      if (holdoff_cancelled(cancel)) {
+        step = holdoff_call_cancel(&call, now);
+      } else {
+        step = holdoff_call_tick(&call, policy, now);
+      }
     }
     if (step.kind != HOLDOFF_ATTEMPT) {
       break;
@@ -410,8 +426,7 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
     attempt.abort_at = step.at;
     holdoff_attempt_nest(policy, host, &attempt, &token);
     holdoff_facts_clear(host, attempt.facts);
-    memset(&failure, 0, sizeof failure);
-    failure.kind = HOLDOFF_TRANSIENT;
+    holdoff_failure_clear(&failure);
     if (operation(context, &attempt, &failure)) {
       step = holdoff_call_succeed(&call, ticket, holdoff_host_now(host));
       break;
@@ -563,6 +578,7 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
   holdoff_guarded call;
   holdoff_token token;
   holdoff_step step;
+  bool fault;
   memset(&waiter, 0, sizeof waiter);
   memset(&last, 0, sizeof last);
   waiter.bulkhead = host->guards->bulkhead;
@@ -599,19 +615,20 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
     attempt.abort_at = step.at;
     holdoff_attempt_nest(policy, host, &attempt, &token);
     holdoff_facts_clear(host, attempt.facts);
-    memset(&failure, 0, sizeof failure);
-    failure.kind = HOLDOFF_TRANSIENT;
+    holdoff_failure_clear(&failure);
     if (operation(context, &attempt, &failure)) {
       now = holdoff_host_now(host);
       step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_PUT_SUCCEED, ticket, now, last);
       break;
     }
     now = holdoff_host_now(host);
-    last = holdoff_judged(host, &attempt, failure, now);
+    fault = failure.kind == HOLDOFF_FAULT;
+    holdoff_judge(host, &attempt, &failure, now);
+    last = failure;
     step = holdoff_guarded_put(&call, policy, host, &waiter,
-                               holdoff_cancelled(cancel)       ? HOLDOFF_PUT_CANCEL
-                               : failure.kind == HOLDOFF_FAULT ? HOLDOFF_PUT_ABANDON
-                                                               : HOLDOFF_PUT_FAIL,
+                               holdoff_cancelled(cancel) ? HOLDOFF_PUT_CANCEL
+                               : fault ? HOLDOFF_PUT_ABANDON
+                                       : HOLDOFF_PUT_FAIL,
                                ticket, now, last);
   }
   if (waiter.wake[0] != -1) {
@@ -637,9 +654,8 @@ static inline bool holdoff_run_alone(const holdoff_policy *policy, const holdoff
     attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
   }
   holdoff_facts_clear(host, attempt.facts);
-  memset(&failure, 0, sizeof failure);
-  failure.kind = HOLDOFF_TRANSIENT;
-  if (operation(context, &attempt, &failure)) {
+  holdoff_failure_clear(&failure);
+  if (__builtin_expect(operation(context, &attempt, &failure), true)) {
     holdoff_result_set(result, HOLDOFF_SUCCEEDED, 0, 1);
     return true;
   }
@@ -703,7 +719,7 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
   }
-  if (host != NULL && (host->guards != NULL || host->nesting != NULL)) {
+  if (__builtin_expect(host != NULL && (host->guards != NULL || host->nesting != NULL), false)) {
     return holdoff_run_among(policy, host, operation, context, result, attempt);
   }
   return holdoff_run_alone(policy, host, operation, context, result, attempt);
