@@ -65,7 +65,8 @@ impl Figure {
 
     /// Whether it is to be held: what a floor or a peer takes is measured beside ours for the ratio alone.
     fn is_ours(&self) -> bool {
-        !["bare", "floor", "floor, call", "by hand", "backoffAlgorithm"].contains(&self.who.as_str())
+        let others = ["bare", "by hand", "a call", "backoffAlgorithm"];
+        !others.contains(&self.who.as_str()) && !self.who.starts_with("floor")
     }
 
     fn words(&self) -> String {

@@ -48,6 +48,15 @@ pub fn eight(policy: &Policy, seed: u64) {
     }
 }
 
+/// The same by a host that keeps the state in memory, as one has to that sleeps between two decisions.
+#[inline(always)]
+pub fn eight_kept(policy: &Policy, seed: u64) {
+    let (mut retry, mut now) = (Retry::new(seed, Timestamp::ZERO), Timestamp::ZERO);
+    for _ in 0..8 {
+        black_box(decide(black_box(&mut retry), policy, &mut now));
+    }
+}
+
 #[inline(never)]
 fn eight_by_retry(times: u32) {
     let policy = policy();

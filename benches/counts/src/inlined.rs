@@ -14,6 +14,15 @@ pub extern "C" fn inlined_eight(times: u32) {
     }
 }
 
+/// The same with the state in memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlined_kept_eight(times: u32) {
+    let policy = delays::policy();
+    for _ in 0..times {
+        delays::eight_kept(&policy, black_box(7));
+    }
+}
+
 /// One more delay of a state at the cap, so often.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlined_capped(times: u32) {

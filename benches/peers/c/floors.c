@@ -54,6 +54,32 @@ void hand_eight(uint32_t times, uint32_t failures) {
   }
 }
 
+/* A function that takes and returns what holdoff_retry_on_failure does, and decides nothing. */
+__attribute__((noinline)) static holdoff_step ask(holdoff_retry *retry, const holdoff_policy *policy, uint64_t now,
+                                                  holdoff_failure failure) {
+  holdoff_step step = {HOLDOFF_SLEEP, 0, 0, HOLDOFF_CAUSE_BACKOFF, 0, 0, HOLDOFF_NEVER};
+  KEEP(retry);
+  KEEP(policy);
+  step.at = now + failure.kind;
+  return step;
+}
+
+void asked_eight(uint32_t times, uint32_t failures) {
+  static const holdoff_policy policy;
+  holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+  (void)failures;
+  KEEP(&failure);
+  while (times-- > 0) {
+    holdoff_retry retry;
+    uint64_t now = 0;
+    int count;
+    for (count = 0; count < 8; count++) {
+      now = ask(&retry, &policy, now, failure).at;
+      KEEP(now);
+    }
+  }
+}
+
 void hand_capped(uint32_t times, uint32_t failures) {
   hand state;
   uint64_t delay = 0;

@@ -27,9 +27,13 @@ BY_LIBRARY(linked);
 
 /* By the same machines in Rust, without a border: benches/counts/src/inlined.rs. */
 void inlined_eight(uint32_t times, uint32_t failures);
+void inlined_kept_eight(uint32_t times, uint32_t failures);
 void inlined_capped(uint32_t times, uint32_t failures);
 void inlined_retry(uint32_t times, uint32_t failures);
 void inlined_call(uint32_t times, uint32_t failures);
+
+/* By nobody: what it costs to ask and to be answered. */
+void asked_eight(uint32_t times, uint32_t failures);
 
 /* By hand. */
 void hand_eight(uint32_t times, uint32_t failures);
