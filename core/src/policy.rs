@@ -16,9 +16,13 @@ mod builder;
 mod draft;
 pub(crate) mod field;
 mod plain;
+mod set;
+pub(crate) mod value;
 pub use builder::PolicyBuilder;
-pub use field::{Field, Value};
+pub use field::Field;
 pub use plain::{PlainFields, PlainPolicy};
+pub(crate) use set::indexed;
+pub use value::Value;
 
 /// A backoff as a checked stage, for whatever else grows like a delay; or the rule it breaks, by which field, and what was
 /// given.

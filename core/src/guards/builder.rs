@@ -12,8 +12,8 @@
 
 use crate::error::{ConfigError, ErrorCode};
 use crate::nearest::nearest;
-use crate::policy::field::{indexed, shown, span, span_or_none, whole, word};
-use crate::policy::{Field, Value};
+use crate::policy::value::{number, shown, span, span_or_none, whole, word};
+use crate::policy::{Field, Value, indexed};
 use crate::preset::Preset;
 use crate::time::Span;
 
@@ -77,7 +77,7 @@ impl GuardsBuilder {
             Takes::Word => word(field, value, table::words(field))?.into(),
             Takes::Span => span(field, value)?,
             Takes::SpanOrNone => span_or_none(field, value, Span::MAX.as_nanos())?,
-            Takes::Number => crate::policy::field::number(field, value)?.to_bits(),
+            Takes::Number => number(field, value)?.to_bits(),
             Takes::Whole { from, to } => whole(ErrorCode::CountRange, field, value, from, to)?.into(),
         };
         self.put(field, number);

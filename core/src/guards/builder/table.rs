@@ -1,7 +1,7 @@
 //! The fields of guards: their names, what each takes, and the words.
 
 use crate::policy::Field;
-use crate::policy::field::Word;
+use crate::policy::value::Word;
 
 /// What a field of a guard takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -36,6 +36,9 @@ fn a_wrong_value_is_explained() {
         ("max_attempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
         ("atempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
         ("backoff.maxx", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+        ("initial", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.initial\"?"),
+        ("max", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+        ("over", seconds(1.0), "this name: is no field of a policy; did you mean \"hint.over\"?"),
         ("colour", seconds(1.0), "this name: is no field of a policy"),
         (
             "jitter",
