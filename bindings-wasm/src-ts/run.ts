@@ -84,19 +84,22 @@ export function runner<This, Args extends readonly unknown[], T>(
   policy: Policy,
   options: HostOptions<Awaited<T>>,
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
-  const work = (self: This, args: Args) => () => fn.apply(self, args as never);
+  const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
   const rescue = (self: This, args: Args) => (error: unknown) =>
     new Run(work(self, args), policy, options).rescue(error);
-  const rescueAlone = rescue(undefined as This, [] as unknown as Args);
+  const nobody = undefined as This;
+  const nothing = [] as unknown as Args;
+  const workAlone = work(nobody, nothing);
+  const rescueAlone = rescue(nobody, nothing);
   return function (this: This, ...args: Args) {
-    if (!isPlain(policy, options)) return runWatched(work(this, args), policy, options);
+    const isAlone = args.length === 0 && this === undefined;
+    if (!isPlain(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
     let result: unknown;
     try {
       result = called(fn as never, this, args);
     } catch (error) {
       return rescue(this, args)(error);
     }
-    const isAlone = args.length === 0 && this === undefined;
     return promised<T>(result).then(undefined, isAlone ? rescueAlone : rescue(this, args));
   };
 }

@@ -5,6 +5,7 @@
 import { exact, FOREVER, type Length, like, nanos } from "../border.js";
 import { NOT_SUPPORTED, problem, WRONG_TYPE } from "../errors.js";
 import { kindOf } from "../failure.js";
+import type { Clock } from "../host.js";
 import type { Same, Time } from "../machine.js";
 import { collect, type Given, type Kept, LIST, NUMBER, snake } from "../policy.js";
 import { checkSeed } from "../seed.js";
@@ -286,12 +287,24 @@ export type Acquired<T extends Time = number> =
   | { readonly permit: number; readonly retryAt?: never }
   | { readonly permit?: never; readonly retryAt: T };
 
+/** What is done about a success under a permit, by a clock if it asks for one. */
+export interface Success {
+  readonly permit: number;
+  readonly clock: Clock | undefined;
+  then<V>(value: V): V;
+}
+
 /** Whether the other side is well enough to be called. */
 export class Breaker extends Guard {
   /** @internal */
   declare readonly asksTook: boolean;
   /** @internal */
   declare readonly asksWhen: boolean;
+  /**
+   * What calls do that succeed while it is closed.
+   * @internal
+   */
+  declare success: Success | undefined;
 
   constructor(fields?: BreakerFields["kind"] | BreakerFields, options?: GuardOptions) {
     super(1, fields ?? "consecutive", options);

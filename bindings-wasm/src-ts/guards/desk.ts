@@ -177,24 +177,31 @@ function away(guard: Laid): void {
 /** The breaker that lies there as its last transition left it, and what permit it gives: -1 for none without a clock. */
 let closedFor: Laid | undefined;
 let closedPermit = -1;
+/** Whether one more success under that permit changes nothing. */
+let isClean = false;
+
+function unclean(breaker: Laid): void {
+  lay(breaker);
+  closedFor = breaker;
+  isClean = false;
+}
 
 /** The permit of a breaker that is closed, which takes no clock; -1 otherwise. */
 export function permitOf(breaker: Laid): number {
   if (closedFor !== breaker) {
-    lay(breaker);
+    unclean(breaker);
     closedPermit = core.breaker_closed();
-    closedFor = breaker;
   }
   return closedPermit;
 }
 
 /** An attempt with such a permit succeeded, at the time that was given if that counts. */
-export function succeeded(breaker: Laid, permit: number, timed: number): void {
-  if (closedFor !== breaker) {
-    lay(breaker);
-    closedFor = breaker;
-  }
-  closedPermit = core.breaker_succeeded(permit, timed);
+export function succeeded(breaker: Laid, permit: number, timed: boolean): void {
+  if (closedFor !== breaker) unclean(breaker);
+  else if (isClean && permit === closedPermit) return;
+  closedPermit = core.breaker_succeeded(permit, timed ? 1 : 0);
+  // Failures in a row are none now; what counts calls or minutes counts this one, too.
+  isClean = !timed && permit === closedPermit;
 }
 
 /** Lays a guard down, unless it lies there, for whatever is done with it. */

@@ -9,7 +9,7 @@ import type { Policy } from "../policy.js";
 import { ATTEMPT, Attempt, LONGEST_TIMER, SLEEP, settle, system } from "../run.js";
 import { isSeeded } from "../seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "../words.js";
-import type { Breaker, Bulkhead, Waiter } from "./alone.js";
+import type { Breaker, Bulkhead, Success, Waiter } from "./alone.js";
 import {
   core,
   desk,
@@ -95,21 +95,22 @@ function light<T>(
   policy: Policy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
-  let result: unknown;
-  try {
-    result = fn(new Attempt(1));
-  } catch (error) {
-    return new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
-  }
-  const promise = (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
-  return promise.then(
-    (value) => {
-      if (breaker.asksWhen) give(0, nanosOf((options?.clock ?? system).now()));
-      succeeded(breaker, permit, breaker.asksWhen ? 1 : 0);
-      return value;
-    },
-    (error: unknown) => new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined),
-  );
+  const failed = (error: unknown) =>
+    new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
+  return first(fn, failed, successOf(breaker, permit, breaker.asksWhen ? (options?.clock ?? system) : undefined));
+}
+
+/** What a success does under a closed breaker, which is the same for all calls under the same permit. */
+function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): Success["then"] {
+  const known = breaker.success;
+  if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;
+  const then = <V>(value: V): V => {
+    if (clock) give(0, nanosOf(clock.now()));
+    succeeded(breaker, permit, clock !== undefined);
+    return value;
+  };
+  breaker.success = { permit, clock, then };
+  return then;
 }
 
 /** Under any guards that let the first attempt through at once. */
