@@ -19,6 +19,7 @@ from holdoff._limit import LIMIT
 from ._clock import wall_ns
 from ._entries import CHANGED, Entry, as_read, reason_of
 from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
+from ._journal import ENDED
 from ._places import PLACE
 from ._workflow import UNDO, StepContext
 
@@ -165,7 +166,7 @@ class Run:
     def _check_end(self) -> None:
         """A workflow that has ended has no step that has not."""
         open_ones = [run.name for run in self.steps.values() if run.outcome is None]
-        if self.lease.status in _ENDED and open_ones:
+        if self.lease.status in ENDED and open_ones:
             told = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
             raise JournalDamaged(told, self.where, CHANGED)
 
@@ -273,7 +274,7 @@ class Run:
                 await self._until_quiet()
 
     async def _end(self) -> None:
-        if self.lease.status in _ENDED:
+        if self.lease.status in ENDED:
             return
         status = "FAILED" if self._failed else "CANCELLED" if self._left else "COMPLETED"
         await self._write([self._ending(status)], status=status)
@@ -600,7 +601,6 @@ class Run:
 
 _PLAIN = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
 """What stays as it is in the id of a key."""
-_ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 _SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
 _SAID = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, overload
@@ -105,17 +106,12 @@ class Step:
         """The step that undoes this one."""
         if self.compensate is None:
             return None
-        undo = Step.__new__(Step)
+        undo = copy(self)
         undo.name = UNDO + self.name
-        undo.function = self.compensate
+        undo.function, undo.compensate = self.compensate, None
         undo.after = (self.name,)
         undo.before = (*self.before, self.name)
-        undo.policy = self.policy
-        undo.seed = self.seed
-        undo.guards = self.guards
-        undo.compensate = None
         undo.is_async = _is_async(self.compensate)
-        undo.retrying = self.retrying
         undo._parameters = _parameters(undo.name, self.compensate, {*undo.before, "input"})
         return undo
 
