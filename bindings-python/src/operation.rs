@@ -1,18 +1,20 @@
 //! One operation under way: what every loop, native, awaiting or written by the user, does between two attempts.
 
 use crate::caller::Retrying;
-use crate::failure::Failure;
 use crate::guards::bell::Bell;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
-use crate::{classify, clock, convert, seeds};
-use holdoff_core::{Call, Cause, Guarded, Nesting, Permit, Span, Step, StopReason, Ticket, Timestamp, Token};
+use crate::{classify, clock, seeds};
+use holdoff_core::{Call, Cause, Guarded, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
-use pyo3::{PyTraverseError, PyVisit};
+
+mod failed;
+mod methods;
+
+use failed::Failed;
+pub(crate) use failed::RetryEvent;
 
 /// One operation under way.
 ///
@@ -83,41 +85,14 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// What the last attempt that failed has to show for it.
-enum Failed {
-    Error(Py<PyAny>),
-    Value(Py<PyAny>),
-}
-
-impl Failed {
-    fn error(&self) -> Option<&Py<PyAny>> {
-        if let Self::Error(error) = self { Some(error) } else { None }
-    }
-
-    fn value(&self) -> Option<&Py<PyAny>> {
-        if let Self::Value(value) = self { Some(value) } else { None }
-    }
-
-    fn object(&self) -> &Py<PyAny> {
-        let (Self::Error(object) | Self::Value(object)) = self;
-        object
-    }
-
-    fn clone_ref(&self, py: Python<'_>) -> Self {
+impl Next {
+    const fn word(self) -> &'static str {
         match self {
-            Self::Error(error) => Self::Error(error.clone_ref(py)),
-            Self::Value(value) => Self::Value(value.clone_ref(py)),
+            Self::Sleep(_) => "sleep",
+            Self::Attempt => "attempt",
+            Self::Wait => "wait",
+            Self::Stop => "stop",
         }
-    }
-
-    /// An error of the user's own hook, raised while handling this.
-    fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
-        if let Self::Error(error) = self
-            && !own.value(py).is(error)
-        {
-            own.set_context(py, Some(PyErr::from_value(error.bind(py).clone())));
-        }
-        own
     }
 }
 
@@ -477,173 +452,6 @@ impl Operation {
     }
 }
 
-#[pymethods]
-impl Operation {
-    #[new]
-    #[pyo3(signature = (settings, permit = None))]
-    fn new(settings: Py<Retrying>, permit: Option<u32>) -> Self {
-        let mut operation = Self::of(settings);
-        operation.closed = permit.map(Permit::from_raw);
-        operation
-    }
-
-    /// The first attempt is about to run. Raises Cancelled when it must not.
-    fn begin(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.first(py)
-    }
-
-    /// An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.
-    #[pyo3(signature = (error, timed_out = false))]
-    fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-        self.fails(error, timed_out)
-    }
-
-    /// The seconds to wait next, right after `fail`: as `resume`.
-    fn proceed(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
-        let now = self.just_now.take();
-        Ok(self.woken(py, now)?.map(clock::single_wait))
-    }
-
-    /// An attempt returned: whether there will be another all the same. If not, the value is the result.
-    fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.rejected(value)?.is_some())
-    }
-
-    /// Whether the wait took too long for another attempt after a value that failed: `result` then.
-    #[getter]
-    fn over(&self) -> bool {
-        self.over
-    }
-
-    /// That value.
-    #[getter]
-    fn result<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        self.ended(py)
-    }
-
-    /// An attempt succeeded, whatever it returned; the latest one unless its number is given.
-    #[pyo3(signature = (attempt = None))]
-    fn succeed(&mut self, py: Python<'_>, attempt: Option<u64>) -> PyResult<()> {
-        self.succeeded(py, attempt.map(Ticket::from_raw))
-    }
-
-    /// Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
-    /// (others still run) or "stop": raise the error.
-    fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<&'static str> {
-        self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| next.word())
-    }
-
-    /// Of several attempts the one with that number returned; at "stop" the value is the result.
-    fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-        self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| next.word())
-    }
-
-    /// While an attempt runs: whether another one is to start beside it.
-    fn beside(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let now = clock::now(py)?;
-        let settings = self.settings.get();
-        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-        let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &settings.guards) else { return Ok(false) };
-        let step = guards.get().lend(py, |guards| call.tick(policy, guards, now));
-        self.follow(step, None);
-        Ok(matches!(step, Step::Attempt { .. }))
-    }
-
-    /// When to look whether another attempt starts beside, in nanoseconds of the clock; None for never.
-    #[getter]
-    fn wake_at(&self) -> Option<u64> {
-        (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos())
-    }
-
-    /// Who rings when the place may have come free that it waits for, and how often that rang before; None when it waits for
-    /// nothing but time.
-    #[getter(bell)]
-    fn waits_for(&self, py: Python<'_>) -> Option<(Py<Bell>, u64)> {
-        self.bell(py)
-    }
-
-    /// What the attempt hands down to the retries inside it.
-    #[getter(handed)]
-    fn hands_down(&self) -> Option<crate::guards::nested::Token> {
-        self.handed().map(crate::guards::nested::Token)
-    }
-
-    /// What to call with the error that is about to come out, if there is such a thing.
-    #[getter]
-    fn fallback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        let fallback = self.settings.get().fallback.as_ref().filter(|_| self.gave_up)?;
-        Some(fallback.clone_ref(py))
-    }
-
-    /// The seconds to wait next; None when the next attempt is to run now.
-    fn resume(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
-        Ok(self.woken(py, None)?.map(clock::single_wait))
-    }
-
-    /// Wait those seconds in this thread, woken at once by the token.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
-        let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-        clock::wait(py, length, cancel, self.bell(py)).map_err(|error| self.interrupted(py, error))
-    }
-
-    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
-    #[getter]
-    fn abort_at(&self) -> Option<u64> {
-        (!self.abort_at.is_never()).then(|| self.abort_at.as_nanos())
-    }
-
-    /// The number of the attempt.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.attempts()
-    }
-
-    /// The token of the caller.
-    #[getter]
-    fn token(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.settings.get().cancel.as_ref().map(|token| token.clone_ref(py))
-    }
-
-    /// The caller wants no more of it.
-    fn cancel(&mut self, py: Python<'_>) {
-        self.last = None;
-        self.release(py);
-    }
-
-    /// The exception that says so, caused by the last error.
-    fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        let error = TYPE.import(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
-        let ended = Outcome { reason: StopReason::Cancelled, attempts: self.attempts(), retry_at: Timestamp::NEVER };
-        outcome::attach(&error, ended)?;
-        if let Some(Failed::Error(last)) = self.last.take() {
-            error.setattr("__cause__", last)?;
-        }
-        Ok(error)
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.settings)?;
-        self.last.as_ref().map_or(Ok(()), |failed| visit.call(failed.object()))
-    }
-
-    fn __clear__(&mut self) {
-        self.last = None;
-    }
-}
-
-impl Next {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Sleep(_) => "sleep",
-            Self::Attempt => "attempt",
-            Self::Wait => "wait",
-            Self::Stop => "stop",
-        }
-    }
-}
-
 /// Whoever drops an operation loses nothing that its guards gave it.
 impl Drop for Operation {
     fn drop(&mut self) {
@@ -663,68 +471,4 @@ impl Drop for Operation {
 /// How often the bell of a bulkhead has rung.
 fn rings(guards: &Py<Guards>) -> Option<u64> {
     guards.get().bell().map(|bell| bell.get().rings())
-}
-
-/// What `on_retry` hears before each sleep.
-#[pyclass(frozen, module = "holdoff")]
-pub(crate) struct RetryEvent {
-    attempt: u32,
-    failed: Failed,
-    failure: holdoff_core::Failure,
-    delay: Span,
-    cause: Cause,
-}
-
-#[pymethods]
-impl RetryEvent {
-    /// The number of the attempt that failed, from 1.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.attempt
-    }
-
-    /// What it raised; None when it returned.
-    #[getter]
-    fn error(&self) -> Option<&Py<PyAny>> {
-        self.failed.error()
-    }
-
-    /// What it returned; None also when it raised.
-    #[getter]
-    fn result(&self) -> Option<&Py<PyAny>> {
-        self.failed.value()
-    }
-
-    /// What that was taken for.
-    #[getter]
-    fn failure(&self) -> Failure {
-        Failure(self.failure)
-    }
-
-    /// Seconds until the next attempt.
-    #[getter]
-    fn delay(&self) -> f64 {
-        convert::seconds(self.delay.as_nanos())
-    }
-
-    /// Nanoseconds until the next attempt.
-    #[getter]
-    fn delay_ns(&self) -> u64 {
-        self.delay.as_nanos()
-    }
-
-    /// "backoff", "hint", "clip", "breaker" and so on: why it is as long as it is.
-    #[getter]
-    fn cause(&self) -> &'static str {
-        self.cause.name()
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let failed = self.failed.object().bind(py).repr()?;
-        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause()))
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self.failed.object())
-    }
 }

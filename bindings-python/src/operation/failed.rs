@@ -1,0 +1,109 @@
+//! What an attempt that failed has to show for it, and what the user's hook hears of it.
+
+use crate::convert;
+use crate::failure::Failure;
+use holdoff_core::{Cause, Span};
+use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
+
+/// What the last attempt that failed has to show for it.
+pub(super) enum Failed {
+    Error(Py<PyAny>),
+    Value(Py<PyAny>),
+}
+
+impl Failed {
+    pub(super) fn error(&self) -> Option<&Py<PyAny>> {
+        if let Self::Error(error) = self { Some(error) } else { None }
+    }
+
+    pub(super) fn value(&self) -> Option<&Py<PyAny>> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
+    pub(super) fn object(&self) -> &Py<PyAny> {
+        let (Self::Error(object) | Self::Value(object)) = self;
+        object
+    }
+
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Error(error) => Self::Error(error.clone_ref(py)),
+            Self::Value(value) => Self::Value(value.clone_ref(py)),
+        }
+    }
+
+    /// An error of the user's own hook, raised while handling this.
+    pub(super) fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
+        if let Self::Error(error) = self
+            && !own.value(py).is(error)
+        {
+            own.set_context(py, Some(PyErr::from_value(error.bind(py).clone())));
+        }
+        own
+    }
+}
+
+/// What `on_retry` hears before each sleep.
+#[pyclass(frozen, module = "holdoff")]
+pub(crate) struct RetryEvent {
+    pub(super) attempt: u32,
+    pub(super) failed: Failed,
+    pub(super) failure: holdoff_core::Failure,
+    pub(super) delay: Span,
+    pub(super) cause: Cause,
+}
+
+#[pymethods]
+impl RetryEvent {
+    /// The number of the attempt that failed, from 1.
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// What it raised; None when it returned.
+    #[getter]
+    fn error(&self) -> Option<&Py<PyAny>> {
+        self.failed.error()
+    }
+
+    /// What it returned; None also when it raised.
+    #[getter]
+    fn result(&self) -> Option<&Py<PyAny>> {
+        self.failed.value()
+    }
+
+    /// What that was taken for.
+    #[getter]
+    fn failure(&self) -> Failure {
+        Failure(self.failure)
+    }
+
+    /// Seconds until the next attempt.
+    #[getter]
+    fn delay(&self) -> f64 {
+        convert::seconds(self.delay.as_nanos())
+    }
+
+    /// Nanoseconds until the next attempt.
+    #[getter]
+    fn delay_ns(&self) -> u64 {
+        self.delay.as_nanos()
+    }
+
+    /// "backoff", "hint", "clip", "breaker" and so on: why it is as long as it is.
+    #[getter]
+    fn cause(&self) -> &'static str {
+        self.cause.name()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let failed = self.failed.object().bind(py).repr()?;
+        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause()))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.failed.object())
+    }
+}
