@@ -33,7 +33,7 @@ class Work(NamedTuple):
     """In one sample; as many as take about as long as one should unless it is given."""
 
 
-QUICK = 5
+QUICK = 4
 """By what the rounds of a full run are divided for a quick one."""
 
 

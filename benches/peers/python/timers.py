@@ -135,4 +135,4 @@ def bare() -> Sample:
 
 def work() -> Work:
     samples = {"bare": bare(), "holdoff": by_wheel(), "heapq": by_heap(), "call_later": by_asyncio()}
-    return Work("wheel 1e5 hold", samples, rounds=25, calls=20_000)
+    return Work("wheel 1e5 hold", samples, rounds=200, calls=2_000)
