@@ -206,7 +206,8 @@ impl Breaker {
         config.kind == COUNT && !config.is_slow(took) && self.window.is_clean(config.size)
     }
 
-    /// Any other answer. What is rare ends in a function of its own, so that the rest needs no stack.
+    /// Any other answer, out of the way of those. What is rare ends in a function of its own, so that the rest needs no stack.
+    #[cold]
     #[inline(never)]
     fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
         if self.state != CLOSED && self.acquire_closed().is_none() {
