@@ -74,26 +74,22 @@ pub fn by_run(run: &mut Run, now: Timestamp) -> Option<Result<u32, u32>> {
     Some(result)
 }
 
-/// The floor: half of the last 128 outcomes open it.
+/// The floor: so many failures among the last 128 outcomes open it, once there are enough outcomes.
 #[derive(Debug)]
 pub struct Bits {
     outcomes: [u64; 2],
     until: u64,
     calls: u32,
     failed: u32,
-}
-
-impl Default for Bits {
-    fn default() -> Self {
-        Self::new()
-    }
+    threshold: u32,
+    minimum: u32,
 }
 
 impl Bits {
     /// A closed one.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { outcomes: [0; 2], until: 0, calls: 0, failed: 0 }
+    pub const fn new(threshold: u32, minimum: u32) -> Self {
+        Self { outcomes: [0; 2], until: 0, calls: 0, failed: 0, threshold, minimum }
     }
 
     #[inline(always)]
@@ -102,9 +98,10 @@ impl Bits {
         let word = &mut self.outcomes[(at / 64) as usize];
         let gone = (*word >> (at % 64)) & 1;
         *word = *word & !(1 << (at % 64)) | u64::from(failed) << (at % 64);
-        self.calls = self.calls.wrapping_add(1);
+        // A multiple of 128 after 2^32 calls, so that there are enough of them for ever.
+        self.calls = self.calls.checked_add(1).unwrap_or(1 << 31);
         self.failed = self.failed + u32::from(failed) - gone as u32;
-        if self.failed >= 64 {
+        if self.failed >= self.threshold && self.calls >= self.minimum {
             self.until = now + OPEN.as_nanos() as u64;
         }
     }
