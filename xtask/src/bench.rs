@@ -68,6 +68,22 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     Ok(())
 }
 
+/// Judges what is kept and draws it again, without measuring: for a change of the targets, of their reasons or of a drawing.
+pub(crate) fn again() -> Result<()> {
+    let targets = Targets::read()?;
+    let (kept, facts) = results::read()?;
+    let judged = targets.judge(&kept);
+    println!("targets\n\n{}", table::targets_text(&judged));
+    let all: Vec<String> = kept.keys().cloned().collect();
+    charts::draw(&all, &kept, &targets)?;
+    docs::refresh(&all, &kept, &facts, &targets)?;
+    let problems = targets.unknown(&kept);
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n       "));
+    }
+    Ok(())
+}
+
 /// What is measured in this run.
 struct Run<'a> {
     ask: Ask<'a>,

@@ -105,9 +105,12 @@ enum Task {
         /// Fewer rounds: all languages in under ten minutes.
         #[arg(long)]
         quick: bool,
-        /// Also ten million timers at once, which takes minutes and two gigabytes.
-        #[arg(long)]
+        /// More rounds, and everybody with ten million timers at once, which takes minutes and two gigabytes.
+        #[arg(long, conflicts_with = "quick")]
         full: bool,
+        /// Measure nothing: judge and draw what was kept last time.
+        #[arg(long, conflicts_with_all = ["lang", "quick", "full"])]
+        again: bool,
     },
     /// Show what a policy does: the shortest, typical and longest delay of each retry.
     Explain {
@@ -199,7 +202,8 @@ fn run(task: Task) -> Result<()> {
             generate::check()?;
             if update { baseline::update(&why) } else { baseline::check() }
         }
-        Task::Bench { lang, quick, full } => {
+        Task::Bench { again: true, .. } => bench::again(),
+        Task::Bench { lang, quick, full, .. } => {
             setup::setup(lang)?;
             bench::bench(lang, quick, full)
         }

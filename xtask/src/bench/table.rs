@@ -195,8 +195,9 @@ fn limit(judged: &Judged) -> String {
         None => part.than.clone(),
     };
     let limit = in_unit(part.limit, judged);
+    let figure = if part.figure == "ns" || part.measure == Measure::AtMost { "" } else { &format!("{} ", part.figure) };
     match part.measure {
-        Measure::Ratio => format!("<= {limit} {than}"),
+        Measure::Ratio => format!("{figure}<= {limit} {than}"),
         Measure::Faster => format!(">= {limit} faster than {than}"),
         Measure::Over => format!("<= {than} {limit}"),
         Measure::AtMost => format!("<= {limit}"),

@@ -19,9 +19,9 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-const SIZE: (u32, u32) = (1000, 440);
+const SIZE: (u32, u32) = (1160, 440);
 const HEAD: u32 = 50;
-const NAMES: u32 = 150;
+const NAMES: u32 = 230;
 
 /// The work without its number, and the number.
 fn family(work: &str) -> Option<(String, f64)> {
@@ -75,7 +75,8 @@ pub(super) fn draw(title: &str, panels: &[Panel]) -> Result<String> {
 
 fn draw_panel(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, panel: &Panel) -> Result<()> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
-    let (low, high) = decades(points().map(|point| point.1));
+    let figures = || points().map(|point| point.1);
+    let (low, high) = (figures().fold(f64::MAX, f64::min) * 0.6, figures().fold(f64::MIN, f64::max) * 1.4);
     let (least, most) = points().fold((f64::MAX, f64::MIN), |(a, b), point| (a.min(point.0), b.max(point.0)));
     area.draw(&Text::new(panel.title, (16, 2), bold(17, TEXT)))?;
     let mut chart = ChartBuilder::on(area)
@@ -100,21 +101,40 @@ fn draw_panel(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, panel:
         if let Some(last) = curve.points.last() {
             let (x, y) = chart.backend_coord(last);
             let text = format!("{}  {}", curve.who, shown(last.1, panel.figure));
-            names.push((x - left + 9, y - top, text, if curve.kind == Kind::Ours { OURS } else { FAINT }));
+            let color = if curve.kind == Kind::Peer { FAINT } else { curve.kind.color() };
+            names.push(Name { from: (x - left, y - top), y: y - top, text, color });
         }
     }
     apart(&mut names);
-    for (x, y, text, color) in names {
-        area.draw(&Text::new(text, (x, y), style(14, color).pos(Pos::new(HPos::Left, VPos::Center))))?;
+    let (edge, _) = chart.backend_coord(&(most, low));
+    for Name { from, y, text, color } in names {
+        let at = edge - left + 26;
+        area.draw(&PathElement::new([(from.0 + 6, from.1), (edge - left + 6, from.1), (at - 4, y)], LINE))?;
+        area.draw(&Text::new(text, (at, y), style(14, color).pos(Pos::new(HPos::Left, VPos::Center))))?;
     }
     Ok(())
 }
 
-/// Moves names that would lie over each other, from the top down.
-fn apart(names: &mut [(i32, i32, String, RGBColor)]) {
-    names.sort_by_key(|name| name.1);
+/// The name of a curve: where the curve ends, and how far down the name stands.
+struct Name {
+    from: (i32, i32),
+    y: i32,
+    text: String,
+    color: RGBColor,
+}
+
+/// Moves names that would lie over each other: down from the top, and up again where that was too far.
+fn apart(names: &mut [Name]) {
+    const LINE: i32 = 16;
+    let bottom = i32::try_from(SIZE.1 - HEAD).unwrap_or(i32::MAX) - 44;
+    names.sort_by_key(|name| name.y);
     for index in 1..names.len() {
-        names[index].1 = names[index].1.max(names[index - 1].1 + 15);
+        names[index].y = names[index].y.max(names[index - 1].y + LINE);
+    }
+    let mut least = bottom;
+    for name in names.iter_mut().rev() {
+        name.y = name.y.min(least);
+        least = name.y - LINE;
     }
 }
 
