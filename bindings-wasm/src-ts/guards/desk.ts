@@ -129,6 +129,7 @@ function compiled(): GuardsDesk {
 /** The guards in the order of their bits. */
 export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
 export type GuardName = (typeof NAMES)[number];
+export const BREAKER = 1;
 export const LIMITER = 2;
 export const BULKHEAD = 3;
 

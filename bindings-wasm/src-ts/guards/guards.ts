@@ -4,26 +4,18 @@ import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
 import { type Guarding, type HostOptions, isFields, type Work } from "../host.js";
 import type { Time } from "../machine.js";
 import { type Kept, makeGuardsWith, type Policy } from "../policy.js";
-import {
-  type Adaptive,
-  type Breaker,
-  type Budget,
-  type Bulkhead,
-  type Configs,
-  configsOf,
-  fieldsOf,
-  Guard,
-  type GuardOptions,
-  type Hedge,
-  type Limiter,
-  madeOf,
-  originOf,
-  type Sections,
-  type Stretch,
-} from "./alone.js";
+import type { Adaptive } from "./adaptive.js";
+import { madeOf, type Sections } from "./alone.js";
+import type { Breaker } from "./breaker.js";
+import type { Budget } from "./budget.js";
+import type { Bulkhead } from "./bulkhead.js";
 import { BULKHEAD, type GuardName, lay, NAMES } from "./desk.js";
+import { runUnder } from "./first.js";
+import { type Configs, configsOf, fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
+import type { Hedge } from "./hedge.js";
+import type { Limiter } from "./limiter.js";
 import type { Nesting } from "./nested.js";
-import { runUnder } from "./run.js";
+import type { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
 export interface GuardsOptions extends Sections {

@@ -2,8 +2,8 @@
 import { type Length, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { seedAt } from "../seed.js";
-import { originOf } from "./alone.js";
 import { hostNow, nanosOf } from "./desk.js";
+import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
 
 /** How many sets are kept, and for how long. */

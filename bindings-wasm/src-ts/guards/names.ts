@@ -1,18 +1,8 @@
 /** The names that both entries export which have guards. */
-export {
-  type Acquired,
-  Adaptive,
-  type AdaptiveStart,
-  Breaker,
-  type BreakerState,
-  Budget,
-  Bulkhead,
-  type Entry,
-  type GuardOptions,
-  Hedge,
-  Limiter,
-  Stretch,
-} from "./alone.js";
+export { Adaptive, type AdaptiveStart } from "./adaptive.js";
+export { type Acquired, Breaker, type BreakerState } from "./breaker.js";
+export { Budget } from "./budget.js";
+export { Bulkhead, type Entry } from "./bulkhead.js";
 export { GuardedCall } from "./call.js";
 export type {
   AdaptiveFields,
@@ -27,7 +17,11 @@ export type {
   Refusal,
   StretchFields,
 } from "./fields.js";
+export type { GuardOptions } from "./guard.js";
 export { Guards, type GuardsOptions, type SavedGuards } from "./guards.js";
+export { Hedge } from "./hedge.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
+export { Limiter } from "./limiter.js";
 export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } from "./nested.js";
 export { Refused } from "./refused.js";
+export { Stretch } from "./stretch.js";

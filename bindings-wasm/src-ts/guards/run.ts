@@ -7,9 +7,8 @@ import { isOwn, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, 
 import type { Clock, HostOptions, Work } from "../host.js";
 import type { Policy } from "../policy.js";
 import { ATTEMPT, Attempt, LONGEST_TIMER, SLEEP, settle, system } from "../run.js";
-import { isSeeded } from "../seed.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "../words.js";
-import type { Breaker, Bulkhead, Success, Waiter } from "./alone.js";
+import type { Bulkhead, Waiter } from "./bulkhead.js";
 import {
   core,
   desk,
@@ -18,14 +17,12 @@ import {
   got,
   layPolicy,
   nanosOf,
-  permitOf,
   type Seed,
   seedOf,
   stepAt,
   stepAttempt,
   stepCodes,
   stepWakeAt,
-  succeeded,
   takePolicy,
 } from "./desk.js";
 import type { Guards } from "./guards.js";
@@ -38,121 +35,8 @@ const STOP = 4;
 const BULKHEAD = 7;
 
 /** A policy's own nesting, whichever guards there are. */
-const nestingOf = (policy: Policy): Nesting | undefined =>
+export const nestingOf = (policy: Policy): Nesting | undefined =>
   policy["kept"] === undefined ? undefined : policy.guards?.nesting;
-
-/**
- * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
- * without being asked whether it did, no state of the call is kept: it is put together again if the attempt fails.
- */
-export function runUnder<T>(
-  guards: Guards,
-  fn: Work<T>,
-  policy: Policy,
-  options: HostOptions<Awaited<T>> | undefined,
-): Promise<Awaited<T>> {
-  if (
-    guards.isQuick &&
-    policy["limit"] === Infinity &&
-    !options?.signal &&
-    !options?.whenResult &&
-    !isSeeded() &&
-    nestingOf(policy) === undefined
-  ) {
-    const { only } = guards;
-    if (only) {
-      const permit = permitOf(only);
-      if (permit !== -1) return light(guards, only, permit, fn, policy, options);
-    } else {
-      return quick(guards, fn, policy, options);
-    }
-  }
-  return new Guarded(guards, fn, policy, options).begin();
-}
-
-/** Runs the first attempt. */
-function first<T>(
-  fn: Work<T>,
-  failed: (error: unknown) => Promise<Awaited<T>>,
-  succeeded: (value: Awaited<T>) => Awaited<T>,
-) {
-  let result: unknown;
-  try {
-    result = fn(new Attempt(1));
-  } catch (error) {
-    return failed(error);
-  }
-  const promise = (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
-  return promise.then(succeeded, failed);
-}
-
-/** Under nothing but a closed breaker, which needs no clock until something fails. */
-function light<T>(
-  guards: Guards,
-  breaker: Breaker,
-  permit: number,
-  fn: Work<T>,
-  policy: Policy,
-  options: HostOptions<Awaited<T>> | undefined,
-): Promise<Awaited<T>> {
-  const failed = (error: unknown) =>
-    new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
-  return first(fn, failed, successOf(breaker, permit, breaker.asksWhen ? (options?.clock ?? system) : undefined));
-}
-
-/** What a success does under a closed breaker, which is the same for all calls under the same permit. */
-function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): Success["then"] {
-  const known = breaker.success;
-  if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;
-  const then = <V>(value: V): V => {
-    if (clock) give(0, nanosOf(clock.now()));
-    succeeded(breaker, permit, clock !== undefined);
-    return value;
-  };
-  breaker.success = { permit, clock, then };
-  return then;
-}
-
-/** Under any guards that let the first attempt through at once. */
-function quick<T>(
-  guards: Guards,
-  fn: Work<T>,
-  policy: Policy,
-  options: HostOptions<Awaited<T>> | undefined,
-): Promise<Awaited<T>> {
-  const clock = options?.clock ?? system;
-  const seed = seedOf(options?.seed);
-  const started = nanosOf(clock.now());
-  layAll(guards);
-  layPolicy(policy["words"]);
-  give(0, started);
-  giveSeed(seed);
-  core.call_begin(guards.mask);
-  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun(started);
-  const permit = core.call_permit() >>> 0;
-  return first(
-    fn,
-    (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, seed, started),
-    (value) => {
-      let now = started;
-      let broken: { error: unknown } | undefined;
-      try {
-        now = nanosOf(clock.now());
-      } catch (error) {
-        broken = { error };
-      }
-      layAll(guards);
-      give(0, now);
-      giveSeed(seed);
-      give(5, permit);
-      give(6, started);
-      core.call_succeeded(guards.mask);
-      guards.bulkhead?.stir();
-      if (broken) throw broken.error;
-      return value;
-    },
-  );
-}
 
 /** An attempt in flight: when it is over its limit, and what runs inside it is told. */
 class Flight extends Attempt {
@@ -167,7 +51,7 @@ class Flight extends Attempt {
 }
 
 /** One operation under guards. */
-class Guarded<T> implements Waiter {
+export class Guarded<T> implements Waiter {
   private readonly guards: Guards;
   private readonly fn: Work<T>;
   private readonly policy: Policy;

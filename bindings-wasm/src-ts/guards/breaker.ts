@@ -1,0 +1,124 @@
+/** A breaker by itself. */
+import { exact, type Length, like, nanos } from "../border.js";
+import { problem, WRONG_TYPE } from "../errors.js";
+import type { Clock } from "../host.js";
+import type { Same, Time } from "../machine.js";
+import { desk, got } from "./desk.js";
+import type { BreakerFields } from "./fields.js";
+import { Guard, type GuardOptions } from "./guard.js";
+
+export type BreakerState = "closed" | "open" | "half_open" | "isolated";
+const STATES: readonly BreakerState[] = ["closed", "open", "half_open", "isolated"];
+
+/** What a breaker says to a call. */
+export type Acquired<T extends Time = number> =
+  | { readonly permit: number; readonly retryAt?: never }
+  | { readonly permit?: never; readonly retryAt: T };
+
+/** What is done about a success under a permit, by a clock if it asks for one. */
+export interface Success {
+  readonly permit: number;
+  readonly clock: Clock | undefined;
+  then<V>(value: V): V;
+}
+
+/** Whether the other side is well enough to be called. */
+export class Breaker extends Guard {
+  /** @internal */
+  declare readonly asksTook: boolean;
+  /** @internal */
+  declare readonly asksWhen: boolean;
+  /**
+   * What calls do that succeed while it is closed.
+   * @internal
+   */
+  declare success: Success | undefined;
+
+  constructor(fields?: BreakerFields["kind"] | BreakerFields, options?: GuardOptions) {
+    super(1, fields ?? "consecutive", options);
+  }
+
+  static restore(fields: BreakerFields["kind"] | BreakerFields, bytes: Uint8Array, now?: Time): Breaker {
+    return new Breaker(fields, { now }).restored(bytes, now);
+  }
+
+  /** May a call run? Its permit, or when to ask again. */
+  acquire<T extends Time = number>(now?: T): Acquired<Same<T>> {
+    const sample = this.at(now) as T;
+    const permit = desk().core.breaker_acquire();
+    return permit < 0 ? { retryAt: like(sample, desk().got(1)) } : { permit };
+  }
+
+  /** A call with that permit ended; `took` is in nanoseconds, of use to a breaker that minds slow calls. */
+  record(permit: number, verdict: "success" | "failure", took: Time = 0, now?: Time): void {
+    const span = exact(took, "took");
+    if (verdict !== "success" && verdict !== "failure") throw problem(WRONG_TYPE, "verdict", verdict);
+    this.at(now);
+    desk().longs[1] = span;
+    desk().core.breaker_record(permit, verdict === "failure" ? 1 : 0);
+  }
+
+  /** Nothing will be known of a call with that permit: its place comes back. */
+  abandon(permit: number, now?: Time): void {
+    this.at(now);
+    desk().core.breaker_abandon(permit);
+  }
+
+  /** The server said not to come before that is over, a number in milliseconds. */
+  hint(span: Length, now?: Time): void {
+    const long = nanos(span, "hint");
+    this.at(now);
+    desk().longs[1] = long;
+    desk().core.breaker_hint();
+  }
+
+  /** Opens it until it is reset. */
+  isolate(now?: Time): void {
+    this.move(0, now);
+  }
+
+  /** Closes it. */
+  forceClose(now?: Time): void {
+    this.move(1, now);
+  }
+
+  /** Makes it as new. */
+  reset(now?: Time): void {
+    this.move(2, now);
+  }
+
+  private move(what: number, now: Time | undefined): void {
+    this.at(now);
+    desk().core.breaker_move(what);
+  }
+
+  /** How it stands. */
+  state(now?: Time): BreakerState {
+    this.at(now);
+    return STATES[desk().core.breaker_look()] as BreakerState;
+  }
+
+  /** When calls may try it next, of one that is open; in nanoseconds. */
+  get retryAt(): number {
+    this.look();
+    return got(1);
+  }
+
+  /** The calls that count now, and how many of them failed and were slow. */
+  rates(now?: Time): { readonly calls: number; readonly failed: number; readonly slow: number } {
+    this.at(now);
+    desk().core.breaker_look();
+    return { calls: got(2), failed: got(3), slow: got(4) };
+  }
+
+  /** How often it has opened. */
+  get openings(): number {
+    this.look();
+    return got(5);
+  }
+
+  private look(): void {
+    this.at(0);
+    desk().core.breaker_look();
+  }
+}

@@ -1,0 +1,102 @@
+/** A bulkhead by itself, and who waits for it. */
+import { NOT_SUPPORTED, problem } from "../errors.js";
+import { desk, got, lay } from "./desk.js";
+import type { BulkheadFields } from "./fields.js";
+import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
+
+/** Whoever waits for a place in a bulkhead. */
+export interface Waiter {
+  /** Asks for the place again; false when it still waits. */
+  ask(): boolean;
+}
+
+/** What a bulkhead says to a call. */
+export type Entry =
+  | { readonly kind: "entered" }
+  | { readonly kind: "queued"; readonly place: number }
+  | { readonly kind: "refused" };
+
+/** How many attempts there may be at once. */
+export class Bulkhead extends Guard {
+  /** The operations that wait, the first first. */
+  private waiters: Set<Waiter> | undefined;
+  private stirring: boolean | undefined;
+
+  constructor(fields: number | BulkheadFields, options?: GuardOptions) {
+    super(3, fields, options);
+  }
+
+  /** Enters it, queues, or does neither. */
+  enter(): Entry {
+    return this.entry(NONE);
+  }
+
+  /** Asks again, from a place in the queue. */
+  enterFrom(place: number): Entry {
+    return this.entry(counted(place, "place"));
+  }
+
+  private entry(place: number): Entry {
+    lay(this);
+    const answer = desk().core.bulkhead_enter(place);
+    if (answer === 2) return { kind: "queued", place: got(1) };
+    return { kind: answer === 0 ? "entered" : "refused" };
+  }
+
+  /** A call has left. */
+  leave(): void {
+    this.gone(NONE);
+  }
+
+  /** One that waited waits no longer. */
+  leaveQueue(place: number): void {
+    this.gone(counted(place, "place"));
+  }
+
+  private gone(place: number): void {
+    lay(this);
+    desk().core.bulkhead_leave(place);
+    this.stir();
+  }
+
+  /** How many run. */
+  get running(): number {
+    lay(this);
+    return desk().core.bulkhead_look();
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    lay(this);
+    desk().core.bulkhead_look();
+    return got(1);
+  }
+
+  /** There is nothing to save: what runs does not run elsewhere. */
+  override save(): Uint8Array {
+    throw problem(NOT_SUPPORTED, "bulkhead", "save");
+  }
+
+  /** @internal */
+  join(waiter: Waiter): void {
+    (this.waiters ??= new Set()).add(waiter);
+  }
+
+  /** @internal */
+  part(waiter: Waiter): void {
+    if (this.waiters?.delete(waiter)) this.stir();
+  }
+
+  /**
+   * A place may have come free: those who wait are asked, in their order, once what is going on is over.
+   * @internal
+   */
+  stir(): void {
+    if (this.stirring || !this.waiters?.size) return;
+    this.stirring = true;
+    queueMicrotask(() => {
+      this.stirring = false;
+      for (const waiter of [...(this.waiters ?? [])]) if (!waiter.ask()) break;
+    });
+  }
+}

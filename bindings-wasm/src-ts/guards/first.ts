@@ -1,0 +1,124 @@
+/**
+ * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
+ */
+import type { Clock, HostOptions, Work } from "../host.js";
+import type { Policy } from "../policy.js";
+import { ATTEMPT, Attempt, system } from "../run.js";
+import { isSeeded } from "../seed.js";
+import type { Breaker, Success } from "./breaker.js";
+import { core, give, giveSeed, layPolicy, nanosOf, permitOf, seedOf, stepCodes, succeeded } from "./desk.js";
+import { type Guards, layAll } from "./guards.js";
+import { Guarded, nestingOf } from "./run.js";
+
+/**
+ * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
+ * without being asked whether it did, no state of the call is kept: it is put together again if the attempt fails.
+ */
+export function runUnder<T>(
+  guards: Guards,
+  fn: Work<T>,
+  policy: Policy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  if (
+    guards.isQuick &&
+    policy["limit"] === Infinity &&
+    !options?.signal &&
+    !options?.whenResult &&
+    !isSeeded() &&
+    nestingOf(policy) === undefined
+  ) {
+    const { only } = guards;
+    if (only) {
+      const permit = permitOf(only);
+      if (permit !== -1) return light(guards, only, permit, fn, policy, options);
+    } else {
+      return quick(guards, fn, policy, options);
+    }
+  }
+  return new Guarded(guards, fn, policy, options).begin();
+}
+
+/** Runs the first attempt. */
+function first<T>(
+  fn: Work<T>,
+  failed: (error: unknown) => Promise<Awaited<T>>,
+  succeeded: (value: Awaited<T>) => Awaited<T>,
+) {
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return failed(error);
+  }
+  const promise = (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+  return promise.then(succeeded, failed);
+}
+
+/** Under nothing but a closed breaker, which needs no clock until something fails. */
+function light<T>(
+  guards: Guards,
+  breaker: Breaker,
+  permit: number,
+  fn: Work<T>,
+  policy: Policy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const failed = (error: unknown) =>
+    new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
+  return first(fn, failed, successOf(breaker, permit, breaker.asksWhen ? (options?.clock ?? system) : undefined));
+}
+
+/** What a success does under a closed breaker, which is the same for all calls under the same permit. */
+function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): Success["then"] {
+  const known = breaker.success;
+  if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;
+  const then = <V>(value: V): V => {
+    if (clock) give(0, nanosOf(clock.now()));
+    succeeded(breaker, permit, clock !== undefined);
+    return value;
+  };
+  breaker.success = { permit, clock, then };
+  return then;
+}
+
+/** Under any guards that let the first attempt through at once. */
+function quick<T>(
+  guards: Guards,
+  fn: Work<T>,
+  policy: Policy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const clock = options?.clock ?? system;
+  const seed = seedOf(options?.seed);
+  const started = nanosOf(clock.now());
+  layAll(guards);
+  layPolicy(policy["words"]);
+  give(0, started);
+  giveSeed(seed);
+  core.call_begin(guards.mask);
+  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun(started);
+  const permit = core.call_permit() >>> 0;
+  return first(
+    fn,
+    (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, seed, started),
+    (value) => {
+      let now = started;
+      let broken: { error: unknown } | undefined;
+      try {
+        now = nanosOf(clock.now());
+      } catch (error) {
+        broken = { error };
+      }
+      layAll(guards);
+      give(0, now);
+      giveSeed(seed);
+      give(5, permit);
+      give(6, started);
+      core.call_succeeded(guards.mask);
+      guards.bulkhead?.stir();
+      if (broken) throw broken.error;
+      return value;
+    },
+  );
+}

@@ -1,0 +1,48 @@
+/** What says when a second attempt starts, by itself. */
+import { exact, FOREVER, type Length } from "../border.js";
+import type { Time } from "../machine.js";
+import { desk, lay } from "./desk.js";
+import type { HedgeFields } from "./fields.js";
+import { Guard, type GuardOptions } from "./guard.js";
+
+/** When a second attempt starts beside one that takes long. */
+export class Hedge extends Guard {
+  constructor(fields: Length | HedgeFields, options?: GuardOptions) {
+    super(6, fields, options);
+  }
+
+  static restore(fields: Length | HedgeFields, bytes: Uint8Array, now?: Time): Hedge {
+    return new Hedge(fields, { now }).restored(bytes, now);
+  }
+
+  /** An attempt took so many nanoseconds. */
+  record(took: Time): void {
+    const span = exact(took, "took");
+    lay(this);
+    desk().longs[1] = span;
+    desk().core.hedge_record();
+  }
+
+  /** How long the share of attempts takes at most; undefined before the first record, or without a percentile. */
+  get quantile(): bigint | undefined {
+    this.look();
+    const quantile = desk().got(1);
+    return quantile === FOREVER ? undefined : quantile;
+  }
+
+  /** After how many nanoseconds the next attempt starts. */
+  get delay(): bigint {
+    this.look();
+    return desk().got(2);
+  }
+
+  /** How many records there were. */
+  get records(): number {
+    return this.look();
+  }
+
+  private look(): number {
+    lay(this);
+    return desk().core.hedge_look() >>> 0;
+  }
+}

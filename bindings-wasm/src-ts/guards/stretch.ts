@@ -1,0 +1,39 @@
+/** What makes delays longer while much fails, by itself. */
+import { exact, like } from "../border.js";
+import type { Same, Time } from "../machine.js";
+import { desk, got } from "./desk.js";
+import type { StretchFields } from "./fields.js";
+import { Guard, type GuardOptions } from "./guard.js";
+
+/** Longer delays while much fails. */
+export class Stretch extends Guard {
+  constructor(fields: number | StretchFields, options?: GuardOptions) {
+    super(5, fields, options);
+  }
+
+  static restore(fields: number | StretchFields, bytes: Uint8Array, now?: Time): Stretch {
+    return new Stretch(fields, { now }).restored(bytes, now);
+  }
+
+  /** An attempt ended. */
+  record(failed: boolean, now?: Time): void {
+    this.at(now);
+    desk().core.stretch_record(failed ? 1 : 0);
+  }
+
+  /** What a delay in nanoseconds becomes. */
+  stretch<T extends Time>(delay: T, now?: Time): Same<T> {
+    const long = exact(delay, "delay");
+    this.at(now);
+    desk().longs[1] = long;
+    desk().core.stretch_delay();
+    return like(delay, desk().got(1));
+  }
+
+  /** The attempts that count, and how many of them failed. */
+  counts(now?: Time): { readonly calls: number; readonly failed: number } {
+    this.at(now);
+    const calls = desk().core.stretch_look();
+    return { calls, failed: got(1) };
+  }
+}
