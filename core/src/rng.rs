@@ -1,12 +1,8 @@
 //! Randomness as an argument: the generator is one `u64` of state, so a retry's future can be saved, moved and replayed.
 //!
 //! The bits come from PCG XSH RR 64/32 (O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
-//! Algorithms for Random Number Generation", 2014), as the `rand_pcg` crate implements it. What is kept between draws is
-//! the seed that would produce the rest of the sequence: drawing from it again equals a generator that kept running
-//! (spec 2.2).
-
-use rand_pcg::Lcg64Xsh32;
-use rand_pcg::rand_core::Rng as _;
+//! Algorithms for Random Number Generation", 2014). What is told of it between draws is the seed that would produce the
+//! rest of the sequence: drawing from it again equals a generator that kept running (spec 2.2).
 
 /// The stream of every operation: PCG's own default, so that any PCG implementation can check a sequence.
 const STREAM: u64 = 0x0a02_bdbf_7bb3_c0a7;
@@ -19,7 +15,9 @@ const INVERSE: u64 = 0xc097_ef87_329e_28a5;
 /// The golden ratio as a 64-bit fraction, the step of splitmix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A generator that is nothing but the seed of what it has yet to draw.
+/// A generator of which nothing is kept but what it has yet to draw.
+///
+/// In memory it is the generator's running state, so that a draw and the step to the next one do not wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Rng(u64);
@@ -27,8 +25,9 @@ pub struct Rng(u64);
 impl Rng {
     /// A generator for `seed`. Every seed is good: nearby seeds give unrelated first draws.
     #[must_use]
+    #[inline(always)]
     pub const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(stepped(seed.wrapping_add(INCREMENT)))
     }
 
     /// A generator whose next draw is `draw`, for an explanation or a test that pins a uniform: `draw = u * 2^32`.
@@ -36,23 +35,35 @@ impl Rng {
     pub const fn about_to_draw(draw: u32) -> Self {
         // The output of a state whose top five bits are zero is not rotated, and its bits 27 to 58 are `x ^ (x >> 18)`.
         let mixed = (draw as u64) << 27;
-        let x = mixed ^ (mixed >> 18) ^ (mixed >> 36);
-        let advanced = x.wrapping_sub(INCREMENT).wrapping_mul(INVERSE);
-        Self(advanced.wrapping_sub(INCREMENT))
+        Self(mixed ^ (mixed >> 18) ^ (mixed >> 36))
     }
 
     /// The seed of the remaining sequence.
     #[must_use]
+    #[inline(always)]
     pub const fn state(self) -> u64 {
-        self.0
+        self.0.wrapping_sub(INCREMENT).wrapping_mul(INVERSE).wrapping_sub(INCREMENT)
     }
 
     /// Draws the next 32 bits.
     #[inline(always)]
-    pub fn next_u32(&mut self) -> u32 {
-        let draw = Lcg64Xsh32::new(self.0, STREAM).next_u32();
-        self.0 = self.0.wrapping_add(INCREMENT).wrapping_mul(MULTIPLIER);
+    pub const fn next_u32(&mut self) -> u32 {
+        let draw = self.draw();
+        self.advance();
         draw
+    }
+
+    /// What the next draw is.
+    #[inline(always)]
+    pub(crate) const fn draw(self) -> u32 {
+        let Self(x) = self;
+        (((x ^ (x >> 18)) >> 27) as u32).rotate_right((x >> 59) as u32)
+    }
+
+    /// Goes on to the draw after the next one.
+    #[inline(always)]
+    pub(crate) const fn advance(&mut self) {
+        self.0 = stepped(self.0);
     }
 
     /// Draws a uniform number from [0, 1): a multiple of 2^-32 (spec 2.3).
@@ -60,6 +71,12 @@ impl Rng {
     pub fn uniform(&mut self) -> f64 {
         unit(self.next_u32())
     }
+}
+
+/// The generator's next state.
+#[inline(always)]
+const fn stepped(x: u64) -> u64 {
+    x.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT)
 }
 
 /// A draw as a uniform number from [0, 1).
@@ -81,6 +98,8 @@ pub const fn seed_at(n: u64, k: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand_pcg::Lcg64Xsh32;
+    use rand_pcg::rand_core::Rng as _;
 
     #[test]
     fn drawing_one_at_a_time_equals_a_generator_that_keeps_running() {
