@@ -244,9 +244,6 @@ impl Flat {
     /// [`Flat::next`] for an exponential of factor 2 whose delays a double holds exactly: a shift is the same number.
     #[inline(always)]
     pub(crate) const fn doubled(&self, previous: u64) -> u64 {
-        if previous == UNSTARTED {
-            return self.initial;
-        }
         let next = previous << 1;
         if next < self.max { next } else { self.max }
     }

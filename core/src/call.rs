@@ -210,7 +210,8 @@ impl Call {
         if self.phase != SLEEPING || now < self.at {
             return self.held();
         }
-        if now >= self.retry.ends::<WHOLE>(policy) {
+        let unlimited = WHOLE && policy.limited == 0;
+        if !unlimited && now >= self.retry.ends::<WHOLE>(policy) {
             // spec 6.4: the host woke up too late for this one
             return self.give_up(StopReason::Deadline, self.at);
         }

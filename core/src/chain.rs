@@ -41,7 +41,7 @@ struct Spot<'p> {
 impl Policy {
     /// The stage of delay `n` after a failure of that kind.
     fn spot<const WHOLE: bool>(&self, kind: u8, n: u32) -> Spot<'_> {
-        if !WHOLE {
+        if !WHOLE || self.stages == 1 && self.first.times == 0 {
             return Spot { stage: &self.first, index: 0, n, over: false };
         }
         let on = if self.tables & 1_u8.wrapping_shl(u32::from(kind)) == 0 { 0 } else { kind };

@@ -157,7 +157,7 @@ impl Policy {
             let sum = linear_sum([initial, increment, max], growing).as_nanos();
             return Some(Span::from_nanos(sum.saturating_add(rest)));
         }
-        let unspread = Self { jitter: jitter::NONE, in_line: 0, deadline: UNLIMITED, limited: 0, ..*self };
+        let unspread = Self { jitter: jitter::NONE, deadline: UNLIMITED, ..*self }.prepared();
         let mut path = Path::pinned(1 << 31);
         let mut last = Span::ZERO;
         let mut told = 0_u32;

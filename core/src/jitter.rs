@@ -5,7 +5,7 @@
 //! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
 
 use crate::backoff::{real, truncated};
-use crate::rng::unit;
+use crate::rng::{Rng, unit};
 use crate::time::Span;
 
 /// How a delay is spread. `d` is the backoff's delay, `u` the draw from [0, 1).
@@ -143,14 +143,23 @@ pub(crate) struct Spread {
     pub(crate) width: u64,
 }
 
-/// Full jitter of a delay below [`SMALL`], for the draw `u = draw / 2^32`, without a double.
-///
-/// `trunc(u*d)` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the next integer. It moves
-/// `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles: one draw in 16,000.
+/// Full jitter of a delay below [`SMALL`], for the draw that is next.
 #[inline(always)]
-pub(crate) fn full_of_small(delay: u64, draw: u32) -> u64 {
-    let product = u128::from(draw).wrapping_mul(u128::from(delay));
-    if (product as u32) < ROUNDS_UP { (product >> 32) as u64 } else { full(delay, draw) }
+pub(crate) fn full_of_small(delay: u64, rng: Rng) -> u64 {
+    match whole_of_small(delay, rng) {
+        Some(jittered) => jittered,
+        None => full(delay, rng),
+    }
+}
+
+/// The same without a double, for all but one draw in 16,000.
+///
+/// `trunc(u*d)` for `u = draw / 2^32` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the
+/// next integer. It moves `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
+#[inline(always)]
+pub(crate) const fn whole_of_small(delay: u64, rng: Rng) -> Option<u64> {
+    let product = (delay as u128).wrapping_mul(rng.draw() as u128);
+    if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
 }
 
 /// 18 minutes.
@@ -159,8 +168,8 @@ const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
 
 #[cold]
 #[inline(never)]
-fn full(delay: u64, draw: u32) -> u64 {
-    truncated(unit(draw) * real(delay))
+fn full(delay: u64, rng: Rng) -> u64 {
+    truncated(unit(rng.draw()) * real(delay))
 }
 
 /// The jittered delay alone, its spread kept below `max`: what most failures need.
@@ -223,6 +232,7 @@ fn moved(d: u64, by: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng; // proptest has one too
     use proptest::prelude::*;
 
     const S: Span = Span::from_secs(1);
@@ -289,7 +299,8 @@ mod tests {
         #[test]
         fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
             for draw in [draw, u32::MAX - high] {
-                prop_assert_eq!(full_of_small(delay, draw), full(delay, draw));
+                let rng = Rng::about_to_draw(draw);
+                prop_assert_eq!(full_of_small(delay, rng), full(delay, rng));
             }
         }
 

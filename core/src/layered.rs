@@ -345,7 +345,8 @@ impl Layered {
         let room = self.limit.as_nanos().saturating_sub(self.inner.started().as_nanos());
         let mut policy = layers.inner;
         if !self.limit.is_never() && room < policy.deadline {
-            (policy.deadline, policy.limited, policy.in_line) = (room, 1, 0);
+            policy.deadline = room;
+            policy = policy.prepared();
         }
         policy
     }

@@ -53,7 +53,7 @@ pub struct Policy {
     pub(crate) hint_max: u64,
     pub(crate) hint_reach: u64,
     pub(crate) attempts: u32,
-    /// How many failures are decided in line: all that leave an attempt under a plain policy, else none.
+    /// How many failures are decided in line: all that leave an attempt under a plain policy without a deadline, else none.
     pub(crate) in_line: u32,
     pub(crate) stages: u8,
     /// A bit for each failure kind that has stages of its own.
@@ -63,7 +63,7 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// Whether there is a deadline, so that the hot path asks for a byte.
+    /// Whether there is a deadline, and then whether all else is plain: [`LIMITED`], [`LIMITED_PLAINLY`] or 0.
     pub(crate) limited: u8,
 }
 
@@ -85,6 +85,11 @@ pub(crate) const IGNORE: u8 = 2;
 pub(crate) const EXACT: u8 = 3;
 pub(crate) const AT_LEAST: u8 = 4;
 pub(crate) const CLAMP: u8 = 1;
+
+/// There is a deadline.
+pub(crate) const LIMITED: u8 = 1;
+/// There is a deadline and otherwise nothing to ask for.
+pub(crate) const LIMITED_PLAINLY: u8 = 2;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
@@ -221,17 +226,39 @@ impl Policy {
         limit(if self.deadline < self.attempt_timeout { self.deadline } else { self.attempt_timeout })
     }
 
-    /// How many failures are decided in line: those without a hint under a policy that needs nothing but doubling the
-    /// delay and full jitter, in whole numbers, which is what most policies are.
-    pub(crate) const fn in_line(&self) -> u32 {
+    /// The same policy with what the hot path asks of it found out.
+    pub(crate) const fn prepared(mut self) -> Self {
+        let limited = self.deadline != UNLIMITED;
+        self.in_line = if self.is_plain() && !limited { self.doubled() } else { 0 };
+        self.limited = if !limited {
+            0
+        } else if self.is_plain() {
+            LIMITED_PLAINLY
+        } else {
+            LIMITED
+        };
+        self
+    }
+
+    /// Whether a failure without a hint needs nothing but doubling the delay and full jitter, in whole numbers, which is
+    /// what most policies are.
+    const fn is_plain(&self) -> bool {
         let Flat { kind, max, times, .. } = self.first;
         let alone = self.stages == 1 && times == 0;
         let doubles = alone && kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;
-        match doubles && self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD {
-            true if self.attempts <= COUNTED => self.attempts.wrapping_sub(1),
-            true => COUNTED,
-            false => 0,
-        }
+        doubles && self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD
+    }
+
+    /// How many failures double the delay under a plain policy: all that leave an attempt and are counted.
+    #[inline(always)]
+    pub(crate) const fn doubled(&self) -> u32 {
+        if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED }
+    }
+
+    /// How many delays are doubled under this policy, whether or not it has a deadline: none, unless it is plain.
+    #[inline(always)]
+    pub(crate) const fn plain_delays(&self) -> u32 {
+        if self.limited == LIMITED_PLAINLY { self.doubled() } else { self.in_line }
     }
 
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their

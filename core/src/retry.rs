@@ -1,11 +1,11 @@
 //! One decision a failure: the state of one operation, without its policy and without its loop.
 
-use crate::backoff::truncated;
+use crate::backoff::{UNSTARTED, truncated};
 use crate::chain::Position;
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
-use crate::jitter::full_of_small;
-use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, Policy, REPLACE, UNLIMITED};
+use crate::jitter::{full_of_small, whole_of_small};
+use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, LIMITED_PLAINLY, Policy, REPLACE, UNLIMITED};
 use crate::rng::Rng;
 use crate::save::Kept;
 use crate::time::{Span, Timestamp};
@@ -84,10 +84,28 @@ pub struct Retry {
     rng: Rng,
     started: Timestamp,
     latest: Timestamp,
-    /// The two parts of a [`Position`], side by side with no padding between: the state is its bytes.
+    /// The latest base delay, see [`Position`].
     base: u64,
-    failures: u32,
-    place: u32,
+    /// How many attempts have failed and the place of a [`Position`], see [`counts`].
+    counts: u64,
+}
+
+/// What the lower half of the counts says when both counts are one number: the upper half and one more.
+const ALIKE: u64 = u32::MAX as u64;
+
+/// The counts of a state that has seen nothing yet.
+const START: u64 = counts(0, 0, false);
+
+/// The two counts of a [`Retry`] as one number: how many attempts have failed, and above that how far the place is from it.
+///
+/// Below 2^32 the two are the same: each failure was followed by a delay of the first stage. Such a number promises besides
+/// that the state is `plain`, which is that it has a base delay and that its latest time is early. So one comparison with a
+/// policy's limit is nearly all that the hot path asks, and adding 1 counts both. The two counts of a state that is not
+/// plain are kept under [`ALIKE`] if they are the same; of them [`START`] is the largest number there is.
+const fn counts(failures: u32, place: u32, plain: bool) -> u64 {
+    let apart = place.wrapping_sub(failures);
+    let failures = failures as u64;
+    if apart == 0 && !plain { failures.wrapping_sub(1) << 32 | ALIKE } else { (apart as u64) << 32 | failures }
 }
 
 /// How long before the epoch an operation begins at the earliest: 146 years. What is decided in line then needs no test for
@@ -102,7 +120,7 @@ impl Retry {
     pub const fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
         let Position { base, place } = Position::START;
-        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
+        Self { rng: Rng::new(seed), started, latest: started, base, counts: counts(0, place, false) }
     }
 
     /// When the first attempt began; the epoch for one that began before it, on another clock (spec 12.4).
@@ -114,7 +132,19 @@ impl Retry {
     /// How many attempts have failed.
     #[must_use]
     pub const fn failures(&self) -> u32 {
-        self.failures
+        let [failures, alike] = halves(self.counts);
+        if failures == u32::MAX { alike.wrapping_add(1) } else { failures }
+    }
+
+    /// The place of a [`Position`].
+    const fn place(&self) -> u32 {
+        let [failures, apart] = halves(self.counts);
+        if failures == u32::MAX { apart.wrapping_add(1) } else { failures.wrapping_add(apart) }
+    }
+
+    /// Takes both counts, the base delay and the latest time being known.
+    const fn count(&mut self, failures: u32, place: u32) {
+        self.counts = counts(failures, place, self.base != UNSTARTED && self.latest.is_early());
     }
 
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
@@ -175,8 +205,8 @@ impl Retry {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
             base: self.base,
-            place: self.place,
-            failures: self.failures,
+            place: self.place(),
+            failures: self.failures(),
         }
     }
 
@@ -187,14 +217,15 @@ impl Retry {
             before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
             _ => kept.elapsed,
         };
-        Self {
+        let mut retry = Self {
             rng: Rng::new(kept.seed),
             started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
             base: kept.base,
-            failures: kept.failures,
-            place: kept.place,
-        }
+            counts: 0,
+        };
+        retry.count(if kept.failures == u32::MAX { u32::MAX - 1 } else { kept.failures }, kept.place);
+        retry
     }
 
     /// Takes the time, and answers with the latest time seen (spec 1.3).
@@ -206,35 +237,53 @@ impl Retry {
     /// Takes the time; `WHOLE` as for [`Retry::decide`].
     #[inline(always)]
     pub(crate) const fn sees<const WHOLE: bool>(&mut self, now: Timestamp) -> Timestamp {
-        if now.is_early() && now.as_nanos() >= self.latest.as_nanos() {
+        if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
             self.latest = now;
         } else {
-            (self.started, self.latest) = self.observed::<WHOLE>(now);
+            *self = self.observed::<WHOLE>(now);
         }
         self.latest
     }
 
-    /// The beginning and the latest time after a time that is not simply a later one.
+    /// The state after a time that is not simply a later one.
     #[cold]
-    const fn observed<const WHOLE: bool>(self, now: Timestamp) -> (Timestamp, Timestamp) {
+    const fn observed<const WHOLE: bool>(mut self, now: Timestamp) -> Self {
         let now = self.clock(now);
-        (if self.outlives::<WHOLE>(now) { Timestamp::ZERO } else { self.started }, now)
+        if self.outlives::<WHOLE>(now) {
+            self.started = Timestamp::ZERO;
+        }
+        self.latest = now;
+        if WHOLE {
+            self.count(self.failures(), self.place());
+        }
+        self
     }
 
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
         // Most failures need a few instructions: these are made in line, and say what `decide` says.
-        let retried = failure.hint.is_none() && failure.kind as u8 != FailureKind::Permanent as u8;
-        if self.failures < policy.in_line && retried && now >= self.latest && now.is_early() {
-            if policy.limited == 0 {
-                return Decision::Sleep { until: self.plain(policy, now), cause: Cause::Backoff };
-            }
-            let mut next = *self;
-            let until = next.plain(policy, now);
-            if self.fits(policy, until) {
-                *self = next;
-                return Decision::Sleep { until, cause: Cause::Backoff };
+        if failure.hint.is_none() && failure.kind as u8 != FailureKind::Permanent as u8 {
+            let in_line = u64::from(policy.in_line);
+            if self.counts < in_line {
+                if now.is_early_from(self.latest) {
+                    let base = policy.first.doubled(self.base);
+                    let until = now.after_early(full_of_small(base, self.rng));
+                    return self.retried(base, self.counts.wrapping_add(1), now, until);
+                }
+            } else if now >= self.latest && now.is_early() {
+                if self.counts.wrapping_add(1) < in_line {
+                    let base = policy.first.initial;
+                    let until = now.after_early(full_of_small(base, self.rng));
+                    return self.retried(base, 1, now, until);
+                }
+                if policy.limited == LIMITED_PLAINLY
+                    && let (until, base) = limited(policy, self.rng, self.base, self.counts, self.started, now)
+                    && !until.is_never()
+                {
+                    let counts = if self.counts == START { 1 } else { self.counts.wrapping_add(1) };
+                    return self.retried(base, counts, now, until);
+                }
             }
         }
         let (state, decision) = decided(*self, policy, now, failure);
@@ -242,27 +291,55 @@ impl Retry {
         decision
     }
 
-    /// The sleep after one more failure of a policy that is decided in line.
+    /// The sleep after one more failure, and the counts and the base delay that it leads to. The draw has been looked at;
+    /// that it is over is said last, because a state that is changed in one go stays in registers.
     #[inline(always)]
-    fn plain(&mut self, policy: &Policy, now: Timestamp) -> Timestamp {
+    const fn retried(&mut self, base: u64, counts: u64, now: Timestamp, until: Timestamp) -> Decision {
         self.latest = now;
-        self.failures = self.failures.wrapping_add(1);
-        self.place = self.place.wrapping_add(1);
-        self.base = policy.first.doubled(self.base);
-        now.after_early(full_of_small(self.base, self.rng.next_u32()))
+        self.counts = counts;
+        self.base = base;
+        self.rng.advance();
+        Decision::Sleep { until, cause: Cause::Backoff }
     }
+}
 
-    /// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
-    #[inline(always)]
-    const fn fits(&self, policy: &Policy, until: Timestamp) -> bool {
-        // spec 12.4: an operation older than its clock began at a negative time
-        let elapsed = Span::from_nanos(until.as_nanos().wrapping_sub(self.started.as_nanos())).as_nanos();
-        elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
-    }
+const fn halves(counts: u64) -> [u32; 2] {
+    [counts as u32, (counts >> 32) as u32]
 }
 
 const fn give_up(reason: StopReason) -> Decision {
     Decision::GiveUp { reason, retry_at: Timestamp::NEVER }
+}
+
+/// The sleep and the base delay under a policy that has a deadline and is plain otherwise; never, where more is to be decided.
+/// All goes in and comes out in registers, because a state that is lent lives in memory from then on.
+#[cold]
+#[inline(never)]
+const fn limited(
+    policy: &Policy,
+    rng: Rng,
+    base: u64,
+    counts: u64,
+    started: Timestamp,
+    now: Timestamp,
+) -> (Timestamp, u64) {
+    let most = policy.doubled() as u64;
+    let base = match counts {
+        _ if counts < most => policy.first.doubled(base),
+        START if most > 0 => policy.first.initial,
+        _ => return (Timestamp::NEVER, base),
+    };
+    let Some(delay) = whole_of_small(base, rng) else { return (Timestamp::NEVER, base) };
+    let until = now.after_early(delay);
+    (if fits(policy, started, until) { until } else { Timestamp::NEVER }, base)
+}
+
+/// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
+#[inline(always)]
+const fn fits(policy: &Policy, started: Timestamp, until: Timestamp) -> bool {
+    // spec 12.4: an operation older than its clock began at a negative time
+    let elapsed = Span::from_nanos(until.as_nanos().wrapping_sub(started.as_nanos())).as_nanos();
+    elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
 }
 
 /// Any decision. The state is a copy, so that the common path keeps its own in registers.
@@ -278,7 +355,9 @@ impl Retry {
     /// [`PlainCall`](crate::PlainCall), and what those never need is left out of the machine.
     pub(crate) fn decide<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
         let now = self.sees::<WHOLE>(now);
-        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
+        let failures = self.failures().saturating_add(1).min(u32::MAX - 1);
+        let place = self.place();
+        self.count(failures, place);
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
         }
@@ -286,7 +365,7 @@ impl Retry {
         if failure.hint.is_never() && obeyed {
             return give_up(StopReason::Permanent);
         }
-        if self.failures >= policy.attempts {
+        if failures >= policy.attempts {
             return give_up(StopReason::Attempts);
         }
         let mut hint = if obeyed { failure.hint.span() } else { None };
@@ -298,13 +377,14 @@ impl Retry {
             }
             hint = Some(Span::from_nanos(policy.hint_max));
         }
-        let mut at = Position { base: self.base, place: self.place };
+        let mut at = Position { base: self.base, place };
         let mut u = 0.0;
         let own = policy.delay::<WHOLE>(&mut at, failure.kind.code(), hint.is_some(), || {
             u = self.rng.uniform();
             u
         });
-        (self.base, self.place) = (at.base, at.place);
+        self.base = at.base;
+        self.count(failures, at.place);
         let Some(asked) = hint.map(Span::as_nanos) else {
             return self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };
@@ -330,7 +410,7 @@ impl Retry {
     }
 
     const fn leaves_time<const WHOLE: bool>(&self, policy: &Policy, at: Timestamp) -> bool {
-        self.ends::<WHOLE>(policy).is_never() || !self.outlives::<WHOLE>(at) && self.fits(policy, at)
+        self.ends::<WHOLE>(policy).is_never() || !self.outlives::<WHOLE>(at) && fits(policy, self.started, at)
     }
 
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
@@ -359,7 +439,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Backoff, UNSTARTED};
+    use crate::backoff::Backoff;
     use crate::hint::{Hint, HintMode, HintOver};
     use crate::jitter::Jitter;
     use crate::policy::{OnDeadline, PolicyBuilder};
@@ -509,7 +589,8 @@ mod tests {
             seed: u64,
             times in (0..1u64 << 45, 0..1u64 << 45, prop_oneof![0..1u64 << 46, u64::MAX - 9..=u64::MAX]),
             base in prop_oneof![Just(UNSTARTED), 0..=Span::MAX.as_nanos()],
-            failures in prop_oneof![0u32..9, u32::MAX - 9..=u32::MAX],
+            failures in prop_oneof![0u32..9, u32::MAX - 9..u32::MAX],
+            place in prop_oneof![0u32..9, any::<u32>()],
             attempts in prop_oneof![Just(None), (1u32..9).prop_map(Some)],
             stage in (0..1u64 << 41, 0..1u64 << 41),
             deadline in prop_oneof![Just(None), (0..1u64 << 46).prop_map(Some)],
@@ -532,8 +613,8 @@ mod tests {
             let (started, latest) = (times.0.min(times.1), times.0.max(times.1));
             let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
             retry.latest = Timestamp::from_nanos(latest);
-            (retry.base, retry.failures) = (base, failures);
-            retry.place = if base == UNSTARTED { 0 } else { 1 };
+            retry.base = base;
+            retry.count(failures, place);
             let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
             let expected = decided(retry, &policy, now, failure);
             let decision = retry.on_failure(&policy, now, failure);
@@ -547,8 +628,7 @@ mod tests {
                 started: Timestamp::from_nanos(words[1]),
                 latest: Timestamp::from_nanos(words[2]),
                 base: words[3],
-                failures: words[4] as u32,
-                place: (words[4] >> 32) as u32,
+                counts: words[4],
             };
             let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
             let kind = FailureKind::from_code(kind).unwrap();

@@ -234,7 +234,7 @@ proptest! {
 
     #[test]
     fn a_retry_is_in_time_as_it_is_said(policy in any_policy(), seed: u64, deadline in 1..30_000_000_000u64) {
-        let policy = Policy { deadline, limited: 1, ..policy };
+        let policy = Policy { deadline, ..policy }.prepared();
         let (mut retry, mut now, mut over) = (Retry::new(seed, Timestamp::ZERO), Timestamp::ZERO, false);
         for row in policy.explain().iter() {
             let decision = retry.on_failure(&policy, now, Failure::TRANSIENT);
@@ -254,7 +254,7 @@ proptest! {
     #[test]
     fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
         let first = crate::backoff::Flat { initial, max: u64::MAX, ..policy.first };
-        let policy = Policy { first, attempts, deadline, limited: 1, in_line: 0, ..policy };
+        let policy = Policy { first, attempts, deadline, ..policy }.prepared();
         prop_assert!(policy.explain().to_string().len() > 100);
     }
 }

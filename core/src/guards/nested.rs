@@ -196,8 +196,7 @@ impl Policy {
     #[must_use]
     pub fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
-        self.in_line = self.in_line();
-        self
+        self.prepared()
     }
 }
 

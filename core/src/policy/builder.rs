@@ -2,9 +2,7 @@
 
 use super::draft::{Broken, Draft};
 use super::field::Field;
-use super::{
-    AT_LEAST, CLAMP, CLIP, DEFAULT, EXACT, FLOOR, FOREVER, IGNORE, OnDeadline, Policy, REPLACE, STOP, UNLIMITED,
-};
+use super::{AT_LEAST, CLAMP, CLIP, DEFAULT, EXACT, FLOOR, FOREVER, IGNORE, OnDeadline, Policy, REPLACE, STOP};
 use crate::backoff::{self, Backoff, Flat};
 use crate::chain::{COUNTED, STAGES};
 use crate::classify::Rules;
@@ -314,9 +312,7 @@ impl PolicyBuilder {
         if let Some(broken) = said.broken_rule(&p) {
             return Err(said.error(&broken, &p));
         }
-        p.limited = (p.deadline != UNLIMITED) as u8;
-        p.in_line = p.in_line();
-        Ok(p)
+        Ok(p.prepared())
     }
 
     /// The fields that were given, and the preset's where none was.

@@ -135,9 +135,7 @@ impl PlainPolicy {
         if !jitter::has_factor(policy.jitter) && policy.jitter != jitter::BOUNDED {
             policy.jitter_by = 0;
         }
-        policy.limited = (policy.deadline != UNLIMITED) as u8;
-        policy.in_line = policy.in_line();
-        policy
+        policy.prepared()
     }
 
     /// How long the first attempt may take, see [`Policy::first_limit`].
