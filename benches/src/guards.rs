@@ -118,6 +118,87 @@ pub fn by_bits(bits: &mut Bits, now: Timestamp) -> Option<Result<u32, u32>> {
     Some(result)
 }
 
+/// The calls of ten slots of time, and how many of them failed.
+#[derive(Debug)]
+pub struct Slots {
+    slots: [(u32, u32); 10],
+    sums: (u32, u32),
+    number: u64,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Slots {
+    /// Without calls.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { slots: [(0, 0); 10], sums: (0, 0), number: 0 }
+    }
+
+    /// A call ended, in a slot of that length.
+    #[inline(always)]
+    pub fn record(&mut self, now: u64, slot: u64, failed: bool) {
+        let number = now / slot;
+        while self.number < number {
+            self.number += 1;
+            let gone = std::mem::take(&mut self.slots[(self.number % 10) as usize]);
+            self.sums = (self.sums.0 - gone.0, self.sums.1 - gone.1);
+        }
+        let at = &mut self.slots[(self.number % 10) as usize];
+        *at = (at.0 + 1, at.1 + u32::from(failed));
+        self.sums = (self.sums.0 + 1, self.sums.1 + u32::from(failed));
+    }
+
+    /// Which part of them failed.
+    #[inline(always)]
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        f64::from(self.sums.1) / f64::from(self.sums.0)
+    }
+
+    /// Whether half of at least 128 failed.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_bad(&self) -> bool {
+        self.sums.0 >= 128 && self.sums.1 * 2 >= self.sums.0
+    }
+}
+
+/// The floor: half of the calls of ten slots open it.
+#[derive(Debug)]
+pub struct Rate {
+    slots: Slots,
+    slot: u64,
+    until: u64,
+}
+
+impl Rate {
+    /// A closed one.
+    #[must_use]
+    pub const fn new(slot: Span) -> Self {
+        Self { slots: Slots::new(), slot: slot.as_nanos(), until: 0 }
+    }
+}
+
+/// A call through it.
+#[inline(always)]
+pub fn by_rate(rate: &mut Rate, now: Timestamp) -> Option<Result<u32, u32>> {
+    let now = now.as_nanos();
+    if now < rate.until {
+        return None;
+    }
+    let result = operation();
+    rate.slots.record(now, rate.slot, result.is_err());
+    if result.is_err() && rate.slots.is_bad() {
+        rate.until = now + OPEN.as_nanos() as u64;
+    }
+    Some(result)
+}
+
 /// Ours, opened by five failures in a row.
 #[must_use]
 pub fn consecutive() -> BreakerConfig {
@@ -128,6 +209,13 @@ pub fn consecutive() -> BreakerConfig {
 #[must_use]
 pub fn of_128() -> BreakerConfig {
     breaker(Trip::Count { size: 128, min_calls: 128, failure_rate: 0.5, slow_rate: None })
+}
+
+/// Ours, opened by half of the calls of ten seconds.
+#[must_use]
+pub fn of_ten_seconds() -> BreakerConfig {
+    let window = Span::from_secs(10);
+    breaker(Trip::Time { window, slots: 10, min_calls: 128, failure_rate: 0.5, slow_rate: None })
 }
 
 fn breaker(trip: Trip) -> BreakerConfig {

@@ -9,6 +9,7 @@ mod delays;
 mod durable;
 mod guarded;
 mod guards;
+mod hints;
 mod jitters;
 mod limiters;
 mod loops;
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Work> {
     all.extend(pacing::works());
     all.extend(durable::works());
     all.extend(policies::works());
+    all.extend(hints::works());
     all
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Time goes on by a microsecond a call where a guard has to do with it.
 
-use crate::guards::LIMIT;
+use crate::guards::{LIMIT, Slots};
 use crate::sample::Work;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, AdaptiveKind, Bucket, BucketConfig, Budget, BudgetConfig, BudgetKind, Bulkhead,
@@ -198,32 +198,10 @@ fn times() -> impl FnMut() -> u64 {
     move || 500_000 + (black_box(delays.bits()) >> 44)
 }
 
-/// The attempts of the last second in ten slots, and the share of them that failed.
-struct Slots {
-    slots: [(u32, u32); 10],
-    sums: (u32, u32),
-    number: u64,
-}
-
-impl Slots {
-    #[inline(always)]
-    fn record(&mut self, now: u64, slot: u64, failed: bool) {
-        let number = now / slot;
-        while self.number < number {
-            self.number += 1;
-            let gone = std::mem::take(&mut self.slots[(self.number % 10) as usize]);
-            self.sums = (self.sums.0 - gone.0, self.sums.1 - gone.1);
-        }
-        let at = &mut self.slots[(self.number % 10) as usize];
-        *at = (at.0 + 1, at.1 + u32::from(failed));
-        self.sums = (self.sums.0 + 1, self.sums.1 + u32::from(failed));
-    }
-}
-
 /// One attempt of two fails.
 fn stretch() -> Work {
     let (slot, factor) = (black_box(100_000_000_u64), black_box(3.0));
-    let mut slots = Slots { slots: [(0, 0); 10], sums: (0, 0), number: 10 };
+    let mut slots = Slots::new();
     let config = black_box(StretchConfig::new(3.0, Span::from_secs(1), 20).expect("checked numbers"));
     let mut stretch = Stretch::new(&config, Timestamp::ZERO);
     let (mut one, mut two) = (clock(), clock());
@@ -232,7 +210,7 @@ fn stretch() -> Work {
         .by("floor", move || {
             let (slots, now) = (black_box(&mut slots), one().as_nanos());
             slots.record(now, slot, (now / 1000).is_multiple_of(2));
-            let share = f64::from(slots.sums.1) / f64::from(slots.sums.0);
+            let share = slots.share();
             (delay as f64 * (1.0 + (factor - 1.0) * share)) as u64
         })
         .by("stretch", move || {
