@@ -207,7 +207,9 @@ impl Wheel {
         }
         self.live = self.live.wrapping_add(1);
         self.entries = self.entries.wrapping_add(1);
-        self.quiet_until = self.quiet_until.min(at);
+        if at < self.quiet_until {
+            self.quiet_until = at;
+        }
         if self.soon.concerns(at) {
             self.soon.tell(Entry { at, key });
         }
@@ -230,8 +232,7 @@ impl Wheel {
     /// Takes the next timer that is due at `now`, and says when it was.
     #[inline]
     pub fn pop(&mut self, now: Timestamp) -> Option<(TimerKey, Timestamp)> {
-        self.latest = self.latest.max(now.as_now());
-        let now = self.latest.as_nanos();
+        let now = self.seen(now).as_nanos();
         if now < self.quiet_until {
             return None;
         }
@@ -275,6 +276,18 @@ impl Wheel {
     /// Cancels all timers and gives their memory back. The keys that there were stay unknown.
     pub fn clear(&mut self) {
         *self = Self::from(self.slots.stamp(), self.latest, self.cursor);
+    }
+
+    /// The latest time that was seen, this one included. Branches and no maximum: a host that asks each millisecond must not
+    /// wait each time for what it wrote the time before.
+    #[inline(always)]
+    const fn seen(&mut self, now: Timestamp) -> Timestamp {
+        if now.as_nanos() <= self.latest.as_nanos() {
+            return self.latest;
+        }
+        let now = now.as_now();
+        self.latest = now;
+        now
     }
 
     /// Puts an entry where it belongs by the cursor.
