@@ -60,7 +60,17 @@ impl Log {
 }
 
 /// Where in a ring of that size the entry is, the oldest at `head` being 0.
+#[inline(always)]
 fn place(head: u32, index: u32, size: u32) -> usize {
-    let sum = u64::from(head).saturating_add(u64::from(index));
-    sum.checked_rem(u64::from(size)).unwrap_or(0) as usize
+    let (sum, size) = (u64::from(head).wrapping_add(u64::from(index)), u64::from(size));
+    // A log of this ring is never further round than once; one of another ring may be, which costs a division.
+    let once = sum.wrapping_sub(size);
+    let place = if sum < size {
+        sum
+    } else if once < size {
+        once
+    } else {
+        sum.checked_rem(size).unwrap_or(0)
+    };
+    place as usize
 }
