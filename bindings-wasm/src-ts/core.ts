@@ -1,9 +1,9 @@
 /**
  * The border to wasm: the only file that knows where things lie in its memory.
  *
- * A state is a row of 32-bit words that its JavaScript object owns. It is copied onto the desk before a transition and
- * back after it, so that nothing in wasm memory belongs to anybody. Doubles would be quicker to copy but change the bits
- * of what looks like a NaN.
+ * A state is a row of 32-bit words that its JavaScript object owns. It is copied onto the desk before a transition, and
+ * back when another one needs the place, so that nothing in wasm memory belongs to anybody for good. Doubles would be
+ * quicker to copy but change the bits of what looks like a NaN.
  */
 import hex from "../dist/core.wasm";
 import { decoded } from "./module.js";
@@ -61,13 +61,23 @@ const NAME = 904;
 const TEXT = 1928;
 const END = 6024;
 
-/** Where a state lies on the desk and how long it is, in words. */
-export type Place = readonly [at: number, length: number];
-const POLICY: Place = [26, 64];
-const RULES: Place = [90, 40];
-export const CALL: Place = [130, 14];
-export const RETRY: Place = [144, 10];
-export const SCHEDULE: Place = [154, 72];
+/** What owns a state, and holds it itself while another one lies in its place. */
+export interface Keeper {
+  state: Uint32Array | undefined;
+}
+
+/** Where a state lies on the desk and how long it is, in words; and whose lies there. */
+export interface Place {
+  readonly at: number;
+  readonly length: number;
+  keeper: Keeper | undefined;
+}
+const place = (at: number, length: number): Place => ({ at, length, keeper: undefined });
+const POLICY = place(26, 64);
+const RULES = place(90, 40);
+export const CALL = place(130, 14);
+export const RETRY = place(144, 10);
+export const SCHEDULE = place(154, 72);
 
 function take(instance: WebAssembly.Instance): Exports {
   core = instance.exports as unknown as Exports;
@@ -97,29 +107,29 @@ export async function init(): Promise<void> {
   }
 }
 
-/** What owns a call's state and keeps it only while another one lies in its place. */
-export interface Caller {
-  call: Uint32Array | undefined;
+/** Makes a place another's, who lays something there. */
+export function takePlace(place: Place, keeper?: Keeper): void {
+  const before = place.keeper;
+  if (before !== undefined) before.state = save(place, before.state ?? new Uint32Array(place.length));
+  place.keeper = keeper;
 }
 
-let lying: Caller | undefined;
-
-/** Makes the place of calls another's, who lays something there. */
-export function takePlace(caller?: Caller): void {
-  if (lying !== undefined) lying.call = save(CALL, lying.call ?? new Uint32Array(CALL[1]));
-  lying = caller;
+/** Lays a state down, unless it lies there. */
+export function lay(place: Place, keeper: Keeper): void {
+  if (place.keeper === keeper) return;
+  takePlace(place, keeper);
+  load(place, keeper.state as Uint32Array);
 }
 
-/** Lays a call down, unless it lies there. */
-export function layCall(caller: Caller): void {
-  if (lying === caller) return;
-  takePlace(caller);
-  load(CALL, caller.call as Uint32Array);
+/** A state as it is now. */
+export function stateOf(place: Place, keeper: Keeper): Uint32Array {
+  if (place.keeper === keeper) takePlace(place);
+  return keeper.state as Uint32Array;
 }
 
-/** Nobody asks for this call again. */
-export function forget(caller: Caller): void {
-  if (lying === caller) lying = undefined;
+/** Nobody asks for this state again. */
+export function forget(place: Place, keeper: Keeper): void {
+  if (place.keeper === keeper) place.keeper = undefined;
 }
 
 let loaded: Uint32Array | undefined;
@@ -127,31 +137,27 @@ let loaded: Uint32Array | undefined;
 /** Lays a policy on the desk, unless it lies there. */
 export function loadPolicy(policy: Uint32Array): void {
   if (loaded !== policy) {
-    words.set(policy, POLICY[0]);
+    words.set(policy, POLICY.at);
     loaded = policy;
   }
 }
 
 /** The policy that was just built. */
 export function takePolicy(): Uint32Array {
-  return (loaded = save(POLICY, new Uint32Array(POLICY[1])));
+  return (loaded = save(POLICY, new Uint32Array(POLICY.length)));
 }
 
 /** Its rules of classification. */
-export const takeRules = (): Uint32Array => save(RULES, new Uint32Array(RULES[1]));
+export const takeRules = (): Uint32Array => save(RULES, new Uint32Array(RULES.length));
 
 export const loadRules = (rules: Uint32Array): void => load(RULES, rules);
 
-/** Lays a state on the desk. */
-export function load(place: Place, state: Uint32Array): void {
-  const from = place[0];
-  for (let i = 0; i < state.length; i++) words[from + i] = state[i] as number;
+function load({ at }: Place, state: Uint32Array): void {
+  for (let i = 0; i < state.length; i++) words[at + i] = state[i] as number;
 }
 
-/** Takes a state back from the desk. */
-export function save(place: Place, state: Uint32Array): Uint32Array {
-  const from = place[0];
-  for (let i = 0; i < state.length; i++) state[i] = words[from + i] as number;
+function save({ at }: Place, state: Uint32Array): Uint32Array {
+  for (let i = 0; i < state.length; i++) state[i] = words[at + i] as number;
   return state;
 }
 

@@ -8,17 +8,16 @@ import {
   AT,
   CALL,
   core,
-  load,
+  type Keeper,
+  lay,
   loadPolicy,
   NOW,
-  type Place,
   RETRY,
   readBigint,
   readNumber,
   SCHEDULE,
   SEED,
   SPAN,
-  save,
   stepAttempt,
   stepCodes,
   TICKET,
@@ -106,10 +105,12 @@ export function wordsOf(policy: Policy): Uint32Array {
   return policy["words"];
 }
 
-function readStep<T extends Time>(like: T): Step<Same<T>> {
-  const read = (typeof like === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
-  return stepOf(stepCodes(), stepAttempt(), (end) => read(end ? AT : WAKE_AT));
-}
+/** A time as the type of another one. */
+const readTime = <T extends Time>(field: number, like: T): Same<T> =>
+  (typeof like === "bigint" ? readBigint(field) : readNumber(field)) as Same<T>;
+
+const readStep = <T extends Time>(like: T): Step<Same<T>> =>
+  stepOf(stepCodes(), stepAttempt(), (end) => readTime(end ? AT : WAKE_AT, like));
 
 /** A step from its flat form; `time` reads its first or, asked for false, its second time. */
 export function stepOf<T extends Time>(codes: number, attempt: number, time: (first: boolean) => T): Step<T> {
@@ -128,19 +129,17 @@ export function stepOf<T extends Time>(codes: number, attempt: number, time: (fi
   return { kind: "stop", outcome: "gave_up", reason: reasonWord((codes >> 16) & 255), retryAt: time(true) };
 }
 
-const created = (place: Place) => save(place, new Uint32Array(place[1]));
-
 /** One decision a failure: the state of one operation, without its loop. */
 export class Retry {
   private readonly policy: Uint32Array;
-  private readonly state: Uint32Array;
+  private readonly kept: Keeper = { state: undefined };
 
   /** An operation that started at `now`. A fixed seed repeats its jitter. */
   constructor(policy: Policy, seed: number | bigint, now: Time) {
     this.policy = wordsOf(policy);
     writeOrigin(seed, now);
+    takePlace(RETRY, this.kept);
     core.retry_start();
-    this.state = created(RETRY);
   }
 
   /** What to do about an attempt that failed at `now`. */
@@ -148,13 +147,12 @@ export class Retry {
     const kind = writeFailure(failure);
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    load(RETRY, this.state);
+    lay(RETRY, this.kept);
     core.retry_fail(kind);
-    save(RETRY, this.state);
-    const step = readStep(now);
-    if (step.kind === "sleep") return step;
-    const { reason, retryAt } = step as Extract<typeof step, { outcome: "gave_up" }>;
-    return { kind: "give_up", reason, retryAt };
+    const codes = stepCodes();
+    const at = readTime(AT, now);
+    if ((codes & 255) === SLEEP) return { kind: "sleep", until: at, cause: causeWord(codes >>> 24) };
+    return { kind: "give_up", reason: reasonWord((codes >> 16) & 255), retryAt: at };
   }
 }
 
@@ -164,11 +162,11 @@ export class Retry {
  */
 export class Call {
   private readonly policy: Uint32Array;
-  private readonly state: Uint32Array;
+  private readonly kept: Keeper = { state: undefined };
 
   private constructor(policy: Uint32Array) {
     this.policy = policy;
-    this.state = created(CALL);
+    takePlace(CALL, this.kept);
   }
 
   /** A call that begins at `now`, and its first step. */
@@ -176,27 +174,27 @@ export class Call {
     const words = wordsOf(policy);
     writeOrigin(seed, now);
     loadPolicy(words);
-    takePlace();
+    const call = new this(words);
     core.call_begin();
-    return [new this(words), readStep(now)];
+    return [call, readStep(now)];
   }
 
   /** A call whose first attempt, ticket 1, already runs since `started`. */
   static underway(policy: Policy, seed: number | bigint, started: Time): Call {
     const words = wordsOf(policy);
     writeOrigin(seed, started);
-    takePlace();
+    const call = new this(words);
     core.call_underway();
-    return new this(words);
+    return call;
   }
 
   /** The attempt with this ticket succeeded at `now`. */
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
-    this.lay();
+    lay(CALL, this.kept);
     core.call_succeed();
-    return this.answer(now);
+    return readStep(now);
   }
 
   /** The attempt with this ticket failed at `now`. */
@@ -205,35 +203,25 @@ export class Call {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
     loadPolicy(this.policy);
-    this.lay();
+    lay(CALL, this.kept);
     core.call_fail(kind);
-    return this.answer(now);
+    return readStep(now);
   }
 
   /** Nothing but time has passed. */
   tick<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    this.lay();
+    lay(CALL, this.kept);
     core.call_tick();
-    return this.answer(now);
+    return readStep(now);
   }
 
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
-    this.lay();
+    lay(CALL, this.kept);
     core.call_cancel();
-    return this.answer(now);
-  }
-
-  private lay(): void {
-    takePlace();
-    load(CALL, this.state);
-  }
-
-  private answer<T extends Time>(now: T): Step<Same<T>> {
-    save(CALL, this.state);
     return readStep(now);
   }
 }
@@ -243,33 +231,31 @@ export class Call {
  * loops. Bigints when the seed is one.
  */
 export class Schedule<T extends Time = number> implements IterableIterator<Same<T>> {
-  private readonly state: Uint32Array;
-  private readonly read: (field: number) => Same<T>;
+  private readonly kept: Keeper = { state: undefined };
+  private readonly like: T;
 
   constructor(policy: Policy, seed: T) {
     const words = wordsOf(policy);
     writeOrigin(seed, 0);
     loadPolicy(words);
+    takePlace(SCHEDULE, this.kept);
     core.schedule_start();
-    this.state = created(SCHEDULE);
-    this.read = (typeof seed === "bigint" ? readBigint : readNumber) as (field: number) => Same<T>;
+    this.like = seed;
   }
 
   /** The next delay after a failure of this kind if `u` from [0, 1) is drawn for it; undefined when there is none. */
   nextAt(u: number, kind: FailureKind = "transient"): Same<T> | undefined {
     const code = kindOf(kind);
-    load(SCHEDULE, this.state);
+    lay(SCHEDULE, this.kept);
     writeDouble(u);
     const more = core.schedule_next_at(code);
-    save(SCHEDULE, this.state);
-    return more === 0 ? undefined : this.read(SPAN);
+    return more === 0 ? undefined : readTime(SPAN, this.like);
   }
 
   next(): IteratorResult<Same<T>, undefined> {
-    load(SCHEDULE, this.state);
+    lay(SCHEDULE, this.kept);
     const more = core.schedule_next();
-    save(SCHEDULE, this.state);
-    return more === 0 ? { done: true, value: undefined } : { done: false, value: this.read(SPAN) };
+    return more === 0 ? { done: true, value: undefined } : { done: false, value: readTime(SPAN, this.like) };
   }
 
   [Symbol.iterator](): this {
@@ -284,7 +270,7 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     wasm();
     loadPolicy(words);
     core.base_at(known as number);
-    return (typeof n === "bigint" ? readBigint(SPAN) : readNumber(SPAN)) as Same<N>;
+    return readTime(SPAN, n);
   }
 }
 

@@ -3,10 +3,11 @@ import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import {
   AT,
-  type Caller,
+  CALL,
   core,
   forget,
-  layCall,
+  type Keeper,
+  lay,
   loadPolicy,
   NOW,
   REMAINING,
@@ -135,7 +136,7 @@ const promised = <T>(result: unknown): Promise<Awaited<T>> =>
 const NO_OPTIONS = {};
 
 /** One operation whose first attempt has failed, can be aborted, or can return what is no success. */
-class Run<T> implements Caller {
+class Run<T> implements Keeper {
   private readonly fn: Work<T>;
   private readonly policy: Policy;
   private readonly options: HostOptions<Awaited<T>>;
@@ -148,7 +149,7 @@ class Run<T> implements Caller {
   private reject!: (error: unknown) => void;
 
   /** The core's state, while another operation's lies on the desk. */
-  call: Uint32Array | undefined = undefined;
+  state: Uint32Array | undefined = undefined;
   /** Whether the core has heard of it: from the first failure on. */
   private known = false;
   /** The number of the latest attempt. */
@@ -303,11 +304,11 @@ class Run<T> implements Caller {
     let now = failedAt;
     wasm();
     if (this.known) {
-      layCall(this);
+      lay(CALL, this);
     } else {
       writeSeed(seed);
       writeNumber(NOW, 0);
-      takePlace(this);
+      takePlace(CALL, this);
       core.call_underway();
       this.known = true;
     }
@@ -334,7 +335,7 @@ class Run<T> implements Caller {
   private tick(now: number): void {
     writeNumber(NOW, now);
     loadPolicy(this.policy["words"]);
-    layCall(this);
+    lay(CALL, this);
     core.call_tick();
     this.follow(stepCodes(), readNumber(AT), stepAttempt(), now);
   }
@@ -392,7 +393,7 @@ class Run<T> implements Caller {
   /** Leaves nothing behind: no timer, no listener. */
   private end(): void {
     this.ended = true;
-    forget(this);
+    forget(CALL, this);
     this.rest();
     if (this.signal) hearNoMore(this.signal, this);
   }

@@ -127,7 +127,7 @@ export class Recorder {
     this.look();
     return Object.assign(Object.create(Call.prototype) as Call, {
       policy: this.policy,
-      state: desk().taken("recorded"),
+      kept: { state: desk().taken("recorded") },
     });
   }
 

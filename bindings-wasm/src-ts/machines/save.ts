@@ -1,6 +1,7 @@
 /** States that last: as bytes or JSON, to be resumed later, elsewhere, or in another language. */
 
 import { exact, type Length, nanos } from "../border.js";
+import { CALL, RETRY, stateOf } from "../core.js";
 import { NOT_JSON, problem, WRONG_TYPE } from "../errors.js";
 import { isFields } from "../host.js";
 import { Call, Retry, type Time, wordsOf } from "../machine.js";
@@ -33,10 +34,10 @@ export function saveJson(machine: Retry | Call, now: Time): string {
 
 function laySaved(machine: Retry | Call, now: Time): void {
   if (machine instanceof Call) {
-    layMachine("call", machine["policy"], machine["state"], now);
+    layMachine("call", machine["policy"], stateOf(CALL, machine["kept"]), now);
     desk().core.save_call();
   } else if (machine instanceof Retry) {
-    layMachine("retry", machine["policy"], machine["state"], now);
+    layMachine("retry", machine["policy"], stateOf(RETRY, machine["kept"]), now);
     desk().core.save_retry();
   } else {
     throw problem(WRONG_TYPE, "machine", machine);
@@ -53,7 +54,10 @@ function layMachine(field: "call" | "retry", policy: Uint32Array, state: Uint32A
 export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Retry {
   const words = resume(saved, policy, now, options);
   desk().check(desk().core.resume_retry());
-  return Object.assign(Object.create(Retry.prototype) as Retry, { policy: words, state: desk().taken("retry") });
+  return Object.assign(Object.create(Retry.prototype) as Retry, {
+    policy: words,
+    kept: { state: desk().taken("retry") },
+  });
 }
 
 /**
@@ -63,7 +67,7 @@ export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: Re
 export function resumeCall(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Call {
   const words = resume(saved, policy, now, options);
   desk().check(desk().core.resume_call());
-  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, state: desk().taken("call") });
+  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, kept: { state: desk().taken("call") } });
 }
 
 /** Lays down what was saved, the policy and the time. */
