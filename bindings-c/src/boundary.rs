@@ -66,6 +66,19 @@ pub(crate) unsafe fn drive<'a, M: Memory>(memory: *mut M) -> Result<&'a mut M::I
     unsafe { reach(memory).map(|inner| &mut *inner) }
 }
 
+/// A machine to be driven and what it is driven with, if both are there: for the common path, which leaves errors to another.
+///
+/// # Safety
+/// As for [`drive`] and [`look`].
+#[inline(always)]
+pub(crate) unsafe fn both<'a, M: Memory, P: Memory>(
+    memory: *mut M,
+    policy: *const P,
+) -> Option<(&'a mut M::Inner, &'a P::Inner)> {
+    // SAFETY: passed on.
+    unsafe { Some((drive(memory).ok()?, look(policy).ok()?)) }
+}
+
 #[inline(always)]
 unsafe fn reach<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
     if memory.is_null() {

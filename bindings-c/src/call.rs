@@ -1,12 +1,12 @@
 //! The whole loop as a machine.
 
-use crate::boundary::{drive, is_zeroed, look, memory, place};
+use crate::boundary::{both, drive, is_zeroed, look, memory, place};
 use crate::errors::status;
 use crate::failure::holdoff_failure;
 use crate::policy::holdoff_policy;
 use crate::step::holdoff_step;
 use core::ffi::c_int;
-use holdoff_core::{Call, ErrorCode, Failure, Outcome, Step, Ticket, Timestamp};
+use holdoff_core::{Call, Cause, ErrorCode, Failure, Outcome, Step, Ticket, Timestamp};
 
 /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a time.
 /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
@@ -114,6 +114,27 @@ pub unsafe extern "C" fn holdoff_call_fail(
     now: u64,
     failure: holdoff_failure,
 ) -> holdoff_step {
+    if failure.is_plain()
+        // SAFETY: the header's promise.
+        && let Some((call, policy)) = unsafe { both(call, policy) }
+        && let Some(until) = call.fail_at_once(policy, Ticket::from_raw(ticket), Timestamp::from_nanos(now))
+    {
+        return Step::Sleep { until, cause: Cause::Backoff }.into();
+    }
+    // SAFETY: passed on.
+    unsafe { fail(call, policy, ticket, now, failure) }
+}
+
+/// Any step after a failure, and any error. Out of line, as what follows, so that the common step needs no room on the stack.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn fail(
+    call: *mut holdoff_call,
+    policy: *const holdoff_policy,
+    ticket: u64,
+    now: u64,
+    failure: holdoff_failure,
+) -> holdoff_step {
     // SAFETY: the header's promise.
     said(unsafe { drive_call(call) }.and_then(|call| {
         // SAFETY: the header's promise.
@@ -133,6 +154,20 @@ pub unsafe extern "C" fn holdoff_call_tick(
     policy: *const holdoff_policy,
     now: u64,
 ) -> holdoff_step {
+    // SAFETY: the header's promise.
+    if let Some((call, policy)) = unsafe { both(call, policy) }
+        && let Some((ticket, abort_at)) = call.tick_at_once(policy, Timestamp::from_nanos(now))
+    {
+        return Step::Attempt { ticket, abort_at, wake_at: Timestamp::NEVER }.into();
+    }
+    // SAFETY: passed on.
+    unsafe { tick(call, policy, now) }
+}
+
+/// Any step that a time leads to, and any error.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: u64) -> holdoff_step {
     // SAFETY: the header's promise.
     said(unsafe { drive_call(call) }.and_then(|call| {
         // SAFETY: the header's promise.

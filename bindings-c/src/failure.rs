@@ -1,7 +1,9 @@
 //! One failed attempt, as a machine sees it.
 
 use crate::boundary::{answer, bytes};
-use crate::{HOLDOFF_HINT_AFTER, HOLDOFF_HINT_NEVER, HOLDOFF_HINT_NONE};
+use crate::{
+    HOLDOFF_HINT_AFTER, HOLDOFF_HINT_NEVER, HOLDOFF_HINT_NONE, HOLDOFF_PERMANENT, HOLDOFF_TIMEOUT, HOLDOFF_TRANSIENT,
+};
 use core::ffi::c_char;
 use holdoff_core::{ErrorCode, Failure, FailureKind, Hint, Span};
 
@@ -17,6 +19,16 @@ pub struct holdoff_failure {
     pub hint: u32,
     /// HOLDOFF_HINT_AFTER: how long from now, in nanoseconds; at most HOLDOFF_LONGEST_NS, more reads as that.
     pub hint_ns: u64,
+}
+
+impl holdoff_failure {
+    /// Whether it may be retried and has no hint, as most failures. One comparison of the word that both numbers are in.
+    #[inline(always)]
+    pub(crate) const fn is_plain(self) -> bool {
+        const _: () = assert!(HOLDOFF_TRANSIENT == 1 && HOLDOFF_TIMEOUT == 3 && HOLDOFF_PERMANENT == 4);
+        let word = (self.hint as u64) << 32 | self.kind as u64;
+        word.wrapping_sub(1) < HOLDOFF_TIMEOUT as u64
+    }
 }
 
 impl TryFrom<holdoff_failure> for Failure {

@@ -1,12 +1,12 @@
 //! One decision a failure, for hosts that write their own loop.
 
-use crate::boundary::{drive, look, memory, place};
+use crate::boundary::{both, drive, look, memory, place};
 use crate::errors::status;
 use crate::failure::holdoff_failure;
 use crate::policy::holdoff_policy;
 use crate::step::holdoff_step;
 use core::ffi::c_int;
-use holdoff_core::{Decision, ErrorCode, Failure, Outcome, Retry, Step, Timestamp};
+use holdoff_core::{Cause, Decision, ErrorCode, Failure, Outcome, Retry, Step, Timestamp};
 
 /// The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.
 /// The content is the library's.
@@ -34,6 +34,26 @@ pub unsafe extern "C" fn holdoff_retry_init(retry: *mut holdoff_retry, seed: u64
 /// succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn holdoff_retry_on_failure(
+    retry: *mut holdoff_retry,
+    policy: *const holdoff_policy,
+    now: u64,
+    failure: holdoff_failure,
+) -> holdoff_step {
+    if failure.is_plain()
+        // SAFETY: the header's promise.
+        && let Some((retry, policy)) = unsafe { both(retry, policy) }
+        && let Some(until) = retry.at_once(policy, Timestamp::from_nanos(now))
+    {
+        return Step::Sleep { until, cause: Cause::Backoff }.into();
+    }
+    // SAFETY: passed on.
+    unsafe { on_any_failure(retry, policy, now, failure) }
+}
+
+/// Any decision, and any error. Out of line, so that the common one needs no room on the stack.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_any_failure(
     retry: *mut holdoff_retry,
     policy: *const holdoff_policy,
     now: u64,

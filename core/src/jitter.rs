@@ -152,6 +152,12 @@ pub(crate) fn full_of_small(delay: u64, rng: Rng) -> u64 {
     }
 }
 
+/// The same without a call, which would cost the common path the registers that a call leaves to its caller.
+#[inline(always)]
+pub(crate) fn full_in_line(delay: u64, rng: Rng) -> u64 {
+    whole_of_small(delay, rng).unwrap_or_else(|| truncated(unit(rng.draw()) * real(delay)))
+}
+
 /// The same without a double, for all but one draw in 16,000.
 ///
 /// `trunc(u*d)` for `u = draw / 2^32` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the

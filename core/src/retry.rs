@@ -4,7 +4,7 @@ use crate::backoff::{UNSTARTED, truncated};
 use crate::chain::Position;
 use crate::error::StopReason;
 use crate::failure::{Failure, FailureKind};
-use crate::jitter::{full_of_small, whole_of_small};
+use crate::jitter::{full_in_line, full_of_small, whole_of_small};
 use crate::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, LIMITED_PLAINLY, Policy, REPLACE, UNLIMITED};
 use crate::rng::Rng;
 use crate::save::Kept;
@@ -245,6 +245,16 @@ impl Retry {
         self.latest
     }
 
+    /// Takes a time that is simply a later one; says whether it is.
+    #[inline(always)]
+    pub(crate) fn observe_at_once(&mut self, now: Timestamp) -> bool {
+        let later = now >= self.latest && now.is_early();
+        if later {
+            self.latest = now;
+        }
+        later
+    }
+
     /// The state after a time that is not simply a later one.
     #[cold]
     const fn observed<const WHOLE: bool>(mut self, now: Timestamp) -> Self {
@@ -289,6 +299,31 @@ impl Retry {
         let (state, decision) = decided(*self, policy, now, failure);
         *self = state;
         decision
+    }
+
+    /// The sleep after a failure without a hint that may be retried, under a policy without a deadline that is decided in
+    /// line: what [`Retry::on_failure`] says of it. `None`, and nothing has happened, under any other policy and at a time that
+    /// is not simply a later one. For bindings: it calls nothing, so that a function that is called has no registers to save.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+        let in_line = u64::from(policy.in_line);
+        if self.counts < in_line {
+            if !now.is_early_from(self.latest) {
+                return None;
+            }
+            (self.base, self.counts) = (policy.first.doubled(self.base), self.counts.wrapping_add(1));
+        } else {
+            if self.counts.wrapping_add(1) >= in_line || now < self.latest || !now.is_early() {
+                return None;
+            }
+            (self.base, self.counts) = (policy.first.initial, 1);
+        }
+        self.latest = now;
+        let until = now.after_early(full_in_line(self.base, self.rng));
+        self.rng.advance();
+        Some(until)
     }
 
     /// The sleep after one more failure, and the counts and the base delay that it leads to. The draw has been looked at;
@@ -617,6 +652,14 @@ mod tests {
             retry.count(failures, place);
             let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
             let expected = decided(retry, &policy, now, failure);
+            let mut quick = retry;
+            match quick.at_once(&policy, now) {
+                Some(until) if failure.kind != FailureKind::Permanent => {
+                    prop_assert_eq!((quick, Decision::Sleep { until, cause: Cause::Backoff }), expected);
+                }
+                Some(_) => {}
+                None => prop_assert_eq!(quick, retry),
+            }
             let decision = retry.on_failure(&policy, now, failure);
             prop_assert_eq!((retry, decision), expected);
         }
