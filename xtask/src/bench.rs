@@ -116,7 +116,7 @@ impl Run<'_> {
         let mut works = Vec::new();
         for program in &programs {
             let rows = program.run(self.ask).unwrap_or_else(|error| {
-                self.fail(key, &error);
+                self.fail(if program.sizes { SIZES } else { key }, &error);
                 Rows::default()
             });
             works.push(rows.works().into_iter().map(str::to_owned).collect::<Vec<_>>());

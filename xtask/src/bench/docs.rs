@@ -22,6 +22,8 @@ pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, tar
         if let Some(rows) = results.get(lang) {
             let table = table::works(lang, rows, targets, &parts).markdown();
             let machine = facts.get(lang).map(about).unwrap_or_default();
+            // Long, and the drawings say most of it.
+            let table = format!("<details>\n<summary>All figures</summary>\n\n{table}\n</details>");
             text = replace(&text, lang, &format!("{}{machine}\n\n{table}", charts(lang, results, targets)?))?;
         }
     }
