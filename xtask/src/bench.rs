@@ -8,7 +8,7 @@ use crate::Lang;
 use anyhow::{Result, bail};
 use rows::Rows;
 use run::{Ask, Program};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use targets::{Judged, Results, Target, Targets, Verdict};
 
 mod charts;
@@ -25,6 +25,9 @@ const SIZES: &str = "sizes";
 
 /// How often a work is measured again that lies close to its limit.
 const AGAIN: u32 = 3;
+
+/// After so long of that, a quick run begins no other pass.
+const LONG: Duration = Duration::from_secs(45);
 
 /// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes docs/performance.md. With
 /// `full` also what takes minutes and gigabytes.
@@ -122,7 +125,11 @@ impl Run<'_> {
             works.push(rows.works().into_iter().map(str::to_owned).collect::<Vec<_>>());
             if program.sizes { self.of(SIZES).replace(rows) } else { self.of(key).merge(rows) }
         }
-        for _ in 0..AGAIN {
+        let begun = Instant::now();
+        for pass in 0..AGAIN {
+            if self.ask.quick && pass > 0 && begun.elapsed() > LONG {
+                break;
+            }
             for work in close(key, &self.rows[key], self.targets) {
                 let measures = |(program, works): (_, &Vec<String>)| works.contains(&work).then_some(program);
                 for program in programs.iter().zip(&works).filter_map(measures).collect::<Vec<&Program>>() {
