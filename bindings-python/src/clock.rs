@@ -30,11 +30,16 @@ pub(crate) fn override_time(replacement: Option<Py<PyAny>>) -> Option<Py<PyAny>>
     std::mem::replace(&mut *slot, replacement)
 }
 
+/// Whether anything replaces the clock and the sleep.
+pub(crate) fn is_overridden() -> bool {
+    REPLACED.load(Ordering::Acquire)
+}
+
 /// What replaces the clock and the sleep, if anything.
 #[pyfunction]
 #[pyo3(name = "overridden_time")]
 pub(crate) fn overridden_time(py: Python<'_>) -> Option<Py<PyAny>> {
-    if !REPLACED.load(Ordering::Acquire) {
+    if !is_overridden() {
         return None;
     }
     REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|time| time.clone_ref(py))
@@ -49,7 +54,7 @@ pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
 /// The same, read without Python's help where nothing replaces it.
 #[inline]
 pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
-    if REPLACED.load(Ordering::Acquire) {
+    if is_overridden() {
         return counted(py, || asked(py));
     }
     static SET: OnceLock<(Instant, u64)> = OnceLock::new();

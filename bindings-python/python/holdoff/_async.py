@@ -333,10 +333,11 @@ async def rest(operation: Operation, seconds: float | None) -> None:
     """Sleep that long, and on until the next attempt is to run."""
     try:
         while seconds is not None:
-            time = overridden_time()
-            if (bell := operation.bell) is not None:
+            if operation.undisturbed:
+                await asyncio_sleep(seconds)
+            elif (bell := operation.bell) is not None:
                 await _listen(operation, *bell, seconds)
-            elif time is not None:
+            elif (time := overridden_time()) is not None:
                 time.sleep(seconds)
                 await asyncio_sleep(0)
             else:

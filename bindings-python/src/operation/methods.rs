@@ -97,6 +97,12 @@ impl Operation {
         self.bell(py)
     }
 
+    /// Whether nothing but time ends the wait before the next attempt, and time is what the clock says.
+    #[getter]
+    fn undisturbed(&self) -> bool {
+        self.rings.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden()
+    }
+
     /// What the attempt hands down to the retries inside it.
     #[getter(handed)]
     fn hands_down(&self) -> Option<crate::guards::nested::Token> {
