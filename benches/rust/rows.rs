@@ -1,6 +1,7 @@
 //! `cargo bench -p benches --bench rows`: every work by everybody in turns, as a list of rows for `cargo xtask bench`.
 //!
-//! `--only TEXT` for the works whose name has it; `--quick` for fewer rounds, `--full` for more.
+//! `--only TEXT` for the works whose name has it; `--quick` for fewer rounds, less than a minute of them, and `--full` for
+//! more, a quarter of an hour. Otherwise it takes about five minutes, and three gigabytes for ten million entries of some peers.
 
 use benches::counting::Counting;
 use benches::sample::sample;

@@ -78,6 +78,9 @@ impl Retries for ByWheel {
     fn step(&mut self, now_ms: u64, again: bool) -> usize {
         let now = Timestamp::from_nanos(now_ms * 1_000_000);
         let mut due = 0;
+        while !again && self.wheel.pop(now).is_some() {
+            due += 1;
+        }
         let mut batch = std::mem::take(&mut self.batch);
         loop {
             while batch.len() < BATCH
@@ -90,9 +93,7 @@ impl Retries for ByWheel {
             }
             due += batch.len();
             for retry in batch.drain(..) {
-                if again {
-                    self.fail(retry, now);
-                }
+                self.fail(retry, now);
             }
         }
         self.batch = batch;

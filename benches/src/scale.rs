@@ -231,11 +231,11 @@ const KEYS: &[Entrant] = &[
 /// How thorough the runs are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
-    /// Some seconds for a group.
+    /// Less than a minute: ten million entries are not waited for, nor given to any peer but the one that a target is about.
     Quick,
-    /// A minute or two.
+    /// About five minutes.
     Usual,
-    /// Several minutes.
+    /// Three times as often.
     Full,
 }
 
