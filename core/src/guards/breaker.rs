@@ -194,7 +194,9 @@ impl Breaker {
         let failed = verdict == Verdict::Failure;
         if !failed && self.state | config.kind == CLOSED | CONSECUTIVE {
             self.streak = 0;
-        } else if failed || self.state != CLOSED || !self.is_clean(config, took) {
+        } else if failed || self.state != CLOSED {
+            return self.answer(config, now, failed, took);
+        } else if !self.is_clean(config, took) {
             return self.count(config, now, failed, took);
         }
         self.see(now);
@@ -206,13 +208,20 @@ impl Breaker {
         config.kind == COUNT && !config.is_slow(took) && self.window.is_clean(config.size)
     }
 
-    /// Any other answer, out of the way of those. What is rare ends in a function of its own, so that the rest needs no stack.
+    #[cold]
+    #[inline(never)]
+    fn answer(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        if self.acquire_closed().is_none() {
+            return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
+        }
+        self.count(config, now, failed, took);
+    }
+
+    /// Counts an answer in a closed one, out of the way of those that need no counting. What is rare ends in a function of
+    /// its own, so that the rest needs no stack.
     #[cold]
     #[inline(never)]
     fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
-        if self.state != CLOSED && self.acquire_closed().is_none() {
-            return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
-        }
         self.see(now);
         let slow = config.is_slow(took);
         match config.kind {
