@@ -3,7 +3,8 @@ import { answerOf } from "./answer.js";
 import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
 import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
-import { type FailureKind, kindCode, kindWord, PERMANENT, TIMEOUT } from "./words.js";
+import { natureOf } from "./own.js";
+import { type FailureKind, kindCode, kindWord, PERMANENT, TIMEOUT, TRANSIENT } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
 export type Hint = number | bigint | string | null | undefined;
@@ -39,7 +40,6 @@ export interface Rules {
 
 const NO_HINT = 2 ** 64;
 const NEVER = (1n << 64n) - 2n;
-const TRANSIENT = 1;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
 export const LONGEST = 2 ** 63;
@@ -182,24 +182,6 @@ export function hintOf(
 const whole = (value: unknown, otherwise = 0): number =>
   typeof value === "number" && value >= 0 && value <= 0xffffffff ? value : otherwise;
 
-/** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
-const NETWORK =
-  /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
-
-/** Errors that a program throws about itself. */
-const OWN = new Set([
-  "TypeError",
-  "ReferenceError",
-  "SyntaxError",
-  "RangeError",
-  "EvalError",
-  "URIError",
-  "AssertionError",
-  "ConfigError",
-  "AbortError",
-  "DataCloneError",
-]);
-
 /**
  * The default classification. Errors with an HTTP status or a gRPC code are judged by it, timeouts and lost connections are
  * retried, the program's own mistakes are not, and any other error is taken for transient.
@@ -278,10 +260,8 @@ function look(error: unknown): Seen {
   }
   if (statuses.length > 0) lines = linesOf(known.headers);
   if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
-  const timeout = name === "TimeoutError" || code === "ETIMEDOUT";
-  const lost = name === "TypeError" && NETWORK.test(String(known.message));
-  const own = name !== "Error" && !timeout && !lost && OWN.has(name as string);
-  return { kind: timeout ? TIMEOUT : own ? PERMANENT : TRANSIENT, statuses, lines, grpc, own };
+  const kind = natureOf(name, code, known);
+  return { kind, statuses, lines, grpc, own: kind === PERMANENT };
 }
 
 /** Whether an error is a program's own mistake, which says nothing about the other side. */

@@ -19,8 +19,7 @@ export type StopReason =
  */
 export type Cause = "backoff" | "hint" | "clip" | "breaker" | "limiter" | "bulkhead";
 
-export const TIMEOUT = 3;
-export const PERMANENT = 4;
+export { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 
 const KINDS = ["", "transient", "throttled", "timeout", "permanent"] as const;
 const GUARDS = ["budget", "breaker", "limiter", "bulkhead"] as const;

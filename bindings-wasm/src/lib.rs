@@ -7,21 +7,24 @@
 //! Five such modules are made of this crate: what retrying needs, which every page loads; with the feature `machines` the other
 //! machines; with `tools` what only people need; with `guards` what many calls share; with `log` the same and what calls leave
 //! behind to be gone on with. A policy and a state are the same words in all of them. The sixth, with `wheel`, has timers, which
-//! take memory as they come, so each wheel is an instance of its own.
+//! take memory as they come, so each wheel is an instance of its own. The seventh, with `lite`, is for pages to which every
+//! kilobyte counts: plain policies and nothing else.
 #![cfg_attr(target_arch = "wasm32", no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
-#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel")))]
+#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
 mod desk;
-#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel")))]
+#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
 mod exports;
 #[cfg(feature = "guards")]
 mod guards;
+#[cfg(feature = "lite")]
+mod lite;
 mod memory;
 #[cfg(any(feature = "machines", feature = "tools"))]
 mod more;
-#[cfg(not(feature = "wheel"))]
+#[cfg(not(any(feature = "wheel", feature = "lite")))]
 mod shared;
 #[cfg(feature = "wheel")]
 mod wheel;

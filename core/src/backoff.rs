@@ -206,8 +206,8 @@ impl Flat {
 
     /// Base delay `n` of the stage, at most `limit`, without those before it.
     ///
-    /// Without `WHOLE` a backoff that goes on from its last delay is asked for its first one only, and there are neither
-    /// powers nor lists.
+    /// Without `WHOLE` a backoff that goes on from its last delay is asked for its first one only, and there are
+    /// neither powers nor sums nor lists.
     ///
     /// One step, but for an exponential one a failure until the delay stops changing, at most [`WALKED`] (spec 4.10).
     pub(crate) fn at<const WHOLE: bool>(&self, n: u32, limit: u64) -> u64 {
@@ -231,7 +231,7 @@ impl Flat {
                 let power = libm::pow(f64::from(n) + 1.0, self.factor());
                 truncated(self.initial as f64 * power).min(limit.max(self.initial))
             }
-            FIBONACCI => fibonacci(self.initial, n).min(limit.max(self.initial)),
+            FIBONACCI if WHOLE => fibonacci(self.initial, n).min(limit.max(self.initial)),
             LIST if WHOLE => match n {
                 0 => self.initial,
                 1 => self.step,

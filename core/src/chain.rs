@@ -90,15 +90,15 @@ impl Policy {
         if stage.is_random() {
             return self.random::<WHOLE>(at, stage, n, fresh, u);
         }
-        let limit = self.limit(stage);
+        let limit = if WHOLE { self.limit(stage) } else { stage.max };
         at.base = match () {
             () if fresh => stage.at::<WHOLE>(n, limit),
             () if over => at.base,
             () => stage.next::<WHOLE>(at.base, n, limit),
         };
-        let max = if stage.kind == crate::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
+        let max = if WHOLE && stage.kind == crate::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
         if !WHOLE || ranged || self.cap != 0 {
-            return spread(self.jitter, self.jitter_by, at.base, max, self.cap, u);
+            return spread::<WHOLE>(self.jitter, self.jitter_by, at.base, max, self.cap, u);
         }
         Spread { value: jittered(self.jitter, self.jitter_by, at.base, max, u), low: 0, width: 0 }
     }

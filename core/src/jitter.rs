@@ -77,7 +77,7 @@ impl Jitter {
     #[must_use]
     pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
         let (kind, by) = self.flat();
-        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
+        let spread = spread::<true>(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
         // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
         let top = if cap.flat() == CAP_BEFORE_JITTER { Span::MAX } else { max };
         Span::from_nanos(spread.value.min(top.as_nanos()))
@@ -184,13 +184,14 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
     match kind {
         FULL => truncated(u * real(delay.min(max))),
         NONE => delay.min(max),
-        _ => spread(kind, by, delay, max, CAP_KEEP_SPREAD, u).value,
+        _ => spread::<true>(kind, by, delay, max, CAP_KEEP_SPREAD, u).value,
     }
 }
 
-/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5).
-pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
-    let d = if cap == CAP_CLIP { delay } else { delay.min(max) };
+/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5). Without `WHOLE` the jitter is none, full
+/// or equal, which no cap changes.
+pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
+    let d = if WHOLE && cap == CAP_CLIP { delay } else { delay.min(max) };
     let real = d as f64;
     let factor = f64::from_bits(by);
     let (value, low, high) = match kind {
@@ -200,19 +201,22 @@ pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -
             let rest = d.saturating_sub(half);
             (half.saturating_add(truncated(u * rest as f64)), half, d)
         }
-        ADDITIVE => (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real))),
-        PROPORTIONAL => {
+        ADDITIVE if WHOLE => {
+            (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real)))
+        }
+        PROPORTIONAL if WHOLE => {
             let reach = real * factor;
             (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
         }
-        BOUNDED => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
-        SUBTRACTIVE => {
+        BOUNDED if WHOLE => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
+        SUBTRACTIVE if WHOLE => {
             (d.saturating_sub(truncated((u * factor) * real)), d.saturating_sub(truncated(factor * real)), d)
         }
         _ => (d, d, d),
     };
     let width = high.saturating_sub(low);
     match cap {
+        _ if !WHOLE => Spread { value, low, width },
         CAP_BEFORE_JITTER => {
             let longest = Span::MAX.as_nanos();
             let low = low.min(longest);
@@ -322,7 +326,7 @@ mod tests {
         ) {
             let u = f64::from(draw) / 4_294_967_296.0;
             let by = if kind == BOUNDED { bound } else { factor.to_bits() };
-            let got = spread(kind, by, delay, max, cap, u);
+            let got = spread::<true>(kind, by, delay, max, cap, u);
             prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
             prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
             if cap == CAP_KEEP_SPREAD {
@@ -332,7 +336,7 @@ mod tests {
 
         #[test]
         fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
-            spread(kind, by, delay, max, cap, u);
+            spread::<true>(kind, by, delay, max, cap, u);
             jittered(kind, by, delay, max, u);
         }
     }

@@ -396,7 +396,7 @@ impl Retry {
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
         }
-        let obeyed = policy.hint_mode != IGNORE;
+        let obeyed = !WHOLE || policy.hint_mode != IGNORE;
         if failure.hint.is_never() && obeyed {
             return give_up(StopReason::Permanent);
         }
@@ -425,16 +425,16 @@ impl Retry {
         };
         let (delay, cause) = match policy.hint_mode {
             // spec 7.3: the hint, and the spread on top of it
-            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
-            EXACT => (asked, Cause::Hint),
-            AT_LEAST if asked > own.value => (asked, Cause::Hint),
-            AT_LEAST => (own.value, Cause::Backoff),
+            REPLACE if WHOLE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
+            EXACT if WHOLE => (asked, Cause::Hint),
+            AT_LEAST if WHOLE && asked > own.value => (asked, Cause::Hint),
+            AT_LEAST if WHOLE => (own.value, Cause::Backoff),
             // spec 7.2: the whole range moves up until its bottom is the hint
             _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
             _ => (own.value, Cause::Backoff),
         };
         // spec 7.15: no further than the policy lets a hint reach
-        let furthest = own.value.saturating_add(policy.hint_reach);
+        let furthest = if WHOLE { own.value.saturating_add(policy.hint_reach) } else { u64::MAX };
         let obeyed = Span::from_nanos(asked.min(furthest));
         self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }

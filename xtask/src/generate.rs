@@ -31,6 +31,11 @@ fn each(check: bool) -> Result<()> {
         Path::new("docs/policy.schema.json"),
         &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "schema"]))?,
     )?;
+    keep(
+        check,
+        Path::new("bindings-wasm/src-ts/lite/rules.ts"),
+        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "lite"]))?,
+    )?;
     keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn build() -> Result<()> {
         ("guards.wasm", "guards"),
         ("log.wasm", "log"),
         ("wheel.wasm", "wheel"),
+        ("lite.wasm", "lite"),
     ];
     for (file, features) in modules {
         let mut cargo = shell::cargo();

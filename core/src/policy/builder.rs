@@ -308,9 +308,8 @@ impl PolicyBuilder {
         if let Err(error) = self.stages(&base, &mut p) {
             return Err(error);
         }
-        let said = Said { given: self.given, jitter_by: self.policy.jitter_by, preset: self.preset != 0 };
-        if let Some(broken) = said.broken_rule(&p) {
-            return Err(said.error(&broken, &p));
+        if let Some(error) = self.broken_rule(&p) {
+            return Err(error);
         }
         Ok(p.prepared())
     }
@@ -470,73 +469,49 @@ impl PolicyBuilder {
         Some((free, slots))
     }
 
-    /// An error about a field of the stage with that index.
-    const fn at(&self, code: ErrorCode, field: Field, given: Given, index: u8) -> ConfigError {
-        let error = ConfigError::new(code, field, given);
-        if self.chained != 0 { error.of_stage(index) } else { error }
-    }
-}
-
-/// What was said of a policy without its stages, beside what it comes to.
-pub(super) struct Said {
-    /// One bit for each field that was set, by the field's number.
-    pub(super) given: u64,
-    /// The bits of the jitter's factor, or its bound: the later one.
-    pub(super) jitter_by: u64,
-    /// Whether fields that were not set are a preset's.
-    pub(super) preset: bool,
-}
-
-impl Said {
-    const fn has(&self, field: Field) -> bool {
-        self.given & field.bit() != 0
-    }
-
-    /// The first rule that they break together, if any.
-    pub(super) const fn broken_rule(&self, p: &Policy) -> Option<Broken> {
+    const fn broken_rule(&self, p: &Policy) -> Option<ConfigError> {
         let factor = f64::from_bits(p.jitter_by);
         let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
-        let own = self.has(Field::JitterKind) || !self.preset;
-        Some(match () {
-            () if self.has(Field::JitterBound) && !bounded => Broken(ErrorCode::NotForKind, Field::JitterBound),
-            () if self.has(Field::JitterFactor) && !factored => Broken(ErrorCode::NotForKind, Field::JitterFactor),
+        let own = self.has(Field::JitterKind) || self.preset == 0;
+        let error = match () {
+            // Given both, only the later one is known.
+            () if self.has(Field::JitterFactor) && self.has(Field::JitterBound) => {
+                let useless = if bounded { Field::JitterFactor } else { Field::JitterBound };
+                ConfigError::new(ErrorCode::NotForKind, useless, Given::Unshown)
+            }
+            () if self.has(Field::JitterFactor) && !factored => {
+                number(ErrorCode::NotForKind, Field::JitterFactor, f64::from_bits(self.policy.jitter_by))
+            }
+            () if self.has(Field::JitterBound) && !bounded => {
+                span(ErrorCode::NotForKind, Field::JitterBound, self.policy.jitter_by)
+            }
             () if own && factored && !self.has(Field::JitterFactor) => {
-                Broken(ErrorCode::JitterFactorMissing, Field::JitterFactor)
+                ConfigError::new(ErrorCode::JitterFactorMissing, Field::JitterFactor, Given::Unshown)
             }
             () if own && bounded && !self.has(Field::JitterBound) => {
-                Broken(ErrorCode::JitterBoundMissing, Field::JitterBound)
+                ConfigError::new(ErrorCode::JitterBoundMissing, Field::JitterBound, Given::Unshown)
             }
             () if factored
                 && (!(factor >= 0.0 && factor < f64::INFINITY) || (p.jitter != jitter::ADDITIVE && factor > 1.0)) =>
             {
-                Broken(ErrorCode::JitterFactorRange, Field::JitterFactor)
+                number(ErrorCode::JitterFactorRange, Field::JitterFactor, factor)
             }
-            () if p.attempts == 0 => Broken(ErrorCode::AttemptsRange, Field::Attempts),
-            () if p.deadline == 0 => Broken(ErrorCode::ZeroLimit, Field::Deadline),
-            () if p.attempt_timeout == 0 => Broken(ErrorCode::ZeroLimit, Field::AttemptTimeout),
-            () if p.min_attempt >= p.deadline => Broken(ErrorCode::MinAttemptRange, Field::MinAttempt),
+            () if p.attempts == 0 => number(ErrorCode::AttemptsRange, Field::Attempts, 0.0),
+            () if p.deadline == 0 => span(ErrorCode::ZeroLimit, Field::Deadline, 0),
+            () if p.attempt_timeout == 0 => span(ErrorCode::ZeroLimit, Field::AttemptTimeout, 0),
+            () if p.min_attempt >= p.deadline => span(ErrorCode::MinAttemptRange, Field::MinAttempt, p.min_attempt),
             () if p.on_deadline == CLIP && p.min_attempt == 0 => {
-                Broken(ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline)
+                ConfigError::new(ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline, Given::Unshown)
             }
             () => return None,
-        })
+        };
+        Some(error)
     }
 
-    /// The error of a broken rule, with what was given.
-    const fn error(&self, Broken(code, field): &Broken, p: &Policy) -> ConfigError {
-        let both = self.has(Field::JitterFactor) && self.has(Field::JitterBound);
-        let given = match (*code, *field) {
-            (ErrorCode::NotForKind, _) if both => Given::Unshown,
-            (ErrorCode::NotForKind | ErrorCode::JitterFactorRange, Field::JitterFactor) => {
-                Given::Number(f64::from_bits(self.jitter_by))
-            }
-            (ErrorCode::NotForKind, _) => Given::Span(Span::from_nanos(self.jitter_by)),
-            (ErrorCode::AttemptsRange, _) => Given::Number(0.0),
-            (ErrorCode::ZeroLimit, _) => Given::Span(Span::ZERO),
-            (ErrorCode::MinAttemptRange, _) => Given::Span(Span::from_nanos(p.min_attempt)),
-            _ => Given::Unshown,
-        };
-        ConfigError::new(*code, *field, given)
+    /// An error about a field of the stage with that index.
+    const fn at(&self, code: ErrorCode, field: Field, given: Given, index: u8) -> ConfigError {
+        let error = ConfigError::new(code, field, given);
+        if self.chained != 0 { error.of_stage(index) } else { error }
     }
 }
 
@@ -589,6 +564,14 @@ const fn all_random(p: &Policy) -> bool {
         rest = tail;
     }
     all
+}
+
+const fn number(code: ErrorCode, field: Field, value: f64) -> ConfigError {
+    ConfigError::new(code, field, Given::Number(value))
+}
+
+const fn span(code: ErrorCode, field: Field, nanos: u64) -> ConfigError {
+    ConfigError::new(code, field, Given::Span(Span::from_nanos(nanos)))
 }
 
 #[cfg(test)]

@@ -53,14 +53,6 @@ impl Draft {
         on: 0,
     };
 
-    /// The stage of a plain policy, of which the fields are given that have their bits in `given`.
-    pub(super) const fn plain(given: u64, stage: Flat, factor: f64) -> Self {
-        // The first five fields have the same order in both.
-        let given = (given >> Field::BackoffKind as u8) as u16 & 0x1f;
-        let Flat { initial, step: increment, max, times, kind, on, .. } = stage;
-        Self { initial, increment, factor, max, times, given, kind, on }
-    }
-
     pub(super) const fn has(&self, field: Field) -> bool {
         self.given & bit(field) != 0
     }

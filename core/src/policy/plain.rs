@@ -2,12 +2,10 @@
 //!
 //! Names, words, texts, chains and presets are most of what a host of [`PolicyBuilder::set`](super::PolicyBuilder::set)
 //! loads, and powers most of what it loads to decide. Here a field is a place, its value a number, and the backoffs are
-//! those that need no power. The rules are the builder's.
+//! those that need no power. The rules are the builder's; the tests hold both against each other.
 
-use super::builder::Said;
-use super::draft::{Broken, Draft};
 use super::field::Field;
-use super::{FOREVER, Policy, UNLIMITED};
+use super::{CLIP, FOREVER, Policy, UNLIMITED};
 use crate::backoff::Flat;
 use crate::error::ErrorCode;
 use crate::time::Span;
@@ -16,14 +14,14 @@ use crate::{backoff, jitter};
 /// Nanoseconds in the unit of times.
 const MILLISECOND: f64 = 1e6;
 
-/// What is given of a plain policy: each field's value at the place of its number, from 0 to 22.
+/// What is given of a plain policy: each field's value at the place of its number, from 0 to 15.
 ///
 /// NaN is not given. A time is in milliseconds, a word its place among [`Field::words`] from 0, and infinity says "none"
 /// of a limit and "forever" of `attempts`. Places of fields that no plain policy has are not read.
-pub type PlainFields = [f64; 23];
+pub type PlainFields = [f64; 16];
 
-/// A valid policy of one stage, for a [`PlainCall`](crate::PlainCall): constant, linear, exponential, Fibonacci or
-/// decorrelated, with any jitter, cap, limits and hints.
+/// A valid policy of one stage, for a [`PlainCall`](crate::PlainCall): constant, linear, exponential or
+/// decorrelated; no jitter, full or equal; any limits; hints as floors.
 ///
 /// Memory that another program has written reads as some policy and never panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,107 +33,148 @@ fn number(fields: &PlainFields, field: Field) -> f64 {
     fields.get(usize::from(field.code())).copied().unwrap_or(f64::NAN)
 }
 
-/// Reads those that are times.
-struct Times<'f> {
-    fields: &'f PlainFields,
-    /// The number of a field whose value is no time; 0 for none.
-    wrong: u8,
-}
-
-impl Times<'_> {
-    /// A time in nanoseconds; `longest` for an infinite one, unless it is 0.
-    #[inline(never)]
-    fn read(&mut self, field: Field, default: u64, longest: u64) -> u64 {
-        let number = number(self.fields, field);
-        match Span::from_float(number, MILLISECOND) {
-            Some(span) => span.as_nanos(),
-            None if number.is_nan() => default,
-            None if number == f64::INFINITY && longest != 0 => longest,
-            None => {
-                self.wrong = field.code();
-                0
-            }
+/// A time in nanoseconds: `longest` for an infinite one unless that is 0. Where it is none, `wrong` is set to its field's number.
+#[inline(never)]
+fn read_time(wrong: &mut u8, number: f64, field: Field, default: u64, longest: u64) -> u64 {
+    match Span::from_float(number, MILLISECOND) {
+        Some(span) => span.as_nanos(),
+        None if number.is_nan() => default,
+        None if number == f64::INFINITY && longest != 0 => longest,
+        None => {
+            *wrong = field.code();
+            0
         }
     }
 }
 
 impl PlainPolicy {
+    /// The fields that a plain policy has.
+    pub const FIELDS: [Field; 13] = [
+        Field::BackoffKind,
+        Field::BackoffInitial,
+        Field::BackoffFactor,
+        Field::BackoffIncrement,
+        Field::BackoffMax,
+        Field::JitterKind,
+        Field::Attempts,
+        Field::Deadline,
+        Field::MinAttempt,
+        Field::OnDeadline,
+        Field::AttemptTimeout,
+        Field::HintMax,
+        Field::HintOver,
+    ];
+
+    /// Those of them that may be infinite.
+    pub const LIMITS: [Field; 5] =
+        [Field::BackoffMax, Field::Attempts, Field::Deadline, Field::AttemptTimeout, Field::HintMax];
+
+    /// The words of a field, by their places; none for what no plain policy has.
+    pub fn words(field: Field) -> impl Iterator<Item = Option<&'static str>> {
+        (0_u8..).zip(field.words()).map(move |(place, word)| {
+            let has = match field {
+                Field::BackoffKind => is_plain(place.saturating_add(1)),
+                Field::JitterKind => is_plain_jitter(place),
+                _ => true,
+            };
+            has.then_some(word)
+        })
+    }
+
     /// The policy that the fields describe; what is not given is the default policy's (spec 3.1).
     ///
     /// # Errors
     /// A rule that is broken, and the number of the field that does; `NotSupported` for a backoff that no plain policy has.
+    #[inline]
     pub fn new(fields: &PlainFields) -> Result<Self, (ErrorCode, u8)> {
-        let given = fields.iter().rev().fold(0_u64, |given, number| given << 1 | u64::from(!number.is_nan()));
-        let has = |field: Field| given & field.bit() != 0;
-        let word = |field, default| if has(field) { number(fields, field) as u32 as u8 } else { default };
-        let mut times = Times { fields, wrong: 0 };
-        let (longest, base) = (Span::MAX.as_nanos(), Policy::DEFAULT);
+        let number = |field: Field| number(fields, field);
+        let has = |field| !number(field).is_nan();
+        let word = |field, default| if has(field) { number(field) as u32 as u8 } else { default };
+        let mut wrong = 0;
+        let mut time = |field: Field, default, longest| read_time(&mut wrong, number(field), field, default, longest);
+        let broken = |code, field: Field| Err((code, field.code()));
+        let (span, base) = (Span::MAX.as_nanos(), Policy::DEFAULT);
 
         let kind = word(Field::BackoffKind, backoff::EXPONENTIAL.wrapping_sub(1)).wrapping_add(1);
         if !is_plain(kind) {
-            return Err((ErrorCode::NotSupported, Field::BackoffKind.code()));
+            return broken(ErrorCode::NotSupported, Field::BackoffKind);
         }
-        let factor = number(fields, Field::BackoffFactor);
-        let stage = Draft::plain(
-            given,
-            Flat {
-                initial: times.read(Field::BackoffInitial, base.first.initial, 0),
-                step: times.read(Field::BackoffIncrement, 0, 0),
-                max: times.read(Field::BackoffMax, base.first.max, longest),
-                kind,
-                ..Flat::EMPTY
-            },
-            if factor.is_nan() { base.first.factor() } else { factor },
-        );
-        let cap = word(Field::Cap, base.cap);
-        let first = stage.frozen(cap == jitter::CAP_CLIP).map_err(|Broken(code, field)| (code, field.code()))?;
-
-        let jitter = word(Field::JitterKind, base.jitter);
-        if first.is_random() && has(Field::JitterKind) && jitter != jitter::NONE {
-            return Err((ErrorCode::NotForKind, Field::JitterKind.code()));
+        let random = kind == backoff::DECORRELATED;
+        if has(Field::BackoffFactor) && !(random || kind == backoff::EXPONENTIAL) {
+            return broken(ErrorCode::NotForKind, Field::BackoffFactor);
         }
-        let attempts = number(fields, Field::Attempts);
+        if has(Field::BackoffIncrement) && kind != backoff::LINEAR {
+            return broken(ErrorCode::NotForKind, Field::BackoffIncrement);
+        }
+        if has(Field::BackoffMax) && kind == backoff::CONSTANT {
+            return broken(ErrorCode::NotForKind, Field::BackoffMax);
+        }
+        let factor = match has(Field::BackoffFactor) {
+            true => number(Field::BackoffFactor),
+            false if random => 3.0,
+            false => base.first.factor(),
+        };
+        if !(factor >= f64::from(u8::from(random)) && factor < f64::INFINITY) {
+            return broken(ErrorCode::FactorRange, Field::BackoffFactor);
+        }
+        let initial = time(Field::BackoffInitial, base.first.initial, 0);
+        let increment = time(Field::BackoffIncrement, initial, 0);
+        let max = time(Field::BackoffMax, base.first.max, span);
+        let (max, step) = match kind {
+            backoff::CONSTANT => (span, 0),
+            backoff::LINEAR => (max, increment),
+            _ => (max, factor.to_bits()),
+        };
+        if max < initial {
+            return broken(ErrorCode::MaxBelowInitial, Field::BackoffMax);
+        }
+        let default = if random { jitter::NONE } else { base.jitter };
+        let jitter = word(Field::JitterKind, default);
+        if random && jitter != jitter::NONE {
+            return broken(ErrorCode::NotForKind, Field::JitterKind);
+        }
+        if !is_plain_jitter(jitter) {
+            return broken(ErrorCode::NotSupported, Field::JitterKind);
+        }
+        let attempts = number(Field::Attempts);
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let whole = attempts as u32;
+        let attempts = match has(Field::Attempts) {
+            false => base.attempts,
+            true if attempts == f64::INFINITY => FOREVER,
+            true if f64::from(whole) != attempts || whole == 0 || whole == FOREVER => {
+                return broken(ErrorCode::AttemptsRange, Field::Attempts);
+            }
+            true => whole,
+        };
         let policy = Policy {
-            first,
-            jitter: if first.is_random() { jitter::NONE } else { jitter },
-            jitter_by: times.read(Field::JitterBound, number(fields, Field::JitterFactor).to_bits(), 0),
-            cap,
-            attempts: match () {
-                () if attempts.is_nan() => base.attempts,
-                () if attempts == f64::INFINITY => FOREVER,
-                () if f64::from(whole) == attempts && whole != FOREVER => whole,
-                () => 0,
-            },
-            deadline: times.read(Field::Deadline, UNLIMITED, UNLIMITED),
-            min_attempt: times.read(Field::MinAttempt, 0, 0),
+            first: Flat { initial, step, max, kind, ..Flat::EMPTY },
+            jitter,
+            attempts,
+            deadline: time(Field::Deadline, UNLIMITED, UNLIMITED),
+            min_attempt: time(Field::MinAttempt, 0, 0),
             on_deadline: word(Field::OnDeadline, base.on_deadline),
-            attempt_timeout: times.read(Field::AttemptTimeout, UNLIMITED, UNLIMITED),
-            hint_mode: word(Field::HintMode, base.hint_mode),
-            hint_max: times.read(Field::HintMax, base.hint_max, longest),
+            attempt_timeout: time(Field::AttemptTimeout, UNLIMITED, UNLIMITED),
+            hint_max: time(Field::HintMax, base.hint_max, span),
             hint_over: word(Field::HintOver, base.hint_over),
-            hint_reach: times.read(Field::HintReach, UNLIMITED, UNLIMITED),
             ..base
         };
-        if times.wrong != 0 {
-            return Err((ErrorCode::NotADuration, times.wrong));
-        }
-        let said = Said { given, jitter_by: policy.jitter_by, preset: false };
-        match said.broken_rule(&policy) {
-            Some(Broken(code, field)) => Err((code, field.code())),
-            None => Ok(Self(policy)),
+        match () {
+            () if wrong != 0 => Err((ErrorCode::NotADuration, wrong)),
+            () if policy.deadline == 0 => broken(ErrorCode::ZeroLimit, Field::Deadline),
+            () if policy.attempt_timeout == 0 => broken(ErrorCode::ZeroLimit, Field::AttemptTimeout),
+            () if policy.min_attempt >= policy.deadline => broken(ErrorCode::MinAttemptRange, Field::MinAttempt),
+            () if policy.on_deadline == CLIP && policy.min_attempt == 0 => {
+                broken(ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline)
+            }
+            () => Ok(Self(policy)),
         }
     }
 
     /// The same as a policy for the whole machine.
     #[must_use]
     pub const fn whole(&self) -> Policy {
-        let mut policy = self.0;
-        if !jitter::has_factor(policy.jitter) && policy.jitter != jitter::BOUNDED {
-            policy.jitter_by = 0;
-        }
-        policy.prepared()
+        self.0.prepared()
     }
 
     /// How long the first attempt may take, see [`Policy::first_limit`].
@@ -147,8 +186,10 @@ impl PlainPolicy {
 
 /// Whether a plain policy may have a backoff of that kind.
 const fn is_plain(kind: u8) -> bool {
-    matches!(
-        kind,
-        backoff::CONSTANT | backoff::LINEAR | backoff::EXPONENTIAL | backoff::FIBONACCI | backoff::DECORRELATED
-    )
+    matches!(kind, backoff::CONSTANT | backoff::LINEAR | backoff::EXPONENTIAL | backoff::DECORRELATED)
+}
+
+/// Whether it may have a jitter of that kind.
+const fn is_plain_jitter(kind: u8) -> bool {
+    kind <= jitter::EQUAL
 }

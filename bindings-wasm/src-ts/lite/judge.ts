@@ -1,0 +1,41 @@
+/** What a failure is: what `when` says, or else what its error does. */
+
+import { PERMANENT, TRANSIENT } from "../codes.js";
+import { natureOf } from "../own.js";
+import { wasm } from "./core.js";
+import type { Verdict } from "./options.js";
+import { broken } from "./policy.js";
+import { KINDS } from "./words.js";
+
+interface ErrorLike {
+  name?: unknown;
+  message?: unknown;
+  code?: unknown;
+  status?: unknown;
+  statusCode?: unknown;
+  response?: { status?: unknown } | null;
+}
+
+/** By its HTTP status if it has one, and else by its name. */
+function kindOf(error: unknown): number {
+  const { name, code, status, statusCode, response } = Object(error) as ErrorLike;
+  for (const number of [status, statusCode, response?.status]) {
+    const kind = typeof number === "number" && wasm().http(number);
+    if (kind) return kind;
+  }
+  return natureOf(name, code, error as ErrorLike);
+}
+
+/** The number of its kind, and its hint in milliseconds: -1 for never, NaN for none. */
+export function judged(verdict: Verdict, error: unknown): [kind: number, hint: number] {
+  if (verdict == null || typeof verdict === "boolean") {
+    const kind = verdict === false ? PERMANENT : kindOf(error);
+    return [verdict && kind === PERMANENT ? TRANSIENT : kind, NaN];
+  }
+  const word = typeof verdict === "string" ? verdict : verdict.kind;
+  const hint = (verdict as { hint?: number | "never" | null }).hint;
+  const kind = KINDS.indexOf(word) + 1;
+  if (!kind) throw broken(204, "failure", word);
+  if (typeof (hint ?? 0) !== "number" && hint !== "never") throw broken(103, "hint", hint);
+  return [kind, hint === "never" ? -1 : Math.max(hint ?? NaN, 0)];
+}

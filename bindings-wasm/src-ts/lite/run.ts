@@ -1,0 +1,190 @@
+/** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
+
+import { TIMEOUT } from "../codes.js";
+import type { AttemptContext, Clock, Work } from "../host.js";
+import type { Cause, FailureKind, StopReason } from "../words.js";
+import { bytes, CALL, wasm } from "./core.js";
+import { attach, type Outcome } from "./errors.js";
+import { judged } from "./judge.js";
+import type { HostOptions } from "./options.js";
+import type { Policy } from "./policy.js";
+import { CAUSES, KINDS, REASONS } from "./words.js";
+
+const ATTEMPT = 1;
+const SLEEP = 2;
+/** What the core says for "at no time". */
+const NEVER = 2 ** 64;
+
+/** The globals are looked up at each use, so that fake timers work. */
+const system: Clock = {
+  now: () => performance.now(),
+  setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
+  clearTimeout: (timer) => clearTimeout(timer as number),
+};
+
+/** What an attempt is told: a controller is only made for those who ask for its signal, and when it aborts. */
+class Attempt implements AttemptContext {
+  readonly attempt: number;
+  private controller: AbortController | undefined;
+
+  constructor(attempt: number) {
+    this.attempt = attempt;
+  }
+
+  get signal(): AbortSignal {
+    return Attempt.control(this).signal;
+  }
+
+  static control(attempt: Attempt): AbortController {
+    return (attempt.controller ??= new AbortController());
+  }
+}
+
+/**
+ * Runs `fn` under `policy`. As long as the first attempt has neither limit nor signal and succeeds, this is a call and a
+ * `then`: no clock, no seed, no core.
+ */
+export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promise<Awaited<T>> {
+  if (policy.limit < NEVER || options.signal) return operation(fn, policy, options);
+  const failed = (error: unknown) => operation(fn, policy, options, [error]);
+  let result: T;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return failed(error);
+  }
+  return Promise.resolve(result).then(undefined, failed);
+}
+
+/** From the first attempt on, or from its failure. */
+function operation<T>(
+  fn: Work<T>,
+  { state, limit }: Policy,
+  { signal, when, onRetry, seed, clock: given }: HostOptions,
+  first?: [error: unknown],
+): Promise<Awaited<T>> {
+  return new Promise((resolve, reject) => {
+    const clock = given ?? system;
+    const epoch = clock.now();
+    let attempt = 0;
+    let running: Attempt | undefined;
+    let timer: unknown;
+    let ended = false;
+    let lastError: unknown;
+
+    /** Nanoseconds since the beginning. */
+    const now = () => Math.round((clock.now() - epoch) * 1e6);
+
+    /** Nothing is in flight, and nothing wakes it. */
+    const rest = () => {
+      running = undefined;
+      clock.clearTimeout(timer);
+    };
+
+    /** Leaves nothing behind. */
+    const end = () => {
+      ended = true;
+      rest();
+      signal?.removeEventListener("abort", cancel);
+    };
+
+    const stop = (error: unknown, outcome: Outcome["outcome"], reason: StopReason, retryAt?: number) => {
+      end();
+      reject(attach(error, { outcome, reason, attempts: attempt, retryAt, lastError }));
+    };
+
+    const cancel = () => {
+      const attempt = running;
+      const reason = signal?.reason;
+      stop(reason, "cancelled", "cancelled");
+      if (attempt) Attempt.control(attempt).abort(reason);
+    };
+
+    /** Goes on at a time, however far off, and never before it: an attempt is over its limit, or a sleep is over. */
+    const wake = (at: number) => {
+      const milliseconds = Math.min(Math.ceil((at - now()) / 1e6), 2 ** 31 - 1);
+      timer = clock.setTimeout(() => {
+        const context = running;
+        if (now() < at) wake(at);
+        else if (context) {
+          const error = new DOMException(`attempt ${attempt} took longer than its limit`, "TimeoutError");
+          failed(error, true);
+          // Only now, so that what the operation does about it is no second failure.
+          Attempt.control(context).abort(error);
+        } else follow(ask(now(), 0, NaN));
+      }, milliseconds);
+    };
+
+    const start = (limit: number) => {
+      const context = (running = new Attempt(++attempt));
+      if (limit < NEVER) wake(limit);
+      new Promise<T>((done) => done(fn(context))).then(
+        (value) => {
+          if (running === context) {
+            end();
+            resolve(value as Awaited<T>);
+          }
+        },
+        (error) => {
+          if (running === context) failed(error);
+        },
+      );
+    };
+
+    /** Asks the core about a failure; kind 0 is none, but the end of a sleep. When to go on, with what, and why. */
+    const ask = (time: number, kind: number, hint: number): [at: number, step: number, why: number] => {
+      const core = wasm();
+      bytes.set(state, CALL);
+      // The core's numbers for attempts begin with the first failure.
+      if (kind && attempt === 1)
+        core.begin(seed == null ? (crypto.getRandomValues(new BigUint64Array(1))[0] as bigint) : BigInt(seed));
+      const at = core.step(time, kind, hint);
+      state = bytes.slice(CALL);
+      return [at, bytes[0] as number, bytes[1] as number];
+    };
+
+    /** Does what the core says. */
+    const follow = ([at, step, why]: [number, number, number]) => {
+      if (step === ATTEMPT) start(at);
+      else if (step === SLEEP) wake(at);
+      else {
+        const retryAt = at < NEVER ? Date.now() + (at - now()) / 1e6 : undefined;
+        stop(lastError, "gave_up", REASONS[why - 1] ?? "hint", retryAt);
+      }
+    };
+
+    const failed = (error: unknown, timeout?: boolean) => {
+      const time = now();
+      rest();
+      lastError = error;
+      try {
+        // The user's code comes first: it may run other operations, and the core has one desk.
+        const [kind, hint] = timeout ? [TIMEOUT, NaN] : judged(when?.(error), error);
+        if (ended) return;
+        const answer = ask(time, kind, hint);
+        if (onRetry && answer[1] === SLEEP) {
+          const failure = KINDS[kind - 1] as FailureKind;
+          const said = hint < 0 ? "never" : hint >= 0 ? hint : undefined;
+          const delay = (answer[0] - time) / 1e6;
+          const cause = CAUSES[answer[2] - 1] as Cause;
+          onRetry({ attempt, error, failure, hint: said, delay, cause });
+          if (ended) return;
+        }
+        follow(answer);
+      } catch (raised) {
+        // A hook's own error, or what it answered is no verdict.
+        end();
+        reject(raised);
+      }
+    };
+
+    if (first) {
+      attempt = 1;
+      failed(first[0]);
+    } else if (signal?.aborted) cancel();
+    else {
+      signal?.addEventListener("abort", cancel);
+      start(limit);
+    }
+  });
+}

@@ -1,0 +1,87 @@
+//! The smallest machine: one call under a plain policy, its fields as numbers.
+//!
+//! There is no text here, and no names: JavaScript knows them from a table that is generated from the core's. What JavaScript
+//! keeps of a call is its state with its policy behind it, one row of bytes.
+#![allow(unsafe_code)]
+
+use crate::memory::Shared;
+use core::mem::offset_of;
+use holdoff_core::{Failure, FailureKind, FlatStep, Hint, PlainCall, PlainPolicy, Span, Timestamp};
+
+#[repr(C)]
+struct Desk {
+    /// Of a step its kind, and its cause or its reason.
+    said: [u8; 8],
+    call: PlainCall,
+    policy: PlainPolicy,
+}
+
+// The same numbers as in `src-ts/lite/core.ts`.
+const _: () = {
+    assert!(offset_of!(Desk, said) == 0);
+    assert!(offset_of!(Desk, call) == 8);
+    assert!(offset_of!(Desk, policy) == 64 && size_of::<Desk>() == 320);
+};
+
+// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
+// out of the module.
+static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+
+/// Where the desk is in memory. It never moves.
+#[unsafe(no_mangle)]
+extern "C" fn desk() -> usize {
+    DESK.address()
+}
+
+/// Makes `policy` of its fields from number 1 on. How long its first attempt may take, in nanoseconds, 2^64 for ever; below 0 a
+/// problem: its code times 256 and the number of its field.
+#[unsafe(no_mangle)]
+#[rustfmt::skip]
+extern "C" fn policy(
+    a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64, m: f64, n: f64, o: f64,
+) -> f64 {
+    DESK.with(|desk| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o]) {
+        Ok(policy) => {
+            desk.policy = policy;
+            policy.first_limit().map_or(u64::MAX, Span::as_nanos) as f64
+        }
+        Err((code, field)) => -f64::from(u32::from(code.code()) << 8 | u32::from(field)),
+    })
+}
+
+/// `call` := underway with that seed since time 0.
+#[unsafe(no_mangle)]
+extern "C" fn begin(seed: u64) {
+    DESK.with(|desk| desk.call = PlainCall::underway(seed, Timestamp::ZERO));
+}
+
+/// The latest attempt of `call` failed at `now` with that kind and a hint in milliseconds, -1 for never and NaN for none; for kind 0 nothing but
+/// time has passed. The time in the step, 2^64 for never.
+#[unsafe(no_mangle)]
+extern "C" fn step(now: f64, kind: u32, hint: f64) -> f64 {
+    DESK.with(|desk| {
+        let (call, policy) = (&mut desk.call, &desk.policy);
+        let now = Timestamp::from_nanos(now as u64);
+        let step = match kind {
+            0 => call.tick(policy, now),
+            _ => {
+                let hint = match hint {
+                    0.0.. => Hint::after(Span::from_float(hint, 1e6).unwrap_or(Span::MAX)),
+                    _ if hint.is_nan() => Hint::NONE,
+                    _ => Hint::NEVER,
+                };
+                let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
+                call.fail(policy, call.ticket(), now, Failure::new(kind).with_hint(hint))
+            }
+        };
+        let step = FlatStep::from(step);
+        desk.said = [step.kind, step.cause | step.reason, 0, 0, 0, 0, 0, 0];
+        step.at as f64
+    })
+}
+
+/// The kind of an HTTP answer, 0 when it is no failure.
+#[unsafe(no_mangle)]
+extern "C" fn http(status: u32) -> u32 {
+    FailureKind::from_http_status(status).map_or(0, |kind| kind.code().into())
+}
