@@ -45,23 +45,23 @@ def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
         sync["holdoff policy"] = timed_of(callers.POLICY.call, failures)
         sync["holdoff attempts"] = timed(callers.attempts, failures)
         base = timed(bare if failures else run, failures)
-        yield Work(f"sync, {failures} failures", {"bare": base} | sync, rounds=400)
+        yield Work(f"sync, {failures} failures", {"bare": base} | sync, rounds=1000)
     for failures in (0, 1, 3):
         decorators = callers.coroutine_decorators()
         coroutines = {who: awaits(loop, decorate(run_async), failures) for who, decorate in decorators.items()}
         base = awaits(loop, bare_async if failures else run_async, failures)
-        yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=400)
+        yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=1000)
 
     def function(one: int, two: int = 1) -> int:
         return one
 
     decorated = {who: arguments(decorate(function)) for who, decorate in callers.decorators().items()}
-    yield Work("sync, two arguments", {"bare": arguments(function)} | decorated, rounds=400)
+    yield Work("sync, two arguments", {"bare": arguments(function)} | decorated, rounds=1000)
     breakers = {who: timed(breaker) for who, breaker in callers.breakers().items()}
     breakers["pybreaker call"] = timed_of(callers.breaker_call())
-    yield Work("breaker, success", {"bare": timed(run)} | breakers, rounds=400)
+    yield Work("breaker, success", {"bare": timed(run)} | breakers, rounds=1000)
     coroutine_breakers = {who: awaits(loop, breaker) for who, breaker in callers.coroutine_breakers().items()}
-    yield Work("breaker async, success", {"bare": awaits(loop, run_async)} | coroutine_breakers, rounds=400)
+    yield Work("breaker async, success", {"bare": awaits(loop, run_async)} | coroutine_breakers, rounds=1000)
 
 
 def rows(quick: bool, only: str) -> Iterator[Row]:
