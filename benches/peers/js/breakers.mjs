@@ -57,7 +57,11 @@ const PEERS = {
   }),
 };
 
-const each = (calls) => Object.fromEntries(Object.entries(calls).map(([who, call]) => [who, failing(0, call)]));
+function each(calls) {
+  const functions = {};
+  for (const [who, call] of Object.entries({ bare: operation, ...calls })) functions[who] = failing(0, call);
+  return functions;
+}
 
 export function breakers(work, { index: { wrap }, guards: { Breaker, Guards } }) {
   const fields = KINDS[work];
@@ -69,13 +73,10 @@ export function breakers(work, { index: { wrap }, guards: { Breaker, Guards } })
     return value;
   };
   const guards = new Guards({ breaker: fields });
-  return each({
-    bare: operation,
-    floor: byHand(),
-    breaker: wrap(operation, { attempts: 4, guards }),
-    "machine alone": machine,
-    ...PEERS[work](),
-  });
+  return [
+    each({ floor: byHand(), breaker: wrap(operation, { attempts: 4, guards }) }),
+    each({ "machine alone": machine, ...PEERS[work]() }),
+  ];
 }
 
 /** What calls cost that pass through all that many programs need. */
@@ -88,9 +89,10 @@ export function guarded({ index: { wrap }, guards: { Guards } }) {
   });
   const bulkhead = cockatiel.bulkhead(100);
   const peer = cockatiel.wrap(executing, breaking(new cockatiel.ConsecutiveBreaker(1000)), bulkhead);
-  return each({
-    bare: operation,
-    "4 guards": wrap(operation, { attempts: 4, guards }),
-    "cockatiel, retry, breaker, bulkhead": () => peer.execute(operation),
-  });
+  return [
+    each({
+      "4 guards": wrap(operation, { attempts: 4, guards }),
+      "cockatiel, retry, breaker, bulkhead": () => peer.execute(operation),
+    }),
+  ];
 }

@@ -61,5 +61,5 @@ export function delays({ index: { Policy, Retry, Schedule } }) {
       for (let n = 0; n < count; n += 1) step();
     };
   }
-  return functions;
+  return [functions];
 }

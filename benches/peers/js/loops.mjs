@@ -64,31 +64,36 @@ const peers = {
 
 export const fields = { attempts: ATTEMPTS };
 
-/** All of them for so many failures. */
+/** All of them for so many failures, in three groups: the usual ways, the others, and the peers. */
 export function loops(failures, { index: { retry, wrap, Policy }, lite }) {
   const policy = new Policy(fields);
   const options = { policy };
   const wrapped = wrap(operation, fields);
-  const calls = {
-    bare: failures === 0 ? operation : bare,
-    floor,
-    wrap: wrapped,
-    retry: () => retry(operation, options),
+  const base = { bare: failures === 0 ? operation : bare };
+  const each = (calls) => {
+    const functions = {};
+    for (const [who, call] of Object.entries({ ...base, ...calls })) functions[who] = failing(failures, call);
+    return functions;
+  };
+  const ours = { floor, wrap: wrapped, retry: () => retry(operation, options) };
+  if (lite) {
+    ours["lite wrap"] = lite.wrap(operation, fields);
+    ours["lite retry"] = () => lite.retry(operation, fields);
+  }
+  const others = each({
     "retry, fields": () => retry(operation, fields),
     "retry of a policy": () => policy.retry(operation),
-    ...(lite && { "lite wrap": lite.wrap(operation, fields), "lite retry": () => lite.retry(operation, fields) }),
-    ...peers,
-  };
-  const functions = {};
-  for (const [who, call] of Object.entries(calls)) functions[who] = failing(failures, call);
-  if (failures === 0) return functions;
-  const timed = functions.wrap;
-  functions["wrap, host's clock"] = async (count) => {
-    letClockRun(true);
-    await timed(count);
-    letClockRun(false);
-  };
-  return functions;
+    ...(failures > 0 && { "wrap, host's clock": wrapped }),
+  });
+  const timed = others["wrap, host's clock"];
+  if (timed) {
+    others["wrap, host's clock"] = async (count) => {
+      letClockRun(true);
+      await timed(count);
+      letClockRun(false);
+    };
+  }
+  return [each(ours), others, each(peers)];
 }
 
 /** A method that takes something, as most that are wrapped do. */
@@ -102,5 +107,5 @@ export function methods({ index: { wrap }, lite }) {
       for (let id = 0; id < count; id += 1) await find.call(client, id, 10);
     };
   }
-  return functions;
+  return [functions];
 }

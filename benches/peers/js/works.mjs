@@ -1,18 +1,26 @@
-/** The works that are measured in one process each, by their names; started by itself, a process that measures one. */
+/**
+ * The works by their names. Started by itself, it is a process that measures a group of one of them: whoever is in a process
+ * has a say in what the compiler makes of the others, so those that no program has together are in different ones, each
+ * beside the base of the work.
+ */
 import "./time.mjs";
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
+const loops = (failures) => async (ours) => (await import("./loops.mjs")).loops(failures, ours);
+const breakers = (work) => async (ours) => (await import("./breakers.mjs")).breakers(work, ours);
+
+/** How many groups each has, and what makes them. */
 export const WORKS = {
-  "0 failures": async (ours) => (await import("./loops.mjs")).loops(0, ours),
-  "0 failures, a method": async (ours) => (await import("./loops.mjs")).methods(ours),
-  "1 failures": async (ours) => (await import("./loops.mjs")).loops(1, ours),
-  "3 failures": async (ours) => (await import("./loops.mjs")).loops(3, ours),
-  breaker: async (ours) => (await import("./breakers.mjs")).breakers("breaker", ours),
-  "breaker, 100 calls": async (ours) => (await import("./breakers.mjs")).breakers("breaker, 100 calls", ours),
-  "breaker, a minute": async (ours) => (await import("./breakers.mjs")).breakers("breaker, a minute", ours),
-  "4 guards": async (ours) => (await import("./breakers.mjs")).guarded(ours),
-  "delay step": async (ours) => (await import("./delays.mjs")).delays(ours),
+  "0 failures": [3, loops(0)],
+  "0 failures, a method": [1, async (ours) => (await import("./loops.mjs")).methods(ours)],
+  "1 failures": [3, loops(1)],
+  "3 failures": [3, loops(3)],
+  breaker: [2, breakers("breaker")],
+  "breaker, 100 calls": [2, breakers("breaker, 100 calls")],
+  "breaker, a minute": [2, breakers("breaker, a minute")],
+  "4 guards": [1, async (ours) => (await import("./breakers.mjs")).guarded(ours)],
+  "delay step": [1, async (ours) => (await import("./delays.mjs")).delays(ours)],
 };
 
 /** The entries of the package in this folder. */
@@ -22,9 +30,10 @@ async function entries(folder) {
   return { index: await load("index"), guards: await load("guards"), lite };
 }
 
-const [, script, folder, work, milliseconds] = process.argv;
+const [, script, folder, work, group, milliseconds] = process.argv;
 if (script === import.meta.filename && work !== undefined) {
   const { samples } = await import("./sampler.mjs");
-  const functions = await WORKS[work](await entries(folder));
-  process.stdout.write(JSON.stringify(await samples(functions, Number(milliseconds))), () => process.exit());
+  const groups = await WORKS[work][1](await entries(folder));
+  const taken = await samples(groups[Number(group)], Number(milliseconds));
+  process.stdout.write(JSON.stringify(taken), () => process.exit());
 }
