@@ -617,3 +617,27 @@ def test_what_is_no_token_is_refused() -> None:
     header: Any = "2"
     with pytest.raises(TypeError, match="from_header"):
         holdoff.inside(header)
+
+
+@pytest.mark.parametrize("voided", [False, True])
+def test_a_failure_counts_only_for_the_breaker_that_let_it_through(voided: bool) -> None:
+    guards = holdoff.Guards(breaker={"failures": 1})
+    assert guards.breaker is not None
+
+    def operation() -> None:
+        if voided:
+            # Closed all the while, but another one since: this attempt's permit is void.
+            guards.breaker.isolate()  # type: ignore[union-attr]
+            guards.breaker.force_close()  # type: ignore[union-attr]
+        raise ConnectionError
+
+    async def operation_async() -> None:
+        operation()
+
+    decorate = holdoff.retry(attempts=1, guards=guards)
+    blocking, awaiting = decorate(operation), decorate(operation_async)
+    for call in (blocking, lambda: asyncio.run(awaiting())):
+        guards.breaker.reset()
+        with pytest.raises(ConnectionError):
+            call()
+        assert guards.breaker.state() == ("closed" if voided else "open")
