@@ -142,7 +142,7 @@ pub(crate) const FIGURES: [&str; 4] = ["ns", "ms", "instructions", "bytes"];
 
 /// Whether somebody is there to show how little is possible: the base itself, another floor, what is written by hand.
 pub(crate) fn is_base(who: &str) -> bool {
-    ["floor", "bare", "by hand"]
+    ["floor", "bare", "by hand", "a call"]
         .iter()
         .any(|name| who.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' '])))
 }
