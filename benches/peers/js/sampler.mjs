@@ -26,10 +26,11 @@ async function sample(run, count) {
 /** How many operations make a sample, found out for so long that compilers have done with what is compiled. */
 async function counted(run) {
   let count = 1;
+  let best = Number.POSITIVE_INFINITY;
   const end = nanos() + WARM;
   for (let looks = 0; looks < 40 || nanos() < end; looks += 1) {
-    const one = await sample(run, count);
-    count = Math.max(1, Math.min(Math.round(NANOS / one), count * 4));
+    best = Math.min(best, await sample(run, count));
+    count = Math.max(1, Math.min(Math.round(NANOS / best), count * 4));
   }
   return count;
 }
