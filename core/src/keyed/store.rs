@@ -1,7 +1,9 @@
 //! A map that cannot grow without end.
 
+use super::uses::Uses;
 use crate::time::{Span, Timestamp};
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use core::borrow::Borrow;
 
 /// One state a key, bounded by the number of keys and by how long a key may go unused.
@@ -16,57 +18,47 @@ use core::borrow::Borrow;
 pub struct Keyed<K, S> {
     slots: BTreeMap<K, Slot<S>>,
     /// The keys by their last use.
-    order: BTreeMap<u64, K>,
+    uses: Uses<K>,
     most: usize,
     idle: Span,
-    /// What the next use is numbered.
-    uses: u64,
     latest: Timestamp,
 }
 
 #[derive(Clone, Debug)]
 struct Slot<S> {
     state: S,
-    used: Timestamp,
-    /// Its place in the order.
-    use_number: u64,
+    /// Where it is in the order of use.
+    place: u32,
 }
 
 impl<K: Ord + Clone, S> Keyed<K, S> {
-    /// A map of at most `most` keys (at least one) that forgets those unused for more than `idle`; [`Span::MAX`] for never.
+    /// A map of at most `most` keys (at least one, at most 2^32-1) that forgets those unused for more than `idle`;
+    /// [`Span::MAX`] for never.
     #[must_use]
     pub fn new(most: usize, idle: Span) -> Self {
-        Self {
-            slots: BTreeMap::new(),
-            order: BTreeMap::new(),
-            most: most.max(1),
-            idle,
-            uses: 0,
-            latest: Timestamp::ZERO,
-        }
+        let most = most.clamp(1, Uses::<K>::MOST);
+        Self { slots: BTreeMap::new(), uses: Uses::new(), most, idle, latest: Timestamp::ZERO }
     }
 
     /// The state of `key` at `now`, made by `make` if there is none.
     pub fn entry(&mut self, key: K, now: Timestamp, make: impl FnOnce() -> S) -> &mut S {
         self.collect_idle(now);
         let now = self.latest;
-        let use_number = self.uses;
-        self.uses = self.uses.saturating_add(1);
-        let known = self.slots.get(&key).map(|slot| slot.use_number);
-        match known {
-            Some(old) => {
-                self.order.remove(&old);
-            }
-            None if self.slots.len() >= self.most => self.give_up_oldest(),
-            None => {}
+        if self.slots.len() >= self.most && !self.slots.contains_key(&key) {
+            self.give_up_oldest();
         }
-        let named = key.clone();
-        let slot = self.slots.entry(key).or_insert_with(|| Slot { state: make(), used: now, use_number });
-        // Only now: `make` may have panicked.
-        self.order.insert(use_number, named);
-        slot.used = now;
-        slot.use_number = use_number;
-        &mut slot.state
+        match self.slots.entry(key) {
+            Entry::Occupied(slot) => {
+                self.uses.touch(slot.get().place, now);
+                &mut slot.into_mut().state
+            }
+            Entry::Vacant(slot) => {
+                // It may panic, so it comes first.
+                let state = make();
+                let place = self.uses.push(slot.key().clone(), now);
+                &mut slot.insert(Slot { state, place }).state
+            }
+        }
     }
 
     /// The state of `key` at `now`, without using it.
@@ -76,7 +68,8 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         K: Borrow<Q>,
     {
         let slot = self.slots.get(key)?;
-        if self.is_idle(slot.used, now.as_now().max(self.latest)) { None } else { Some(&slot.state) }
+        let used = self.uses.used(slot.place)?;
+        if self.is_idle(used, now.as_now().max(self.latest)) { None } else { Some(&slot.state) }
     }
 
     /// Removes a key and says its state.
@@ -85,7 +78,7 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         K: Borrow<Q>,
     {
         let slot = self.slots.remove(key)?;
-        self.order.remove(&slot.use_number);
+        self.uses.remove(slot.place);
         Some(slot.state)
     }
 
@@ -93,11 +86,9 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     pub fn collect_idle(&mut self, now: Timestamp) -> usize {
         self.latest = self.latest.max(now.as_now());
         let before = self.slots.len();
-        while let Some(oldest) = self.order.first_entry() {
-            let used = self.slots.get(oldest.get()).map_or(Timestamp::ZERO, |slot| slot.used);
-            if !self.is_idle(used, self.latest) {
-                break;
-            }
+        while let Some((_, used)) = self.uses.oldest()
+            && self.is_idle(used, self.latest)
+        {
             self.give_up_oldest();
         }
         before.saturating_sub(self.slots.len())
@@ -107,11 +98,11 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     /// garbage that Kubernetes' `flowcontrol.Backoff` has.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &S) -> bool) -> usize {
         let before = self.slots.len();
-        let order = &mut self.order;
+        let uses = &mut self.uses;
         self.slots.retain(|key, slot| {
             let keep = keep(key, &slot.state);
             if !keep {
-                order.remove(&slot.use_number);
+                uses.remove(slot.place);
             }
             keep
         });
@@ -140,7 +131,9 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     }
 
     fn give_up_oldest(&mut self) {
-        if let Some((_, key)) = self.order.pop_first() {
+        if let Some((place, _)) = self.uses.oldest()
+            && let Some(key) = self.uses.remove(place)
+        {
             self.slots.remove(&key);
         }
     }
@@ -216,9 +209,9 @@ mod tests {
             keyed.entry(key, at(key), Gate::new);
             assert!(keyed.len() <= 1000);
         }
-        assert_eq!((keyed.slots.len(), keyed.order.len()), (1000, 1000));
+        assert_eq!((keyed.len(), keyed.uses.len()), (1000, 1000));
         assert_eq!(keyed.collect_idle(at(3_000_000)), 1000);
-        assert_eq!((keyed.slots.len(), keyed.order.len()), (0, 0));
+        assert_eq!((keyed.len(), keyed.uses.len()), (0, 0));
     }
 
     /// The same as a list of (key, value, last use), the last one used at the end.
@@ -271,7 +264,7 @@ mod tests {
                     }
                     _ => prop_assert_eq!(*keyed.entry(key, at(now), || value), model.entry(key, now, value)),
                 }
-                prop_assert_eq!(keyed.slots.len(), keyed.order.len());
+                prop_assert_eq!(keyed.slots.len(), keyed.uses.len());
                 prop_assert!(keyed.len() <= most);
             }
         }
