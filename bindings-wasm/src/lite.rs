@@ -38,9 +38,9 @@ extern "C" fn desk() -> usize {
 #[unsafe(no_mangle)]
 #[rustfmt::skip]
 extern "C" fn policy(
-    a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64, m: f64, n: f64, o: f64,
+    a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64, m: f64, n: f64,
 ) -> f64 {
-    DESK.with(|desk| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o]) {
+    DESK.with(|desk| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n]) {
         Ok(policy) => {
             desk.policy = policy;
             policy.first_limit().map_or(u64::MAX, Span::as_nanos) as f64

@@ -407,7 +407,7 @@ impl Retry {
         if let Some(asked) = hint
             && asked.as_nanos() > policy.hint_max
         {
-            if policy.hint_over != CLAMP {
+            if !WHOLE || policy.hint_over != CLAMP {
                 return Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) };
             }
             hint = Some(Span::from_nanos(policy.hint_max));

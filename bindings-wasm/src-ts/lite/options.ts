@@ -25,10 +25,8 @@ export interface BackoffFields {
 
 /** What is done with a server's word on when to come back, which a `when` says: the sleep is never shorter. */
 export interface HintFields {
-  /** The longest one that is obeyed; 60 s unless given. */
+  /** The longest one that is obeyed, and a longer one is the end; 60 s unless given. */
   max?: Maybe<number | "none">;
-  /** What happens with a longer one; stop unless given. */
-  over?: Maybe<"stop" | "clamp">;
 }
 
 /** The fields of a policy, as in `holdoff`. What is not given (or null) has its default. */

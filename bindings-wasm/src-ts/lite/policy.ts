@@ -13,9 +13,9 @@ export interface Policy {
 
 /** The error with that number. */
 export const broken = (code: number, path: string, value: unknown, rule?: string): ConfigError =>
-  new ConfigError(code, RULES[code - 101] ?? (rule ? "not_supported" : "unknown_failure_kind"), path, value, rule);
+  new ConfigError(code, RULES[code - 103] ?? (rule ? "not_supported" : "unknown_failure_kind"), path, value, rule);
 
-/** What says how to run and not what to decide; the last two are functions. */
+/** What says how to run and not what to decide. */
 const HOST = ["seed", "signal", "clock", "when", "onRetry"];
 
 /** Whether this is a whole number of 64 bits, and one that its type holds exactly. */
@@ -31,11 +31,8 @@ function collect(given: unknown[], path: string, value: unknown): void {
   }
   for (const name in value) {
     const inner = value[name as keyof typeof value] as unknown;
-    const host = path ? -1 : HOST.indexOf(name);
-    if (host < 0) collect(given, path ? `${path}.${name}` : name, inner);
-    else if (inner == null) continue;
-    else if (host > 2 && typeof inner !== "function") throw broken(101, name, inner);
-    else if (!host && !isSeed(inner)) throw broken(113, name, inner);
+    if (path || !HOST.includes(name)) collect(given, path ? `${path}.${name}` : name, inner);
+    else if (name === "seed" && inner != null && !isSeed(inner)) throw broken(113, name, inner);
   }
 }
 
@@ -54,17 +51,19 @@ function set(numbers: number[], values: unknown[], path: string, value: unknown)
 }
 
 let latest: Policy;
-let said: unknown[] = [0];
+let said: unknown[] = [];
 
 /** The policy that the options describe; checked again when they say something else than the latest ones. */
 export function policyOf(options: unknown): Policy {
   const given: unknown[] = [];
   collect(given, "", options);
-  if (given.length !== said.length || given.some((part, at) => part !== said[at])) {
+  // Nothing else at this place is a number: a list that goes on is told from one that ends.
+  given.push(0);
+  if (given.some((part, at) => part !== said[at])) {
     const core = wasm();
     const numbers = FIELDS.map(() => NaN);
     const values: unknown[] = [];
-    for (let at = 0; at < given.length; at += 2) set(numbers, values, given[at] as string, given[at + 1]);
+    for (let at = 1; at < given.length; at += 2) set(numbers, values, given[at - 1] as string, given[at]);
     const limit = core.policy(...numbers);
     const field = (-limit & 255) - 1;
     if (limit < 0) throw broken(-limit >> 8, FIELDS[field]?.[0] as string, values[field]);

@@ -14,14 +14,15 @@ use crate::{backoff, jitter};
 /// Nanoseconds in the unit of times.
 const MILLISECOND: f64 = 1e6;
 
-/// What is given of a plain policy: each field's value at the place of its number, from 0 to 15.
+/// What is given of a plain policy: each field's value at the place of its number, from 0 to 14.
 ///
 /// NaN is not given. A time is in milliseconds, a word its place among [`Field::words`] from 0, and infinity says "none"
 /// of a limit and "forever" of `attempts`. Places of fields that no plain policy has are not read.
-pub type PlainFields = [f64; 16];
+pub type PlainFields = [f64; 15];
 
 /// A valid policy of one stage, for a [`PlainCall`](crate::PlainCall): constant, linear, exponential or
-/// decorrelated; no jitter, full or equal; any limits; hints as floors.
+/// decorrelated; no jitter, full or equal; any limits; hints as floors, and too long ones
+/// as its end.
 ///
 /// Memory that another program has written reads as some policy and never panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +50,7 @@ fn read_time(wrong: &mut u8, number: f64, field: Field, default: u64, longest: u
 
 impl PlainPolicy {
     /// The fields that a plain policy has.
-    pub const FIELDS: [Field; 13] = [
+    pub const FIELDS: [Field; 12] = [
         Field::BackoffKind,
         Field::BackoffInitial,
         Field::BackoffFactor,
@@ -62,7 +63,6 @@ impl PlainPolicy {
         Field::OnDeadline,
         Field::AttemptTimeout,
         Field::HintMax,
-        Field::HintOver,
     ];
 
     /// Those of them that may be infinite.
@@ -156,7 +156,6 @@ impl PlainPolicy {
             on_deadline: word(Field::OnDeadline, base.on_deadline),
             attempt_timeout: time(Field::AttemptTimeout, UNLIMITED, UNLIMITED),
             hint_max: time(Field::HintMax, base.hint_max, span),
-            hint_over: word(Field::HintOver, base.hint_over),
             ..base
         };
         match () {

@@ -3,8 +3,7 @@
 use holdoff_core::{ErrorCode, Field, PlainPolicy};
 
 /// What can be wrong there, beside a name or a word that it does not know.
-const RULES: [ErrorCode; 10] = [
-    ErrorCode::WrongType,
+const RULES: [ErrorCode; 9] = [
     ErrorCode::NotADuration,
     ErrorCode::AttemptsRange,
     ErrorCode::FactorRange,
@@ -26,10 +25,10 @@ fn main() {
         let end = if place == places { "\".split(\",\").map((field) => field.split(\" \"));\n" } else { "," };
         print!("{}{end}", field.map_or_else(|| "-".into(), described));
     }
-    println!("\n/** The words of what may be broken, by their numbers from 101. */");
+    println!("\n/** The words of what may be broken, by their numbers from 103. */");
     let last = RULES.iter().map(|code| code.code()).max().unwrap_or_default();
     let words =
-        (101..=last).map(|number| RULES.iter().find(|code| code.code() == number).map_or("", |code| code.name()));
+        (103..=last).map(|number| RULES.iter().find(|code| code.code() == number).map_or("", |code| code.name()));
     println!("export const RULES = \"{}\".split(\" \");", words.collect::<Vec<_>>().join(" "));
 }
 
