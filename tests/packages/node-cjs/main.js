@@ -14,6 +14,7 @@ async function main() {
   await assert.rejects(policy.retry(down), Refused);
   assert.equal(await retry(() => 1, { guards: new Guards({ hedge: "10ms" }) }), 1);
   assert.equal(require("holdoff/node").currentToken(), undefined);
+  assert.equal(await require("holdoff/lite").retry(({ attempt }) => attempt, { deadline: 1000 }), 1);
 
   // The module with logs takes the place of the guards' own.
   const { Recorder, replay } = require("holdoff/log");
