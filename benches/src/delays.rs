@@ -50,10 +50,10 @@ pub fn eight_by_schedule(policy: &Policy, seed: u64) {
     }
 }
 
-/// Eight delays of a new floor.
+/// Eight delays of a new floor, exact or not.
 #[inline(always)]
-pub fn eight_by_floor(numbers: &Numbers, seed: u64) {
-    let mut floor = Floor::new(numbers, seed);
+pub fn eight_by_floor<const EXACT: bool>(numbers: &Numbers, seed: u64) {
+    let mut floor = Floor::<EXACT>::new(numbers, seed);
     for _ in 0..8 {
         black_box(floor.delay());
     }

@@ -1,4 +1,8 @@
-//! The least that the work can cost: integer nanoseconds, an exponential, full jitter, one PCG draw, nothing checked.
+//! The least that the work can cost: integer nanoseconds, an exponential, full jitter, nothing checked.
+//!
+//! There are two. The one that is the base of the ratios is exact: it draws 64 bits and rejects those that would favour some
+//! delays (Lemire, "Fast Random Integer Generation in an Interval", 2019). The other draws 32 bits and rejects nothing, as this
+//! project's own rule of jitter does: nobody can be faster and still look at the draw.
 
 use rand_pcg::Lcg64Xsh32;
 use rand_pcg::rand_core::Rng as _;
@@ -16,14 +20,14 @@ pub struct Numbers {
 
 /// What a program would write by hand if it had to be fast and nothing else.
 #[derive(Debug)]
-pub struct Floor {
+pub struct Floor<const EXACT: bool = true> {
     rng: Lcg64Xsh32,
     base: u64,
     max: u64,
     left: u32,
 }
 
-impl Floor {
+impl<const EXACT: bool> Floor<EXACT> {
     /// At the first delay.
     #[must_use]
     #[inline(always)]
@@ -39,8 +43,26 @@ impl Floor {
             return None;
         }
         self.left -= 1;
-        let delay = (u128::from(self.rng.next_u32()) * u128::from(self.base)) >> 32;
+        let delay = if EXACT { self.exact() } else { self.of_32_bits() };
         self.base = (self.base << 1).min(self.max);
-        Some(delay as u64)
+        Some(delay)
+    }
+
+    #[inline(always)]
+    fn of_32_bits(&mut self) -> u64 {
+        ((u128::from(self.rng.next_u32()) * u128::from(self.base)) >> 32) as u64
+    }
+
+    #[inline(always)]
+    fn exact(&mut self) -> u64 {
+        let mut product = u128::from(self.rng.next_u64()) * u128::from(self.base);
+        // Only a draw this low can be one of those that are too many, so that the division is rare.
+        if (product as u64) < self.base {
+            let too_many = self.base.wrapping_neg() % self.base;
+            while (product as u64) < too_many {
+                product = u128::from(self.rng.next_u64()) * u128::from(self.base);
+            }
+        }
+        (product >> 64) as u64
     }
 }

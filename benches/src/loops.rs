@@ -47,8 +47,8 @@ pub fn bare(mut failures: u32) -> Result<u32, u32> {
 
 /// By hand, with the floor's state.
 #[inline(always)]
-pub fn floor(numbers: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let mut floor = Floor::new(numbers, seed);
+pub fn floor<const EXACT: bool>(numbers: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let mut floor = Floor::<EXACT>::new(numbers, seed);
     loop {
         match operation(&mut failures) {
             Ok(value) => return Ok(value),
@@ -177,7 +177,7 @@ pub async fn bare_async(mut failures: u32) -> Result<u32, u32> {
 /// By hand, with the floor's state, awaiting the operation and the sleep.
 #[inline(always)]
 pub async fn floor_async(numbers: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let mut floor = Floor::new(numbers, seed);
+    let mut floor = Floor::<true>::new(numbers, seed);
     loop {
         match ready(operation(&mut failures)).await {
             Ok(value) => return Ok(value),

@@ -21,7 +21,8 @@ fn eight() -> Work {
     let (of_retry, of_backoff) = (black_box(retry::settings()), black_box(peer_backoff::settings()));
     let (exponential, failsafe) = (black_box(exponential_backoff::settings(u32::MAX)), black_box(failsafe::delays()));
     Work::new("8 delays")
-        .by("floor", move || delays::eight_by_floor(black_box(&numbers), seed()))
+        .by("floor", move || delays::eight_by_floor::<true>(black_box(&numbers), seed()))
+        .by("floor, 32 bits", move || delays::eight_by_floor::<false>(black_box(&numbers), seed()))
         .by("retry", move || delays::eight_by_retry(black_box(&policy), seed()))
         .by("schedule", move || delays::eight_by_schedule(black_box(&policy), seed()))
         .by("call", move || delays::eight_by_call(black_box(&policy), seed()))
@@ -40,7 +41,8 @@ fn eight() -> Work {
 /// One more, of a state whose delays have reached the cap.
 fn capped() -> Work {
     let (policy, numbers) = (black_box(delays::policy()), black_box(delays::numbers()));
-    let (mut floor, mut schedule) = (Floor::new(&numbers, seed()), Schedule::new(&policy, seed()));
+    let (mut floor, mut narrow) = (Floor::<true>::new(&numbers, seed()), Floor::<false>::new(&numbers, seed()));
+    let mut schedule = Schedule::new(&policy, seed());
     let (mut retry, mut now) = (Retry::new(seed(), Timestamp::ZERO), Timestamp::ZERO);
     let settings = black_box(backon::settings().without_max_times());
     let (mut seeded, mut unseeded) = (backon::delays(&settings, seed()), backon::delays_unseeded(&settings));
@@ -51,6 +53,7 @@ fn capped() -> Work {
     let mut failsafe = black_box(failsafe::delays());
     Work::new("1 delay, capped")
         .by("floor", move || black_box(&mut floor).delay())
+        .by("floor, 32 bits", move || black_box(&mut narrow).delay())
         .by("retry", move || decide(black_box(&mut retry), black_box(&policy), &mut now))
         .by("schedule", move || black_box(&mut schedule).next())
         .by("backon", move || black_box(&mut seeded).next())

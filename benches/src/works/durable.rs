@@ -50,7 +50,7 @@ fn recorded(failures: u32) -> Work {
         (black_box(loops::policy()), black_box(loops::numbers()), move || black_box(failures));
     let mut log = [0; 1024];
     Work::new(format!("recorded loop, {failures} failures"))
-        .by("floor", move || loops::floor(black_box(&numbers), fails(), seed()))
+        .by("floor", move || loops::floor::<true>(black_box(&numbers), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
         .by("recorder", move || by_recorder(black_box(&policy), fails(), seed(), |events| _ = black_box(events)))
         .by("recorder, bytes", move || {

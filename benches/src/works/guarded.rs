@@ -109,7 +109,7 @@ fn by_hand(
     mut failures: u32,
     seed: u64,
 ) -> Option<Result<u32, u32>> {
-    let (mut floor, mut now) = (Floor::new(numbers, seed), black_box(0));
+    let (mut floor, mut now) = (Floor::<true>::new(numbers, seed), black_box(0));
     loop {
         if !run.is_closed(now) || !even.take(now) {
             return None;

@@ -20,7 +20,8 @@ fn blocking(failures: u32) -> Work {
     let (of_backoff, exponential) = (black_box(peer_backoff::settings()), black_box(exponential_backoff::settings(4)));
     let fails = move || black_box(failures);
     Work::new(format!("loop, {failures} failures"))
-        .by("floor", move || loops::floor(black_box(&numbers), fails(), seed()))
+        .by("floor", move || loops::floor::<true>(black_box(&numbers), fails(), seed()))
+        .by("floor, 32 bits", move || loops::floor::<false>(black_box(&numbers), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
         .by("retry", move || loops::by_retry(black_box(&policy), fails(), seed()))
         .by("call", move || loops::by_call(black_box(&policy), fails(), seed()))

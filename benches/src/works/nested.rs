@@ -33,9 +33,9 @@ fn work(failures: u32) -> Work {
 
 #[inline(always)]
 fn floor(outer: &Numbers, inner: &Numbers, mut failures: u32, seed: u64) -> Result<u32, u32> {
-    let mut without = Floor::new(outer, seed);
+    let mut without = Floor::<true>::new(outer, seed);
     loop {
-        let mut within = Floor::new(inner, seed);
+        let mut within = Floor::<true>::new(inner, seed);
         let error = loop {
             match operation(&mut failures) {
                 Ok(value) => return Ok(value),
