@@ -296,7 +296,9 @@ impl Retry {
                 }
             }
         }
-        let (state, decision) = decided(*self, policy, now, failure);
+        // A copy, so that the paths above keep the state in registers.
+        let mut state = *self;
+        let decision = decided(&mut state, policy, now, failure);
         *self = state;
         decision
     }
@@ -377,12 +379,11 @@ const fn fits(policy: &Policy, started: Timestamp, until: Timestamp) -> bool {
     elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
 }
 
-/// Any decision. The state is a copy, so that the common path keeps its own in registers.
+/// Any decision.
 #[cold]
 #[inline(never)]
-fn decided(mut retry: Retry, policy: &Policy, now: Timestamp, failure: Failure) -> (Retry, Decision) {
-    let decision = retry.decide::<true>(policy, now, failure);
-    (retry, decision)
+fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
+    retry.decide::<true>(policy, now, failure)
 }
 
 impl Retry {
@@ -651,7 +652,9 @@ mod tests {
             retry.base = base;
             retry.count(failures, place);
             let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
-            let expected = decided(retry, &policy, now, failure);
+            let mut whole = retry;
+            let decision = decided(&mut whole, &policy, now, failure);
+            let expected = (whole, decision);
             let mut quick = retry;
             match quick.at_once(&policy, now) {
                 Some(until) if failure.kind != FailureKind::Permanent => {
