@@ -4,11 +4,14 @@
 //! nothing in it but the path, and comes out the same on every machine with the same compiler. Nothing here allocates, reads
 //! a clock or asks the operating system while it is counted, because that differs from machine to machine.
 
+pub mod decisions;
+#[path = "../../src/delays.rs"]
 pub mod delays;
 #[path = "../../src/floor.rs"]
 pub mod floor;
 pub mod guards;
 pub mod inlined;
+#[path = "../../src/loops.rs"]
 pub mod loops;
 pub mod sizes;
 pub mod wheel;
@@ -27,5 +30,5 @@ pub struct Path {
 /// All that is counted.
 #[must_use]
 pub fn all() -> Vec<Path> {
-    [&delays::PATHS[..], &loops::PATHS, &guards::PATHS, &wheel::PATHS].concat()
+    [&decisions::DELAYS[..], &decisions::LOOPS, &guards::PATHS, &wheel::PATHS].concat()
 }

@@ -1,0 +1,124 @@
+//! The next delay alone, and the whole loop around an operation: what the benches measure, many times.
+
+use crate::floor::Floor;
+use crate::{Path, delays, loops};
+use holdoff_core::{Policy, Retry, Timestamp};
+use std::hint::black_box;
+
+pub(crate) const DELAYS: [Path; 7] = [
+    Path { work: "8 delays", who: "floor", run: eight_by_floor::<true> },
+    Path { work: "8 delays", who: "floor, 32 bits", run: eight_by_floor::<false> },
+    Path { work: "8 delays", who: "retry", run: |times| eight(&black_box(delays::policy()), times) },
+    Path { work: "8 delays", who: "schedule", run: eight_by_schedule },
+    Path { work: "1 delay, capped", who: "floor", run: capped_by_floor::<true> },
+    Path { work: "1 delay, capped", who: "floor, 32 bits", run: capped_by_floor::<false> },
+    Path { work: "1 delay, capped", who: "retry", run: |times| capped(&black_box(delays::policy()), times) },
+];
+
+macro_rules! loops {
+    ($($failures:literal $work:literal),*) => {
+        [$(
+            Path { work: $work, who: "bare", run: |times| by_bare(times, $failures) },
+            Path { work: $work, who: "floor", run: |times| by_floor::<true>(times, $failures) },
+            Path { work: $work, who: "floor, 32 bits", run: |times| by_floor::<false>(times, $failures) },
+            Path { work: $work, who: "retry", run: |times| by_retry(times, $failures) },
+            Path { work: $work, who: "call", run: |times| by_call(times, $failures) },
+            Path { work: $work, who: "holdoff", run: |times| by_holdoff(times, $failures) },
+        )*]
+    };
+}
+
+pub(crate) const LOOPS: [Path; 18] = loops![0 "loop, 0 failures", 1 "loop, 1 failures", 3 "loop, 3 failures"];
+
+/// Eight decisions of a new `Retry`, so often.
+#[inline(never)]
+pub fn eight(policy: &Policy, times: u32) {
+    for _ in 0..times {
+        delays::eight_by_retry(policy, black_box(7));
+    }
+}
+
+/// The same by a host that keeps the state in memory, as one has to that sleeps between two decisions.
+#[inline(never)]
+pub fn eight_kept(policy: &Policy, times: u32) {
+    for _ in 0..times {
+        let (mut retry, mut now) = (Retry::new(black_box(7), Timestamp::ZERO), Timestamp::ZERO);
+        for _ in 0..8 {
+            black_box(delays::decide(black_box(&mut retry), policy, &mut now));
+        }
+    }
+}
+
+/// So many decisions of a `Retry` that has reached the cap.
+#[inline(never)]
+pub fn capped(policy: &Policy, times: u32) {
+    let (mut retry, mut now) = (Retry::new(black_box(7), Timestamp::ZERO), Timestamp::ZERO);
+    for _ in 0..8 + times {
+        black_box(delays::decide(&mut retry, policy, &mut now));
+    }
+}
+
+#[inline(never)]
+fn eight_by_floor<const EXACT: bool>(times: u32) {
+    let numbers = black_box(delays::numbers());
+    for _ in 0..times {
+        delays::eight_by_floor::<EXACT>(&numbers, black_box(7));
+    }
+}
+
+#[inline(never)]
+fn eight_by_schedule(times: u32) {
+    let policy = black_box(delays::policy());
+    for _ in 0..times {
+        delays::eight_by_schedule(&policy, black_box(7));
+    }
+}
+
+#[inline(never)]
+fn capped_by_floor<const EXACT: bool>(times: u32) {
+    let mut floor = Floor::<EXACT>::new(&black_box(delays::numbers()), black_box(7));
+    for _ in 0..8 + times {
+        black_box(floor.delay());
+    }
+}
+
+#[inline(never)]
+fn by_bare(times: u32, failures: u32) {
+    for _ in 0..times {
+        let _ = black_box(loops::bare(black_box(failures)));
+    }
+}
+
+#[inline(never)]
+fn by_floor<const EXACT: bool>(times: u32, failures: u32) {
+    let numbers = black_box(loops::numbers());
+    for _ in 0..times {
+        let _ = black_box(loops::floor::<EXACT>(&numbers, black_box(failures), black_box(7)));
+    }
+}
+
+/// The loop over a `Retry`, so often.
+#[inline(never)]
+pub fn by_retry(times: u32, failures: u32) {
+    let policy = black_box(loops::policy());
+    for _ in 0..times {
+        let _ = black_box(loops::by_retry(&policy, black_box(failures), black_box(7)));
+    }
+}
+
+/// The loop over a `Call`, so often.
+#[inline(never)]
+pub fn by_call(times: u32, failures: u32) {
+    let policy = black_box(loops::policy());
+    for _ in 0..times {
+        let _ = black_box(loops::by_call(&policy, black_box(failures), black_box(7)));
+    }
+}
+
+#[inline(never)]
+fn by_holdoff(times: u32, failures: u32) {
+    let policy = black_box(loops::policy());
+    for _ in 0..times {
+        let _ = black_box(loops::by_holdoff(&policy, black_box(failures), black_box(7)));
+    }
+}
