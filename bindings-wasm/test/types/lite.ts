@@ -1,6 +1,11 @@
-import { retry, wrap, outcomeOf } from "holdoff/lite";
-const n: number = await retry(({ attempt }) => attempt, { attempts: 2, backoff: { kind: "linear", increment: 5 } });
-const w: (a: string) => Promise<number> = wrap((a: string) => a.length, { jitter: "none" });
+import { outcomeOf, retry, wrap } from "holdoff/lite";
+
+const attempts: number = await retry(({ attempt }) => attempt, {
+  attempts: 2,
+  backoff: { kind: "linear", increment: 5 },
+});
+const length: (text: string) => Promise<number> = wrap((text: string) => text.length, { jitter: "none" });
 // @ts-expect-error a text is no time here
 retry(() => 1, { deadline: "30s" });
-export { n, w, outcomeOf };
+
+export { attempts, length, outcomeOf };
