@@ -129,9 +129,14 @@ where
                             return Ok(value);
                         }
                         Err(_) if retrying.is_cancelled() => held.transit(now, |call, guards| call.cancel(guards, now)),
-                        Err(known) => retrying.judged(ticket, now, error.as_ref(), known, |policy, failure| {
-                            held.transit(now, |call, guards| call.fail(policy, guards, ticket, now, failure))
-                        }),
+                        Err(known) => {
+                            let (error, failure) = retrying.judged(error.as_ref(), known);
+                            let policy = retrying.policy.borrow();
+                            let step =
+                                held.transit(now, |call, guards| call.fail(policy, guards, ticket, now, failure));
+                            retrying.tell(ticket, now, error, failure, step);
+                            step
+                        }
                     };
                 }
                 Step::Sleep { until, cause } => {
@@ -362,9 +367,10 @@ where
         };
         let now = if self.timed_out { not_before(abort_at, self.now()) } else { self.now() };
         let held = self.held.as_mut()?;
-        let step = self.retrying.judged(ticket, now, self.error.as_ref(), known, |policy, failure| {
-            held.transit(now, |call, guards| call.fail(policy, guards, ticket, now, failure))
-        });
+        let (error, failure) = self.retrying.judged(self.error.as_ref(), known);
+        let policy = self.retrying.policy.borrow();
+        let step = held.transit(now, |call, guards| call.fail(policy, guards, ticket, now, failure));
+        self.retrying.tell(ticket, now, error, failure, step);
         self.follow(step, now)
     }
 

@@ -267,29 +267,28 @@ where
         if self.is_cancelled() {
             return call.cancel(now);
         }
-        self.judged(ticket, now, error, known, |policy, failure| call.fail(policy, ticket, now, failure))
+        let (error, failure) = self.judged(error, known);
+        let step = call.fail(self.policy.borrow(), ticket, now, failure);
+        self.tell(ticket, now, error, failure, step);
+        step
     }
 
-    /// Finds out what an attempt failed as, has a machine `decide` about it, and tells the hook.
+    /// What an attempt failed as, and the error that the hook is told of.
     #[inline(always)]
-    pub(crate) fn judged(
-        &mut self,
-        ticket: Ticket,
-        now: Timestamp,
-        error: Option<&E>,
-        known: Option<Failure>,
-        decide: impl FnOnce(&Policy, Failure) -> Step,
-    ) -> Step {
-        let (error, failure) = match (error, known) {
+    pub(crate) fn judged<'e>(&mut self, error: Option<&'e E>, known: Option<Failure>) -> (Option<&'e E>, Failure) {
+        match (error, known) {
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
-        };
-        let step = decide(self.policy.borrow(), failure);
+        }
+    }
+
+    /// Tells the hook of a failed attempt if it is a sleep that comes next.
+    #[inline(always)]
+    pub(crate) fn tell(&mut self, ticket: Ticket, now: Timestamp, error: Option<&E>, failure: Failure, step: Step) {
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();
             self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
         }
-        step
     }
 
     /// How it ends: with the value that the last attempt returned and the policy would not retry, or without one.
