@@ -38,17 +38,19 @@ where
             started = Some(now);
             attempt = Attempt::new(1, first_abort(now, limit), now);
         }
-        match self.operation.run(attempt) {
+        let (error, known) = match self.operation.run(attempt) {
             Ok(value) => match self.values.accept(value) {
-                Ok(value) => Ok(value),
-                Err(failure) => self.recover(started, None, Some(failure)),
+                Ok(value) => return Ok(value),
+                Err(failure) => (None, Some(failure)),
             },
-            Err(error) => self.recover(started, Some(error), None),
-        }
+            Err(error) => (Some(error), None),
+        };
+        self.recover(started, error, known)
     }
 
-    /// The rest of the loop, after the first failure: an error, or a value known to be a failure.
-    #[inline(never)]
+    /// The rest of the loop, after the first failure: an error, or a value known to be a failure. In line, because then what
+    /// the operation captures and the machine's state stay where they are; the code is there once for each operation anyway.
+    #[inline(always)]
     fn recover(
         mut self,
         started: Option<Timestamp>,

@@ -19,7 +19,9 @@ pub fn seed(n: u64) {
     GIVEN.store(true, Ordering::Release);
 }
 
-/// The seed of an operation that has just failed for the first time.
+/// The seed of an operation that has just failed for the first time. Out of line: it asks the operating system, and the loop
+/// around it is short.
+#[inline(never)]
 pub(crate) fn next() -> u64 {
     if GIVEN.load(Ordering::Acquire) {
         let mut sequence = SEQUENCE.lock().unwrap_or_else(PoisonError::into_inner);
