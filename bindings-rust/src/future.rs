@@ -15,12 +15,6 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The machine of an operation that has failed at least once.
-struct Failing {
-    call: Call,
-    ticket: Ticket,
-}
-
 /// What the future waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -48,7 +42,8 @@ pin_project! {
         started: Option<Timestamp>,
         // The latest time that was decided about.
         latest: Timestamp,
-        failing: Option<Failing>,
+        // The machine of an operation that has failed at least once.
+        failing: Option<Call>,
         error: Option<E>,
         timed_out: bool,
         cancelled: Option<Cancelled>,
@@ -107,34 +102,44 @@ where
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        loop {
-            let next = match self.phase {
-                Phase::Start => self.as_mut().start(),
-                Phase::Running => match self.as_mut().poll_attempt(context) {
-                    Poll::Ready(Ok(value)) => match self.as_mut().project().retrying.values.accept(value) {
-                        Ok(value) => {
-                            self.as_mut().finish();
-                            return Poll::Ready(Ok(value));
-                        }
-                        Err(failure) => self.as_mut().failed(None, Some(failure)),
-                    },
-                    Poll::Ready(Err(error)) => self.as_mut().failed(Some(error), None),
-                    Poll::Pending => match ready!(self.as_mut().poll_wait(context)) {
-                        Woken::ByTime => self.as_mut().timed_out(),
-                        Woken::ByCancel => Err(self.as_mut().cancelled()),
-                    },
-                },
-                Phase::Sleeping => match ready!(self.as_mut().poll_wait(context)) {
+        // Each phase is followed by the next one in the order of the code, so that none has to be looked up.
+        let stopped = 'stopped: {
+            if self.phase == Phase::Start
+                && let Err(stopped) = self.as_mut().start()
+            {
+                break 'stopped stopped;
+            }
+            loop {
+                if self.phase == Phase::Running {
+                    let next = match self.as_mut().poll_attempt(context) {
+                        Poll::Ready(result) => match self.as_mut().accepted(result) {
+                            Ok(value) => {
+                                self.as_mut().finish();
+                                return Poll::Ready(Ok(value));
+                            }
+                            Err((error, known)) => self.as_mut().failed(error, known),
+                        },
+                        Poll::Pending => match ready!(self.as_mut().poll_wait(context)) {
+                            Woken::ByTime => self.as_mut().timed_out(),
+                            Woken::ByCancel => Err(self.as_mut().cancelled()),
+                        },
+                    };
+                    if let Err(stopped) = next {
+                        break 'stopped stopped;
+                    }
+                }
+                assert!(self.phase == Phase::Sleeping, "`RetryFuture` polled after it ended");
+                let next = match ready!(self.as_mut().poll_wait(context)) {
                     Woken::ByTime => self.as_mut().slept(),
                     Woken::ByCancel => Err(self.as_mut().cancelled()),
-                },
-                Phase::Done => panic!("`RetryFuture` polled after it ended"),
-            };
-            if let Err(stopped) = next {
-                self.as_mut().finish();
-                return Poll::Ready(self.project().retrying.ended(stopped));
+                };
+                if let Err(stopped) = next {
+                    break 'stopped stopped;
+                }
             }
-        }
+        };
+        self.as_mut().finish();
+        Poll::Ready(self.project().retrying.ended(stopped))
     }
 }
 
@@ -207,69 +212,73 @@ where
         }
     }
 
-    /// The attempt returned an error, or a value known to be a failure.
-    fn failed(mut self: Pin<&mut Self>, error: Option<E>, known: Option<Failure>) -> Result<(), Stopped<E>> {
-        let this = self.as_mut().project();
-        if error.is_some() {
-            *this.error = error;
+    /// The value of an attempt that succeeded; else its error, or what its value counts as.
+    #[inline(always)]
+    fn accepted(self: Pin<&mut Self>, result: Result<T, E>) -> Result<T, (Option<E>, Option<Failure>)> {
+        match result {
+            Ok(value) => self.project().retrying.values.accept(value).map_err(|failure| (None, Some(failure))),
+            Err(error) => Err((Some(error), None)),
         }
-        *this.timed_out = false;
-        let now = not_before(*this.latest, this.retrying.sleeper.now());
-        self.decide(now, known)
     }
 
+    /// The attempt returned an error, or a value known to be a failure.
+    #[inline(always)]
+    fn failed(mut self: Pin<&mut Self>, error: Option<E>, known: Option<Failure>) -> Result<(), Stopped<E>> {
+        let this = self.as_mut().project();
+        *this.timed_out = false;
+        let now = not_before(*this.latest, this.retrying.sleeper.now());
+        self.decide(now, error, known)
+    }
+
+    #[cold]
+    #[inline(never)]
     fn timed_out(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
         let this = self.as_mut().project();
         *this.timed_out = true;
         let now = not_before(*this.until, this.retrying.sleeper.now());
-        self.decide(now, Some(Failure::TIMEOUT))
+        self.decide(now, None, Some(Failure::TIMEOUT))
     }
 
-    /// An attempt has failed at `now`, with the latest error or as is known: the machine says what next.
-    #[cold]
-    fn decide(mut self: Pin<&mut Self>, now: Timestamp, known: Option<Failure>) -> Result<(), Stopped<E>> {
-        let mut this = self.as_mut().project();
+    /// An attempt has failed at `now`, with an error or as is known: the machine says what next.
+    #[inline(always)]
+    fn decide(
+        self: Pin<&mut Self>,
+        now: Timestamp,
+        error: Option<E>,
+        known: Option<Failure>,
+    ) -> Result<(), Stopped<E>> {
+        let mut this = self.project();
         this.attempt.set(None);
         this.timer.set(None);
+        *this.latest = now;
+        let error = error.map(|error| &*this.error.insert(error));
         let (retrying, started) = (this.retrying, *this.started);
-        let Failing { call, ticket } = this
-            .failing
-            .get_or_insert_with(|| Failing { call: retrying.underway(started, now), ticket: Ticket::FIRST });
-        let step = retrying.failed(call, *ticket, now, this.error.as_ref(), known);
-        self.follow(step, now)
+        let call = this.failing.get_or_insert_with(|| retrying.underway(started, now));
+        let ticket = Ticket::from_raw(u64::from(call.attempt()));
+        let step = retrying.failed(call, ticket, now, error, known);
+        let Step::Sleep { until, .. } = step else {
+            return Err(Stopped::at(call, step, this.error.take(), *this.timed_out, now));
+        };
+        *this.until = until;
+        this.timer.set(Some(retrying.sleeper.sleep(until.since(now).as_duration())));
+        *this.phase = Phase::Sleeping;
+        Ok(())
     }
 
     /// The sleep is over.
+    #[inline(always)]
     fn slept(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
         let mut this = self.as_mut().project();
         this.timer.set(None);
         let now = not_before(*this.until, this.retrying.sleeper.now());
-        let step = match this.failing {
-            Some(failing) => failing.call.tick(this.retrying.policy.borrow(), now),
-            None => return Err(self.cancelled()),
-        };
-        self.follow(step, now)
-    }
-
-    /// Does what the machine said.
-    fn follow(mut self: Pin<&mut Self>, step: Step, now: Timestamp) -> Result<(), Stopped<E>> {
-        let mut this = self.as_mut().project();
         *this.latest = now;
-        match (step, this.failing) {
-            (Step::Sleep { until, .. }, _) => {
-                *this.until = until;
-                this.timer.set(Some(this.retrying.sleeper.sleep(until.since(now).as_duration())));
-                *this.phase = Phase::Sleeping;
-                Ok(())
-            }
-            (Step::Attempt { ticket, abort_at, .. }, Some(failing)) => {
-                failing.ticket = ticket;
-                self.run(Attempt::new(ticket.attempt(), abort_at, now));
-                Ok(())
-            }
-            (_, Some(failing)) => Err(Stopped::at(&failing.call, step, this.error.take(), *this.timed_out, now)),
-            (_, None) => Err(Stopped::cancelled(1, now)),
-        }
+        let Some(call) = this.failing else { return Err(self.cancelled()) };
+        let step = call.tick(this.retrying.policy.borrow(), now);
+        let Step::Attempt { ticket, abort_at, .. } = step else {
+            return Err(Stopped::at(call, step, this.error.take(), *this.timed_out, now));
+        };
+        self.run(Attempt::new(ticket.attempt(), abort_at, now));
+        Ok(())
     }
 
     /// The token was cancelled while an attempt ran or a sleep lasted.
@@ -278,9 +287,9 @@ where
         let this = self.project();
         let now = this.retrying.sleeper.now();
         match this.failing {
-            Some(failing) => {
-                let step = failing.call.cancel(now);
-                Stopped::at(&failing.call, step, this.error.take(), *this.timed_out, now)
+            Some(call) => {
+                let step = call.cancel(now);
+                Stopped::at(call, step, this.error.take(), *this.timed_out, now)
             }
             None => Stopped::cancelled(1, now),
         }
