@@ -345,7 +345,7 @@ impl Field {
         self as u8
     }
 
-    /// Every name that [`PolicyBuilder::set`] knows, with the field it means.
+    /// Every name that [`PolicyBuilder::set`](crate::PolicyBuilder::set) knows, with the field it means.
     #[must_use]
     pub const fn names() -> &'static [(&'static str, Self)] {
         NAMES
