@@ -5,23 +5,16 @@
 #![allow(unsafe_code)]
 
 use crate::memory::Shared;
-use core::mem::offset_of;
-use holdoff_core::{Failure, FailureKind, FlatStep, Hint, PlainCall, PlainPolicy, Span, Timestamp};
+use holdoff_core::{Failure, FailureKind, Hint, PlainCall, PlainPolicy, Span, Step, Timestamp};
 
 #[repr(C)]
 struct Desk {
-    /// Of a step its kind, and its cause or its reason.
-    said: [u8; 8],
     call: PlainCall,
     policy: PlainPolicy,
 }
 
 // The same numbers as in `src-ts/lite/core.ts`.
-const _: () = {
-    assert!(offset_of!(Desk, said) == 0);
-    assert!(offset_of!(Desk, call) == 8);
-    assert!(offset_of!(Desk, policy) == 64 && size_of::<Desk>() == 320);
-};
+const _: () = assert!(PlainCall::HELD == 52 && size_of::<Desk>() == 312);
 
 // SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
 // out of the module.
@@ -49,22 +42,20 @@ extern "C" fn policy(
     })
 }
 
-/// `call` := underway with that seed since time 0.
+/// Attempt number `attempt` of `call` failed at `now` with that kind and a hint in milliseconds, -1 for never and NaN for none; for kind 0
+/// nothing but time has passed. The first failure begins the call, underway since time 0 with that seed. The time in the step,
+/// 2^64 for never; what it is the call says.
 #[unsafe(no_mangle)]
-extern "C" fn begin(seed: u64) {
-    DESK.with(|desk| desk.call = PlainCall::underway(seed, Timestamp::ZERO));
-}
-
-/// The latest attempt of `call` failed at `now` with that kind and a hint in milliseconds, -1 for never and NaN for none; for kind 0 nothing but
-/// time has passed. The time in the step, 2^64 for never.
-#[unsafe(no_mangle)]
-extern "C" fn step(now: f64, kind: u32, hint: f64) -> f64 {
+extern "C" fn step(now: f64, kind: u32, hint: f64, attempt: u32, seed: u64) -> f64 {
     DESK.with(|desk| {
         let (call, policy) = (&mut desk.call, &desk.policy);
         let now = Timestamp::from_nanos(now as u64);
         let step = match kind {
             0 => call.tick(policy, now),
             _ => {
+                if attempt == 1 {
+                    *call = PlainCall::underway(seed, Timestamp::ZERO);
+                }
                 let hint = match hint {
                     0.0.. => Hint::after(Span::from_float(hint, 1e6).unwrap_or(Span::MAX)),
                     _ if hint.is_nan() => Hint::NONE,
@@ -74,9 +65,8 @@ extern "C" fn step(now: f64, kind: u32, hint: f64) -> f64 {
                 call.fail(policy, call.ticket(), now, Failure::new(kind).with_hint(hint))
             }
         };
-        let step = FlatStep::from(step);
-        desk.said = [step.kind, step.cause | step.reason, 0, 0, 0, 0, 0, 0];
-        step.at as f64
+        let at = if let Step::Attempt { abort_at, .. } = step { abort_at } else { call.at() };
+        at.as_nanos() as f64
     })
 }
 

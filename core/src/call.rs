@@ -102,11 +102,11 @@ pub struct Call {
     at: Timestamp,
     /// The attempt in flight or, asleep, the one before.
     attempt: u32,
-    phase: u8,
+    pub(crate) phase: u8,
     /// Sleeping: the cause.
-    cause: u8,
+    pub(crate) cause: u8,
     /// Gave up: the reason.
-    reason: u8,
+    pub(crate) reason: u8,
     /// No padding: the state is its bytes.
     unused: u8,
 }
@@ -145,6 +145,11 @@ impl Call {
     #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Sleeping: until when. Gave up: when to retry.
+    pub(crate) const fn at(&self) -> Timestamp {
+        self.at
     }
 
     /// When the call began.

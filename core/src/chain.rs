@@ -84,10 +84,11 @@ impl Policy {
         let count = at.place & COUNTED;
         let spot = self.spot::<WHOLE>(kind, count);
         let Spot { stage, index, n, over } = spot;
-        let u = if self.draws(&spot) { draw() } else { 0.0 };
-        let fresh = at.base == UNSTARTED || at.place >> 29 != index;
+        // What is drawn for a plain policy that asks for no draw is not looked at.
+        let u = if !WHOLE || self.draws(&spot) { draw() } else { 0.0 };
+        let fresh = at.base == UNSTARTED || WHOLE && at.place >> 29 != index;
         at.place = count.wrapping_add(1).min(COUNTED) | index << 29;
-        if stage.is_random() {
+        if stage.kind == DECORRELATED || WHOLE && stage.is_random() {
             return self.random::<WHOLE>(at, stage, n, fresh, u);
         }
         let limit = if WHOLE { self.limit(stage) } else { stage.max };
@@ -109,7 +110,7 @@ impl Policy {
             let previous = if fresh { stage.initial } else { at.base };
             let low = stage.initial;
             let high = truncated(real(previous) * stage.factor()).min(stage.max).max(low);
-            let width = high.saturating_sub(low);
+            let width = high.wrapping_sub(low);
             let value = low.saturating_add(truncated(u * width as f64));
             at.base = value;
             return Spread { value, low, width };

@@ -191,15 +191,15 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
 /// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5). Without `WHOLE` the jitter is none, full
 /// or equal, which no cap changes.
 pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
-    let d = if WHOLE && cap == CAP_CLIP { delay } else { delay.min(max) };
+    let d = if !WHOLE || cap == CAP_CLIP { delay } else { delay.min(max) };
     let real = d as f64;
     let factor = f64::from_bits(by);
     let (value, low, high) = match kind {
         FULL => (truncated(u * real), 0, d),
         EQUAL => {
             let half = d >> 1;
-            let rest = d.saturating_sub(half);
-            (half.saturating_add(truncated(u * rest as f64)), half, d)
+            let rest = d.wrapping_sub(half);
+            (half.wrapping_add(truncated(u * rest as f64)), half, d)
         }
         ADDITIVE if WHOLE => {
             (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real)))

@@ -8,6 +8,7 @@ use crate::call::{Call, Step, Ticket};
 use crate::failure::Failure;
 use crate::policy::PlainPolicy;
 use crate::time::Timestamp;
+use core::mem::offset_of;
 
 /// One call of an operation under a [`PlainPolicy`]: 56 bytes, `Copy`, no policy inside.
 ///
@@ -25,6 +26,16 @@ impl PlainCall {
     #[inline]
     pub const fn underway(seed: u64, started: Timestamp) -> Self {
         Self(Call::underway(seed, started))
+    }
+
+    /// Where in the memory of a call three bytes say which step holds: its kind, the cause of a sleep, and the reason for the
+    /// end, all with the numbers of [`FlatStep`](crate::FlatStep). An attempt stays one while it runs.
+    pub const HELD: usize = offset_of!(Call, phase);
+
+    /// Until when the call sleeps or, at its end, when to retry; [`Timestamp::NEVER`] when nobody knows.
+    #[must_use]
+    pub const fn at(&self) -> Timestamp {
+        self.0.at()
     }
 
     /// The ticket of the attempt in flight or, asleep or at the end, of the last one that ran.
@@ -50,11 +61,11 @@ impl PlainCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorCode;
     use crate::failure::FailureKind;
     use crate::hint::Hint;
     use crate::policy::{Field, PlainFields, Policy, PolicyBuilder, Value};
     use crate::time::Span;
+    use crate::{ErrorCode, FlatStep};
     use proptest::prelude::*;
 
     const NOTHING: PlainFields = [f64::NAN; 15];
@@ -122,7 +133,8 @@ mod tests {
     #[test]
     fn nothing_given_is_the_default_policy() {
         assert_eq!(PlainPolicy::new(&NOTHING).unwrap().whole(), Policy::DEFAULT);
-        assert_eq!(size_of::<PlainCall>(), 56);
+        let places = [offset_of!(Call, phase), offset_of!(Call, cause), offset_of!(Call, reason)];
+        assert_eq!((size_of::<PlainCall>(), places), (56, [0, 1, 2].map(|place| PlainCall::HELD + place)));
     }
 
     #[test]
@@ -141,6 +153,20 @@ mod tests {
             let mut fields = NOTHING;
             fields[usize::from(field.code())] = value;
             assert_eq!(PlainPolicy::new(&fields), Err((code, field.code())), "{field:?} = {value}");
+        }
+    }
+
+    /// What a host reads of the memory of a call.
+    fn held(call: &PlainCall) -> FlatStep {
+        let Call { phase: kind, cause, reason, .. } = call.0;
+        let over = kind == FlatStep::STOP;
+        FlatStep {
+            kind: if kind == FlatStep::ATTEMPT { FlatStep::WAIT } else { kind },
+            outcome: if over { FlatStep::GAVE_UP } else { 0 },
+            cause: if kind == FlatStep::SLEEP { cause } else { 0 },
+            reason: if over { reason } else { 0 },
+            at: if kind == FlatStep::ATTEMPT { u64::MAX } else { call.at().as_nanos() },
+            ..FlatStep::from(Step::Wait { until: Timestamp::NEVER })
         }
     }
 
@@ -194,6 +220,7 @@ mod tests {
                     now = if kind == 5 { now } else { until };
                     prop_assert_eq!(small.tick(&plain, now), call.tick(&whole, now));
                 }
+                prop_assert_eq!(held(&small), FlatStep::from(small.0.held()));
             }
         }
     }

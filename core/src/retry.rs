@@ -237,10 +237,12 @@ impl Retry {
     /// Takes the time; `WHOLE` as for [`Retry::decide`].
     #[inline(always)]
     pub(crate) const fn sees<const WHOLE: bool>(&mut self, now: Timestamp) -> Timestamp {
-        if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
+        if !WHOLE {
+            self.latest = self.latest.max(now.as_now());
+        } else if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
             self.latest = now;
         } else {
-            *self = self.observed::<WHOLE>(now);
+            *self = self.observed(now);
         }
         self.latest
     }
@@ -257,15 +259,13 @@ impl Retry {
 
     /// The state after a time that is not simply a later one.
     #[cold]
-    const fn observed<const WHOLE: bool>(mut self, now: Timestamp) -> Self {
+    const fn observed(mut self, now: Timestamp) -> Self {
         let now = self.clock(now);
-        if self.outlives::<WHOLE>(now) {
+        if self.outlives::<true>(now) {
             self.started = Timestamp::ZERO;
         }
         self.latest = now;
-        if WHOLE {
-            self.count(self.failures(), self.place());
-        }
+        self.count(self.failures(), self.place());
         self
     }
 
@@ -391,9 +391,18 @@ impl Retry {
     /// [`PlainCall`](crate::PlainCall), and what those never need is left out of the machine.
     pub(crate) fn decide<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
         let now = self.sees::<WHOLE>(now);
-        let failures = self.failures().saturating_add(1).min(u32::MAX - 1);
-        let place = self.place();
-        self.count(failures, place);
+        let (failures, place) = match WHOLE {
+            true => {
+                let (failures, place) = (self.failures().saturating_add(1).min(u32::MAX - 1), self.place());
+                self.count(failures, place);
+                (failures, place)
+            }
+            // A plain policy has one stage: only its first delay asks where it is, and knows that by the base.
+            false => {
+                self.counts = self.counts.wrapping_add(1 << 32);
+                (((self.counts >> 32) as u32).wrapping_add(1), 0)
+            }
+        };
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
         }
@@ -420,6 +429,14 @@ impl Retry {
             u
         });
         self.base = at.base;
+        if !WHOLE {
+            // What the following comes to when hints are floors.
+            let (delay, cause) = match hint.map(Span::as_nanos) {
+                Some(asked) if asked > own.low => (own.value.wrapping_add(asked.wrapping_sub(own.low)), Cause::Hint),
+                _ => (own.value, Cause::Backoff),
+            };
+            return self.fit::<false>(policy, now, now.after(Span::from_nanos(delay)), cause, hint);
+        }
         self.count(failures, at.place);
         let Some(asked) = hint.map(Span::as_nanos) else {
             return self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);

@@ -5,17 +5,18 @@ interface Exports {
   memory: { readonly buffer: ArrayBuffer };
   desk(): number;
   policy(...fields: number[]): number;
-  begin(seed: bigint): void;
-  step(now: number, kind: number, hint: number): number;
+  step(now: number, kind: number, hint: number, attempt: number, seed: bigint): number;
   http(status: number): number;
 }
 
 // Fields of the desk in bytes; `src/lite.rs` asserts the same numbers.
-export const CALL = 8;
-const END = 320;
+export const STEP = 52;
+export const CAUSE = 53;
+export const REASON = 54;
+const END = 312;
 
 let core: Exports;
-/** The desk; what is said of a step comes first. */
+/** The desk: a call with its policy. */
 export let bytes: Uint8Array;
 
 /** Undoes what `build.mjs` does to the module: one character for most bytes, a space or a `!` before one for the others. */
@@ -35,10 +36,7 @@ function take({ exports }: WebAssembly.Instance): Exports {
 /** The core, compiled on first use. */
 export const wasm = (): Exports => core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded())));
 
-/**
- * Compiles the core without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
- * their main thread (Chrome before 115): await it there before anything else.
- */
+/** Compiles the core without blocking, for those who want that: it takes well under a millisecond. */
 export async function init(): Promise<void> {
   if (core === undefined) take((await WebAssembly.instantiate(decoded())).instance);
 }

@@ -1,5 +1,5 @@
 /** From options to a policy. The rules are the core's; here are the names, and the refusal of what only `holdoff` has. */
-import { bytes, CALL, wasm } from "./core.js";
+import { bytes, wasm } from "./core.js";
 import { ConfigError } from "./errors.js";
 import { FIELDS, RULES } from "./rules.js";
 
@@ -67,7 +67,7 @@ export function policyOf(options: unknown): Policy {
     const limit = core.policy(...numbers);
     const field = (-limit & 255) - 1;
     if (limit < 0) throw broken(-limit >> 8, FIELDS[field]?.[0] as string, values[field]);
-    latest = { state: bytes.slice(CALL), limit };
+    latest = { state: bytes.slice(), limit };
     said = given;
   }
   return latest;

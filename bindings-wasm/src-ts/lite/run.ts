@@ -3,7 +3,7 @@
 import { TIMEOUT } from "../codes.js";
 import type { AttemptContext, Clock, Work } from "../host.js";
 import type { Cause, FailureKind, StopReason } from "../words.js";
-import { bytes, CALL, wasm } from "./core.js";
+import { bytes, CAUSE, REASON, STEP, wasm } from "./core.js";
 import { attach, type Outcome } from "./errors.js";
 import { judged } from "./judge.js";
 import type { HostOptions } from "./options.js";
@@ -131,25 +131,23 @@ function operation<T>(
       );
     };
 
-    /** Asks the core about a failure; kind 0 is none, but the end of a sleep. When to go on, with what, and why. */
-    const ask = (time: number, kind: number, hint: number): [at: number, step: number, why: number] => {
+    /** Asks the core about a failure; kind 0 is none, but the end of a sleep. When to go on; the state says with what, and why. */
+    const ask = (time: number, kind: number, hint: number): number => {
       const core = wasm();
-      bytes.set(state, CALL);
-      // The core's numbers for attempts begin with the first failure.
-      if (kind && attempt === 1)
-        core.begin(seed == null ? (crypto.getRandomValues(new BigUint64Array(1))[0] as bigint) : BigInt(seed));
-      const at = core.step(time, kind, hint);
-      state = bytes.slice(CALL);
-      return [at, bytes[0] as number, bytes[1] as number];
+      seed ??= crypto.getRandomValues(new BigUint64Array(1))[0] as bigint;
+      bytes.set(state);
+      const at = core.step(time, kind, hint, attempt, BigInt(seed));
+      state = bytes.slice();
+      return at;
     };
 
     /** Does what the core says. */
-    const follow = ([at, step, why]: [number, number, number]) => {
-      if (step === ATTEMPT) start(at);
-      else if (step === SLEEP) wake(at);
+    const follow = (at: number) => {
+      if (state[STEP] === ATTEMPT) start(at);
+      else if (state[STEP] === SLEEP) wake(at);
       else {
         const retryAt = at < NEVER ? Date.now() + (at - now()) / 1e6 : undefined;
-        stop(lastError, "gave_up", REASONS[why - 1] ?? "hint", retryAt);
+        stop(lastError, "gave_up", REASONS[(state[REASON] as number) - 1] ?? "hint", retryAt);
       }
     };
 
@@ -161,16 +159,16 @@ function operation<T>(
         // The user's code comes first: it may run other operations, and the core has one desk.
         const [kind, hint] = timeout ? [TIMEOUT, NaN] : judged(when?.(error), error);
         if (ended) return;
-        const answer = ask(time, kind, hint);
-        if (onRetry && answer[1] === SLEEP) {
+        const at = ask(time, kind, hint);
+        if (onRetry && state[STEP] === SLEEP) {
           const failure = KINDS[kind - 1] as FailureKind;
           const said = hint < 0 ? "never" : hint >= 0 ? hint : undefined;
-          const delay = (answer[0] - time) / 1e6;
-          const cause = CAUSES[answer[2] - 1] as Cause;
+          const delay = (at - time) / 1e6;
+          const cause = CAUSES[(state[CAUSE] as number) - 1] as Cause;
           onRetry({ attempt, error, failure, hint: said, delay, cause });
           if (ended) return;
         }
-        follow(answer);
+        follow(at);
       } catch (raised) {
         // A hook's own error, or what it answered is no verdict.
         end();
