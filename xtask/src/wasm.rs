@@ -32,28 +32,28 @@ pub(crate) fn build() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
     let modules = [
-        ("core.wasm", ""),
-        ("machines.wasm", "machines"),
-        ("tools.wasm", "tools"),
-        ("guards.wasm", "guards"),
-        ("log.wasm", "log"),
-        ("wheel.wasm", "wheel"),
-        ("lite.wasm", "lite"),
+        ("core.wasm", "", "wasm"),
+        ("machines.wasm", "machines", "wasm"),
+        ("tools.wasm", "tools", "wasm"),
+        ("guards.wasm", "guards", "wasm"),
+        ("log.wasm", "log", "wasm"),
+        ("wheel.wasm", "wheel", "wasm"),
+        ("lite.wasm", "lite", "lite"),
     ];
-    for (file, features) in modules {
+    for (file, features, profile) in modules {
         let mut cargo = shell::cargo();
         cargo.args([
             "build",
             "--quiet",
             "--profile",
-            "wasm",
+            profile,
             "--target",
             "wasm32-unknown-unknown",
             "-p",
             "holdoff-wasm",
         ]);
         shell::step(&format!("compiling {file}"), cargo.args(["--features", features]))?;
-        let module = shell::target().join("wasm32-unknown-unknown/wasm/holdoff_wasm.wasm");
+        let module = shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm");
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
     }
     shell::step("building the npm package", &mut node("build.mjs"))
