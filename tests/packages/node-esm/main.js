@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
 import { BullRetries } from "holdoff/bullmq";
 import { Guards, Token } from "holdoff/guards";
+import * as lite from "holdoff/lite";
 import { Event, Recorder, replay } from "holdoff/log";
 import { Gates, resumeRetry, save } from "holdoff/machines";
 import { currentToken } from "holdoff/node";
@@ -24,6 +25,14 @@ assert.equal(calls, 3);
 const error = await retry(() => Promise.reject(new TypeError("own mistake"))).catch((error) => error);
 assert.equal(outcomeOf(error).reason, "permanent");
 assert.deepEqual([...new Schedule(new Policy(), 7)], [29650168, 195638392]);
+
+// The small entry stands alone, and says how it ended in the same place.
+const third = ({ attempt }) => (attempt < 3 ? Promise.reject(new Error("not yet")) : attempt);
+assert.equal(await lite.retry(third, { backoff: { initial: 1 } }), 3);
+const refused = await lite
+  .wrap(third, { attempts: 1 })({ attempt: 1 })
+  .catch((error) => error);
+assert.deepEqual([lite.outcomeOf(refused), outcomeOf(refused).reason], [outcomeOf(refused), "attempts"]);
 
 // The other entries know the policies and machines of the first.
 const policy = new Policy("kubernetes");

@@ -1,5 +1,6 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
 import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
+import * as lite from "holdoff/lite";
 import { Event, type Recorded, Recorder, type ReplayOptions, replay } from "holdoff/log";
 import { type GateState, Gates } from "holdoff/machines";
 import { Timers, type TimersOptions } from "holdoff/timers";
@@ -33,8 +34,12 @@ const again: Recorder = replay(
   began.events.map((event: Event) => Event.toBytes(event))[0] ?? [],
   reading,
 );
+const small: lite.RetryOptions = { attempts: 3, backoff: { kind: "constant", delay: 1 }, when: () => "transient" };
+const twice: (this: unknown, count: number) => Promise<number> = lite.wrap(async (count: number) => 2 * count, small);
+const ended: lite.Outcome | undefined = lite.outcomeOf(error);
 const unref: TimersOptions = { unref: true };
 if (again.attempt !== 1 || new Timers(unref).size !== 0) throw new Error("wrong");
+if ((await twice(await lite.retry(({ attempt }) => attempt))) !== 2 || ended) throw new Error("wrong");
 if (refused !== 1 || breaker !== "closed" || error instanceof Refused) throw new Error("wrong");
 if (closed !== 1_000_000_000n || state.isOpen || explained.rows.length !== 3) throw new Error("wrong");
 if (attempt !== 2 || error !== "Error: no" || outcome !== undefined) throw new Error("wrong");

@@ -52,8 +52,13 @@ try {
     .catch((error) => {
       throw errors[0] ?? error;
     });
-  const { open, body, missing, slow, refused, delays, gate, rows, seen } = JSON.parse(
+  const { lite, wrapped, mistake, open, body, missing, slow, refused, delays, gate, rows, seen } = JSON.parse(
     await page.textContent("#result"),
+  );
+  assert.deepEqual([lite, wrapped, mistake], [3, 404, [104, "attempts = 0: attempts range"]]);
+  assert.deepEqual(
+    seen.splice(0, 2).map(({ attempt, failure }) => [attempt, failure]),
+    [1, 2].map((attempt) => [attempt, "transient"]),
   );
   assert.deepEqual(open, ["Refused", "breaker"]);
   assert.equal(body, "fresh");

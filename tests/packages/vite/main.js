@@ -1,5 +1,6 @@
 import { outcomeOf, Policy, retry, Schedule } from "holdoff";
 import { Guards } from "holdoff/guards";
+import * as lite from "holdoff/lite";
 import { Gates } from "holdoff/machines";
 
 const seen = [];
@@ -20,7 +21,18 @@ async function load(path, options) {
 const guards = new Guards({ breaker: { failures: 2, openFor: "1m" }, hedge: { delay: "20s" } });
 await load("http://127.0.0.1:1/", { attempts: 2, guards }).catch(() => {});
 
+/** Says its attempt from the third one on; the two failures before it are a server's. */
+function third({ attempt }) {
+  if (attempt < 3) throw Object.assign(new Error("busy"), { status: 503 });
+  return attempt;
+}
+const soon = { backoff: { initial: 1 }, seed: 7, deadline: 5000, onRetry };
+
 const result = {
+  // The small entry is compiled while the page waits for it: a browser's limit for that does not stop it.
+  lite: await lite.retry(third, soon),
+  wrapped: await lite.wrap(() => fetch("/missing").then(({ status }) => status), soon)(),
+  mistake: await lite.retry(third, { attempts: 0 }).catch(({ code, message }) => [code, message]),
   open: await load("/flaky", { guards }).catch(({ name, reason }) => [name, reason]),
   body: await load("/flaky", { attempts: 5 }),
   missing: outcomeOf(await load("/missing").catch((error) => error)),
