@@ -3,7 +3,7 @@
 //! 1 to 99 say why an operation stopped, 100 to 199 what is wrong with a configuration, a saved state or a log, 200 to 299
 //! that a machine was handed something it cannot work with (only a language without types can do that).
 
-use crate::policy::Field;
+use crate::field::Field;
 use crate::time::Span;
 use core::fmt;
 

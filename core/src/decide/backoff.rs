@@ -1,0 +1,285 @@
+//! How long to wait before jitter: a pure step from the previous delay to the next.
+//!
+//! A delay that grows by itself is iterated, never computed from a power: `d(n+1)` depends on `d(n)` alone, which makes
+//! the state one word and the bits the same on every machine that has IEEE doubles. Where a power or a root cannot be
+//! avoided it is the one of the `libm` crate, in software and so the same everywhere (spec 4).
+
+use crate::decide::failure::FailureKind;
+use crate::time::Span;
+use core::time::Duration;
+
+/// How the delay grows from one failure to the next, before jitter. `n` counts the delays from 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Backoff {
+    /// Always the same: `d(n) = delay`.
+    Constant {
+        /// The delay.
+        delay: Span,
+    },
+    /// Grows by a fixed step: `d(0) = initial`, `d(n+1) = min(d(n) + increment, max)`.
+    Linear {
+        /// The first delay.
+        initial: Span,
+        /// What each failure adds.
+        increment: Span,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+    /// Grows by a fixed factor: `d(0) = initial`, `d(n+1) = min(trunc(d(n) * factor), max)`.
+    Exponential {
+        /// The first delay.
+        initial: Span,
+        /// What each failure multiplies by: any finite number from 0 on.
+        factor: f64,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+    /// Grows by a power: `d(n) = min(trunc(initial * (n+1)^exponent), max)`.
+    Polynomial {
+        /// The first delay.
+        initial: Span,
+        /// The power: any finite number from 0 on; 2 for a quadratic backoff, 0.5 for a root.
+        exponent: f64,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+    /// Grows as Fibonacci's numbers: `d(n) = min(initial * F(n+1), max)`, that is 1, 1, 2, 3, 5, 8 ... times `initial`.
+    Fibonacci {
+        /// The first and the second delay.
+        initial: Span,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+    /// Anywhere between the first delay and a multiple of the previous one:
+    /// `d(n+1) = initial + trunc(u * (min(max, trunc(factor * d(n))) - initial))`, where `d(-1) = initial` (Brooker,
+    /// "Exponential Backoff And Jitter", AWS 2015, "decorrelated jitter"). It is its own jitter.
+    Decorrelated {
+        /// The shortest delay.
+        initial: Span,
+        /// How many times the previous delay the next one may be; from 1 on, 3 in the source.
+        factor: f64,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+    /// Polly's smooth form: with `t = n + u`, `f(t) = 2^t * tanh(sqrt(4t))`, the delay is the growth of `f` since the
+    /// previous one, `trunc((f - previous f) * (1/1.4) * initial)`, at most `max` (Polly.Contrib.WaitAndRetry,
+    /// `DecorrelatedJitterBackoffV2`). It is its own jitter.
+    DecorrelatedV2 {
+        /// The median of the first delay.
+        initial: Span,
+        /// The longest delay; not below `initial`.
+        max: Span,
+    },
+}
+
+impl Backoff {
+    /// The same delay after every failure.
+    #[must_use]
+    pub const fn constant(delay: Duration) -> Self {
+        Self::Constant { delay: Span::from_duration(delay) }
+    }
+
+    /// A delay that grows by `increment` a failure, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn linear(initial: Duration, increment: Duration) -> Self {
+        Self::Linear {
+            initial: Span::from_duration(initial),
+            increment: Span::from_duration(increment),
+            max: Span::MAX,
+        }
+    }
+
+    /// A delay that grows by `factor` a failure, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn exponential(initial: Duration, factor: f64) -> Self {
+        Self::Exponential { initial: Span::from_duration(initial), factor, max: Span::MAX }
+    }
+
+    /// A delay that grows with a power of the failures, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn polynomial(initial: Duration, exponent: f64) -> Self {
+        Self::Polynomial { initial: Span::from_duration(initial), exponent, max: Span::MAX }
+    }
+
+    /// A delay that grows as Fibonacci's numbers, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn fibonacci(initial: Duration) -> Self {
+        Self::Fibonacci { initial: Span::from_duration(initial), max: Span::MAX }
+    }
+
+    /// A delay between `initial` and three times the previous one, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn decorrelated(initial: Duration) -> Self {
+        Self::Decorrelated { initial: Span::from_duration(initial), factor: 3.0, max: Span::MAX }
+    }
+
+    /// Polly's smooth decorrelated delay, without a limit until [`Backoff::max`] sets one.
+    #[must_use]
+    pub const fn decorrelated_v2(initial: Duration) -> Self {
+        Self::DecorrelatedV2 { initial: Span::from_duration(initial), max: Span::MAX }
+    }
+
+    /// The same backoff with a longest delay. A constant delay has none, so there it changes nothing.
+    #[must_use]
+    pub const fn max(mut self, longest: Duration) -> Self {
+        match &mut self {
+            Self::Constant { .. } => {}
+            Self::Linear { max, .. }
+            | Self::Exponential { max, .. }
+            | Self::Polynomial { max, .. }
+            | Self::Fibonacci { max, .. }
+            | Self::Decorrelated { max, .. }
+            | Self::DecorrelatedV2 { max, .. } => *max = Span::from_duration(longest),
+        }
+        self
+    }
+}
+
+/// A part of a chain: a backoff, for how many delays, and after which failures.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stage {
+    /// How its delays grow.
+    pub backoff: Backoff,
+    /// After how many delays the next stage takes over; `None` for never.
+    pub times: Option<u32>,
+    /// The one kind of failure it is for; `None` for every kind that has no stages of its own.
+    pub on: Option<FailureKind>,
+}
+
+/// The numbers of the kinds in a policy's flat form and in a document.
+pub(crate) const CONSTANT: u8 = 1;
+pub(crate) const LINEAR: u8 = 2;
+pub(crate) const EXPONENTIAL: u8 = 3;
+pub(crate) const POLYNOMIAL: u8 = 4;
+pub(crate) const FIBONACCI: u8 = 5;
+pub(crate) const LIST: u8 = 6;
+pub(crate) const DECORRELATED: u8 = 7;
+pub(crate) const DECORRELATED_V2: u8 = 8;
+
+/// The state before the first delay: no span has this value.
+pub(crate) const UNSTARTED: u64 = u64::MAX;
+
+/// How many steps are walked to an exponential delay at most: a factor that still moves it then is hardly above 1.
+const WALKED: u32 = 1 << 16;
+
+/// A stage in flat form: plain numbers of which every bit pattern gives an answer, so that state and policy can live in
+/// memory that another language owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Flat {
+    /// The first delay; of a list the first of up to three.
+    pub(crate) initial: u64,
+    /// The increment, or the bits of the factor or exponent; of a list the second delay.
+    pub(crate) step: u64,
+    /// The longest delay; of a list the third.
+    pub(crate) max: u64,
+    /// For how many delays; 0 for ever.
+    pub(crate) times: u32,
+    pub(crate) kind: u8,
+    /// The number of the failure kind it is for; 0 for all that have none of their own.
+    pub(crate) on: u8,
+    /// No padding: a policy is its bytes.
+    pub(crate) unused: [u8; 2],
+}
+
+impl Flat {
+    pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, on: 0, unused: [0; 2] };
+
+    pub(crate) const fn factor(&self) -> f64 {
+        f64::from_bits(self.step)
+    }
+
+    /// Whether delays need a draw of their own and take no other jitter.
+    pub(crate) const fn is_random(&self) -> bool {
+        self.kind == DECORRELATED || self.kind == DECORRELATED_V2
+    }
+
+    /// The base delay after `previous`, which is delay `n` of the stage, at most `limit` (spec 4.2 to 4.7).
+    #[inline(always)]
+    pub(crate) fn next<const WHOLE: bool>(&self, previous: u64, n: u32, limit: u64) -> u64 {
+        match self.kind {
+            EXPONENTIAL => truncated(real(previous) * self.factor()).min(limit),
+            LINEAR => previous.saturating_add(self.step).min(limit),
+            _ => self.at::<WHOLE>(n, limit),
+        }
+    }
+
+    /// Base delay `n` of the stage, at most `limit`, without those before it.
+    ///
+    /// Without `WHOLE` a backoff that goes on from its last delay is asked for its first one only, and there are
+    /// neither powers nor sums nor lists.
+    ///
+    /// One step, but for an exponential one a failure until the delay stops changing, at most [`WALKED`] (spec 4.10).
+    pub(crate) fn at<const WHOLE: bool>(&self, n: u32, limit: u64) -> u64 {
+        match self.kind {
+            EXPONENTIAL if WHOLE => {
+                let mut delay = self.initial;
+                for _ in 0..n.min(WALKED) {
+                    let next = self.next::<WHOLE>(delay, 0, limit);
+                    if next == delay {
+                        break;
+                    }
+                    delay = next;
+                }
+                delay
+            }
+            LINEAR if WHOLE => match n {
+                0 => self.initial,
+                _ => self.initial.saturating_add(self.step.saturating_mul(u64::from(n))).min(limit),
+            },
+            POLYNOMIAL if WHOLE => {
+                let power = libm::pow(f64::from(n) + 1.0, self.factor());
+                truncated(self.initial as f64 * power).min(limit.max(self.initial))
+            }
+            FIBONACCI if WHOLE => fibonacci(self.initial, n).min(limit.max(self.initial)),
+            LIST if WHOLE => match n {
+                0 => self.initial,
+                1 => self.step,
+                _ => self.max,
+            },
+            _ => self.initial,
+        }
+    }
+
+    /// [`Flat::next`] for an exponential of factor 2 whose delays a double holds exactly: a shift is the same number.
+    #[inline(always)]
+    pub(crate) const fn doubled(&self, previous: u64) -> u64 {
+        let next = previous << 1;
+        if next < self.max { next } else { self.max }
+    }
+
+    /// Polly's delay for `t = n + u` and its `f(t)`, given the `f` before it. The one power function does for the root and
+    /// the hyperbolic tangent as well: each other one would be a kilobyte of every web page.
+    pub(crate) fn smooth(&self, previous: f64, n: u32, u: f64) -> (u64, f64) {
+        let t = f64::from(n) + u;
+        let root = libm::pow(4.0 * t, 0.5);
+        let tangent = 1.0 - 2.0 / (libm::pow(core::f64::consts::E, 2.0 * root) + 1.0);
+        let grown = libm::pow(2.0, t) * tangent;
+        if grown == f64::INFINITY {
+            return (Span::MAX.as_nanos(), grown);
+        }
+        (truncated((grown - previous) * (1.0 / 1.4) * self.initial as f64), grown)
+    }
+}
+
+/// `initial * F(n+1)`: 1, 1, 2, 3, 5 ... times `initial`, at most 2^64-1.
+fn fibonacci(initial: u64, n: u32) -> u64 {
+    let (mut previous, mut number) = (0_u64, initial);
+    for _ in 0..n.min(93) {
+        (previous, number) = (number, number.saturating_add(previous));
+    }
+    number
+}
+
+/// A number of nanoseconds as a double. The signed conversion is one instruction on common processors, the unsigned one is
+/// not.
+#[inline(always)]
+pub(crate) const fn real(nanos: u64) -> f64 {
+    nanos as i64 as f64
+}
+
+/// `trunc(x)` into 0 to 2^63-1. The signed conversion is one instruction on common processors, the unsigned one is not.
+#[inline(always)]
+pub(crate) fn truncated(x: f64) -> u64 {
+    (x as i64).max(0) as u64
+}

@@ -1,0 +1,514 @@
+//! The whole loop as a machine, which every host drives and no host writes again.
+
+use crate::decide::failure::Failure;
+use crate::decide::policy::Policy;
+use crate::decide::retry::{Cause, Decision, Retry};
+use crate::error::StopReason;
+use crate::time::{Span, Timestamp};
+
+/// Names one attempt of a call, so that a late or foreign result can be told from the one that is awaited.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct Ticket(u32);
+
+impl Ticket {
+    /// The ticket of a call's first attempt: what a call that is [`Call::underway`] waits for.
+    pub const FIRST: Self = Self(1);
+
+    /// The number of the attempt, from 1.
+    #[must_use]
+    pub const fn attempt(self) -> u32 {
+        self.0
+    }
+
+    /// The ticket as the number that crosses a language border.
+    #[must_use]
+    pub const fn as_raw(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The ticket with that number; a number that no ticket has names no attempt.
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(if raw > u32::MAX as u64 { 0 } else { raw as u32 })
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// An attempt succeeded.
+    Succeeded,
+    /// No attempt succeeded and there will be no other.
+    GaveUp {
+        /// Why there is no other.
+        reason: StopReason,
+        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] when nobody knows.
+        retry_at: Timestamp,
+    },
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// What the host is to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Run the operation, then tell how it ended. Said once for each attempt.
+    Attempt {
+        /// Goes back with the result.
+        ticket: Ticket,
+        /// When to abort the attempt and report a timeout; [`Timestamp::NEVER`] without a limit.
+        abort_at: Timestamp,
+        /// When to tick although the attempt still runs; [`Timestamp::NEVER`] unless a hedge is due then, and no policy
+        /// of this version hedges.
+        wake_at: Timestamp,
+    },
+    /// Nothing is in flight: wait until then, then tick.
+    Sleep {
+        /// When to tick.
+        until: Timestamp,
+        /// Why then.
+        cause: Cause,
+    },
+    /// An attempt is in flight: keep what you are doing.
+    Wait {
+        /// When to tick; [`Timestamp::NEVER`] for "only when the attempt ends".
+        until: Timestamp,
+    },
+    /// It is over. Said again to whatever comes later.
+    Stop(Outcome),
+}
+
+/// One call of an operation, from its first attempt to its end: 56 bytes, `Copy`, no policy inside.
+///
+/// # Contract
+/// [`Call::begin`] makes one and says the first step; [`Call::underway`] makes one for an attempt that already runs, so
+/// that a host whose first attempt succeeds never needs a call. The inputs are [`Call::succeed`] and [`Call::fail`] with
+/// the ticket of the attempt, [`Call::tick`] when a sleep is over, and [`Call::cancel`] at any moment. Each answers with
+/// the step that holds now:
+///
+/// - each attempt is said exactly once, and asked again while it runs the answer is `Wait`;
+/// - an input that is out of order, too early, after the end, or with the ticket of another attempt changes nothing but
+///   the latest time seen, and is answered with the step that still holds;
+/// - `Stop` is final.
+///
+/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). Every bit pattern of the state is
+/// valid (zeroes read as a cancelled call), and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Call {
+    retry: Retry,
+    /// Sleeping: until when. Gave up: when to retry.
+    at: Timestamp,
+    /// The attempt in flight or, asleep, the one before.
+    attempt: u32,
+    pub(crate) phase: u8,
+    /// Sleeping: the cause.
+    pub(crate) cause: u8,
+    /// Gave up: the reason.
+    pub(crate) reason: u8,
+    /// No padding: the state is its bytes.
+    unused: u8,
+}
+
+const CANCELLED: u8 = 0;
+const RUNNING: u8 = 1;
+const SLEEPING: u8 = 2;
+const SUCCEEDED: u8 = 3;
+const GAVE_UP: u8 = 4;
+
+impl Call {
+    /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
+    #[must_use]
+    #[inline(always)]
+    pub const fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
+        let call = Self::underway(seed, now);
+        (call, call.attempt_step::<true>(policy, call.retry.started()))
+    }
+
+    /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
+    #[must_use]
+    #[inline(always)]
+    pub const fn underway(seed: u64, started: Timestamp) -> Self {
+        Self {
+            retry: Retry::new(seed, started),
+            at: Timestamp::NEVER,
+            attempt: 1,
+            phase: RUNNING,
+            cause: 0,
+            reason: 0,
+            unused: 0,
+        }
+    }
+
+    /// The attempt in flight or, asleep or at the end, the last one that ran; counted from 1.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Sleeping: until when. Gave up: when to retry.
+    pub(crate) const fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// When the call began.
+    #[must_use]
+    pub const fn started(&self) -> Timestamp {
+        self.retry.started()
+    }
+
+    /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
+    #[inline(always)]
+    pub fn succeed(&mut self, ticket: Ticket, now: Timestamp) -> Step {
+        self.retry.observe(now);
+        if self.awaits(ticket) {
+            self.phase = SUCCEEDED;
+            self.at = Timestamp::NEVER;
+        }
+        self.held()
+    }
+
+    /// The attempt with this ticket failed at `now`.
+    #[inline(always)]
+    pub fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
+        self.failed::<true>(policy, ticket, now, failure)
+    }
+
+    /// `WHOLE` as for [`Retry::decide`].
+    #[inline(always)]
+    pub(crate) fn failed<const WHOLE: bool>(
+        &mut self,
+        policy: &Policy,
+        ticket: Ticket,
+        now: Timestamp,
+        failure: Failure,
+    ) -> Step {
+        if !self.awaits(ticket) {
+            self.retry.sees::<WHOLE>(now);
+            return self.held();
+        }
+        let decision = match WHOLE {
+            true => self.retry.on_failure(policy, now, failure),
+            false => self.retry.decide::<false>(policy, now, failure),
+        };
+        match decision {
+            Decision::Sleep { until, cause } => {
+                self.phase = SLEEPING;
+                self.at = until;
+                self.cause = cause as u8;
+                Step::Sleep { until, cause }
+            }
+            Decision::GiveUp { reason, retry_at } => self.give_up(reason, retry_at),
+        }
+    }
+
+    /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
+    #[inline(always)]
+    pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
+        self.ticked::<true>(policy, now)
+    }
+
+    #[inline(always)]
+    pub(crate) fn ticked<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp) -> Step {
+        let now = self.retry.sees::<WHOLE>(now);
+        if self.phase != SLEEPING || now < self.at {
+            return self.held();
+        }
+        let unlimited = WHOLE && policy.limited == 0;
+        if !unlimited && now >= self.retry.ends::<WHOLE>(policy) {
+            // spec 6.4: the host woke up too late for this one
+            return self.give_up(StopReason::Deadline, self.at);
+        }
+        self.phase = RUNNING;
+        self.attempt = self.attempt.saturating_add(1);
+        self.attempt_step::<WHOLE>(policy, now)
+    }
+
+    /// The sleep after a failure of the attempt in flight: what [`Call::fail`] says where [`Retry::at_once`] says it.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn fail_at_once(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp) -> Option<Timestamp> {
+        if !self.awaits(ticket) {
+            return None;
+        }
+        let until = self.retry.at_once(policy, now)?;
+        (self.phase, self.at, self.cause) = (SLEEPING, until, Cause::Backoff as u8);
+        Some(until)
+    }
+
+    /// The ticket of the attempt that begins after a sleep, and when to abort it: what [`Call::tick`] says under a policy
+    /// without a deadline. `None`, and nothing has happened, under any other one, too early, and at a time that is not simply
+    /// a later one.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn tick_at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<(Ticket, Timestamp)> {
+        if self.phase != SLEEPING || now < self.at || policy.limited != 0 || !self.retry.observe_at_once(now) {
+            return None;
+        }
+        self.phase = RUNNING;
+        self.attempt = self.attempt.saturating_add(1);
+        let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        Some((Ticket(self.attempt), abort_at))
+    }
+
+    /// The caller wants no more of it, whatever is going on.
+    #[inline]
+    pub fn cancel(&mut self, now: Timestamp) -> Step {
+        self.retry.observe(now);
+        if self.phase == RUNNING || self.phase == SLEEPING {
+            self.phase = CANCELLED;
+            self.at = Timestamp::NEVER;
+        }
+        self.held()
+    }
+
+    #[inline(always)]
+    const fn awaits(&self, ticket: Ticket) -> bool {
+        self.phase == RUNNING && self.attempt == ticket.0
+    }
+
+    /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
+    #[inline(always)]
+    const fn attempt_step<const WHOLE: bool>(&self, policy: &Policy, now: Timestamp) -> Step {
+        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        Step::Attempt {
+            ticket: Ticket(self.attempt),
+            abort_at: timeout.min(self.retry.ends::<WHOLE>(policy)),
+            wake_at: Timestamp::NEVER,
+        }
+    }
+
+    #[inline(always)]
+    const fn give_up(&mut self, reason: StopReason, retry_at: Timestamp) -> Step {
+        self.phase = GAVE_UP;
+        self.reason = reason as u8;
+        self.at = retry_at;
+        Step::Stop(Outcome::GaveUp { reason, retry_at })
+    }
+
+    /// The state of the failures alone.
+    pub(crate) const fn retry(&self) -> &Retry {
+        &self.retry
+    }
+
+    /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
+    pub(crate) const fn holding(retry: Retry, attempt: u32, held: Step) -> Self {
+        let call = Self { retry, at: Timestamp::NEVER, attempt, phase: RUNNING, cause: 0, reason: 0, unused: 0 };
+        match held {
+            Step::Attempt { .. } | Step::Wait { .. } => call,
+            Step::Sleep { until, cause } => Self { phase: SLEEPING, at: until, cause: cause as u8, ..call },
+            Step::Stop(Outcome::Succeeded) => Self { phase: SUCCEEDED, ..call },
+            Step::Stop(Outcome::Cancelled) => Self { phase: CANCELLED, ..call },
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
+                Self { phase: GAVE_UP, at: retry_at, reason: reason as u8, ..call }
+            }
+        }
+    }
+
+    /// The step that still holds.
+    pub(crate) const fn held(&self) -> Step {
+        match self.phase {
+            RUNNING => Step::Wait { until: Timestamp::NEVER },
+            SLEEPING => Step::Sleep { until: self.at, cause: cause(self.cause) },
+            SUCCEEDED => Step::Stop(Outcome::Succeeded),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: reason(self.reason), retry_at: self.at }),
+            _ => Step::Stop(Outcome::Cancelled),
+        }
+    }
+
+    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    #[must_use]
+    pub const fn remaining(&self, now: Timestamp) -> Span {
+        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
+    }
+}
+
+/// The cause with that number; foreign memory reads as the plain one.
+pub(crate) const fn cause(code: u8) -> Cause {
+    match code {
+        2 => Cause::Hint,
+        3 => Cause::Clip,
+        5 => Cause::Breaker,
+        6 => Cause::Limiter,
+        7 => Cause::Bulkhead,
+        _ => Cause::Backoff,
+    }
+}
+
+/// The reason with that number; foreign memory reads as the one that never retries.
+pub(crate) const fn reason(code: u8) -> StopReason {
+    match code {
+        2 => StopReason::Attempts,
+        3 => StopReason::Deadline,
+        4 => StopReason::Budget,
+        5 => StopReason::Breaker,
+        6 => StopReason::Limiter,
+        7 => StopReason::Bulkhead,
+        8 => StopReason::Hint,
+        9 => StopReason::Cancelled,
+        _ => StopReason::Permanent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::backoff::Backoff;
+    use crate::decide::jitter::Jitter;
+    use core::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::ZERO.after(Span::from_secs(seconds))
+    }
+
+    /// One second between attempts, three attempts, two seconds for each, twenty for all.
+    fn policy() -> Policy {
+        let backoff = Backoff::constant(SECOND);
+        let builder = Policy::builder().backoff(backoff).jitter(Jitter::None);
+        builder.attempt_timeout(SECOND * 2).deadline(SECOND * 20).build().unwrap()
+    }
+
+    fn attempt(number: u32, abort_at: u64) -> Step {
+        Step::Attempt { ticket: Ticket(number), abort_at: at(abort_at), wake_at: Timestamp::NEVER }
+    }
+
+    const SLEEP_TO_1: Step = Step::Sleep { until: Timestamp::from_nanos(1_000_000_000), cause: Cause::Backoff };
+    const WAIT: Step = Step::Wait { until: Timestamp::NEVER };
+
+    #[test]
+    fn the_sizes_are_small() {
+        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (56, 24, 256));
+    }
+
+    #[test]
+    fn a_call_goes_from_attempt_to_sleep_to_attempt_to_success() {
+        let policy = policy();
+        let (mut call, step) = Call::begin(&policy, 0, at(0));
+        assert_eq!(step, attempt(1, 2));
+        assert_eq!(call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT), SLEEP_TO_1);
+        assert_eq!(call.tick(&policy, at(1)), attempt(2, 3));
+        assert_eq!(call.succeed(Ticket(2), at(2)), Step::Stop(Outcome::Succeeded));
+        assert_eq!(call.attempt(), 2);
+    }
+
+    #[test]
+    fn an_attempt_is_said_once() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        assert_eq!(call.tick(&policy, at(9)), WAIT);
+        assert_eq!(call.tick(&policy, at(9)), WAIT);
+    }
+
+    #[test]
+    fn a_tick_that_comes_early_is_told_to_sleep_on() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        assert_eq!(call.tick(&policy, Timestamp::from_nanos(999_999_999)), SLEEP_TO_1);
+    }
+
+    #[test]
+    fn an_old_or_foreign_ticket_changes_nothing() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        assert_eq!(call.succeed(Ticket(7), at(0)), WAIT);
+        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        assert_eq!(call.fail(&policy, Ticket(1), at(0), Failure::PERMANENT), SLEEP_TO_1);
+        assert_eq!(call.succeed(Ticket(1), at(0)), SLEEP_TO_1);
+        call.tick(&policy, at(1));
+        assert_eq!(call.succeed(Ticket(1), at(1)), WAIT);
+        assert_eq!(Ticket::from_raw(u64::MAX), Ticket(0));
+    }
+
+    #[test]
+    fn cancelling_works_asleep_and_in_flight_and_not_after_the_end() {
+        let policy = policy();
+        let (mut running, _) = Call::begin(&policy, 0, at(0));
+        let mut asleep = running;
+        asleep.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        let mut done = running;
+        done.succeed(Ticket(1), at(0));
+        assert_eq!(running.cancel(at(0)), Step::Stop(Outcome::Cancelled));
+        assert_eq!(asleep.cancel(at(0)), Step::Stop(Outcome::Cancelled));
+        assert_eq!(done.cancel(at(0)), Step::Stop(Outcome::Succeeded));
+        assert_eq!(running.succeed(Ticket(1), at(0)), Step::Stop(Outcome::Cancelled));
+    }
+
+    #[test]
+    fn waking_up_after_the_deadline_stops() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        let stop = Step::Stop(Outcome::GaveUp { reason: StopReason::Deadline, retry_at: at(1) });
+        assert_eq!(call.tick(&policy, at(20)), stop);
+        assert_eq!(call.tick(&policy, at(0)), stop);
+    }
+
+    #[test]
+    fn the_deadline_aborts_an_attempt_that_its_own_limit_would_not() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        assert_eq!(call.tick(&policy, at(19)), attempt(2, 20));
+    }
+
+    #[test]
+    fn a_call_underway_waits_for_its_first_attempt() {
+        let policy = policy();
+        let mut call = Call::underway(0, at(0));
+        assert_eq!(call.tick(&policy, at(0)), WAIT);
+        assert_eq!(call.fail(&policy, Ticket::FIRST, at(0), Failure::TRANSIENT), SLEEP_TO_1);
+    }
+
+    #[test]
+    fn at_the_end_of_time_it_still_ends() {
+        let policy = policy();
+        let (mut call, step) = Call::begin(&policy, 0, Timestamp::NEVER);
+        assert_eq!(step, Step::Attempt { ticket: Ticket(1), abort_at: Timestamp::NEVER, wake_at: Timestamp::NEVER });
+        let sleep = Step::Sleep { until: Timestamp::LAST, cause: Cause::Backoff };
+        assert_eq!(call.fail(&policy, Ticket(1), Timestamp::NEVER, Failure::TRANSIENT), sleep);
+        assert!(matches!(call.tick(&policy, Timestamp::NEVER), Step::Attempt { .. }));
+    }
+
+    #[test]
+    fn what_is_said_at_once_is_what_is_said() {
+        let plain = Policy::builder().attempts(4).attempt_timeout(SECOND).build().unwrap();
+        for policy in [plain, policy()] {
+            let (mut call, mut now, mut ticket) = (Call::underway(7, at(0)), at(0), Ticket::FIRST);
+            for wrong in [Ticket(9), Ticket::FIRST] {
+                let mut quick = call;
+                assert_eq!(quick.tick_at_once(&policy, now), None);
+                assert!(wrong == Ticket::FIRST || quick.fail_at_once(&policy, wrong, now).is_none());
+                assert_eq!(quick, call);
+            }
+            loop {
+                let mut quick = call;
+                let told = quick.fail_at_once(&policy, ticket, now);
+                let step = call.fail(&policy, ticket, now, Failure::TRANSIENT);
+                if let Some(until) = told {
+                    assert_eq!((quick, Step::Sleep { until, cause: Cause::Backoff }), (call, step));
+                }
+                let Step::Sleep { until, .. } = step else { break };
+                quick = call;
+                assert_eq!(quick.tick_at_once(&policy, now), None);
+                assert_eq!(quick, call);
+                now = until;
+                let told = quick.tick_at_once(&policy, now);
+                assert_eq!(told.is_some(), policy.limited == 0);
+                let step = call.tick(&policy, now);
+                if let Some((ticket, abort_at)) = told {
+                    let wake_at = Timestamp::NEVER;
+                    assert_eq!((quick, Step::Attempt { ticket, abort_at, wake_at }), (call, step));
+                }
+                let Step::Attempt { ticket: next, .. } = step else { break };
+                ticket = next;
+            }
+            assert!(call.attempt() > 2);
+        }
+    }
+}

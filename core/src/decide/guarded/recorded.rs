@@ -1,0 +1,118 @@
+//! What a recorded call needs of its machine beyond the inputs of a live one: to be put where a log says that it is, to run
+//! an interrupted attempt again, and to go on under guards (spec 34).
+
+use super::{Guarded, Guards, HELD, SLEEPING, UNRUN};
+use crate::decide::call::{Step, Ticket};
+use crate::decide::policy::Policy;
+use crate::decide::retry::{Cause, Retry};
+use crate::error::StopReason;
+use crate::time::Timestamp;
+
+impl Guards<'_> {
+    /// Whether there is any guard, but for a hedge.
+    pub(crate) const fn any(&self) -> bool {
+        let Self { budget, breaker, limiter, adaptive, bulkhead, stretch, hedge: _ } = self;
+        let rates = limiter.is_some() || adaptive.is_some();
+        rates || budget.is_some() || breaker.is_some() || bulkhead.is_some() || stretch.is_some()
+    }
+}
+
+impl Guarded {
+    /// A call that has begun, and whose first attempt waits for the guards.
+    pub(crate) const fn waiting(seed: u64, now: Timestamp) -> Self {
+        Self::asleep(Retry::new(seed, now))
+    }
+
+    /// The latest time that counted.
+    pub(crate) const fn latest(&self) -> Timestamp {
+        self.retry.clock(Timestamp::ZERO)
+    }
+
+    /// Takes a time that counts.
+    pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
+        self.retry.observe(now)
+    }
+
+    /// The time that `now` would be seen as.
+    pub(crate) const fn clock(&self, now: Timestamp) -> Timestamp {
+        self.retry.clock(now)
+    }
+
+    /// When the call must be over.
+    pub(crate) const fn deadline(&self, policy: &Policy) -> Timestamp {
+        self.retry.deadline(policy)
+    }
+
+    /// The state without the times that an input has left which changed nothing else.
+    pub(crate) const fn unseen(&mut self, before: &Self) {
+        self.retry = before.retry;
+    }
+
+    /// Whether a result with this ticket would count.
+    pub(crate) fn awaits(&self, ticket: Ticket) -> bool {
+        self.awaited(ticket).is_some()
+    }
+
+    /// The ticket of the attempt in flight.
+    pub(crate) fn running(&self) -> Option<Ticket> {
+        let ticket = Ticket::from_raw(self.attempt.into());
+        self.awaits(ticket).then_some(ticket)
+    }
+
+    /// Whether it waits to begin an attempt.
+    pub(crate) const fn sleeps(&self) -> bool {
+        self.phase == SLEEPING
+    }
+
+    /// Asks the guards for the attempt that it sleeps for, whenever the sleep ends.
+    pub(crate) fn ask(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
+        let now = self.retry.observe(now);
+        match self.phase {
+            SLEEPING if now >= self.deadline(policy) => self.give_up(guards, now, StopReason::Deadline, self.at),
+            SLEEPING => self.admit(policy, guards, now),
+            _ => self.held(),
+        }
+    }
+
+    /// Begins the attempt that it sleeps for, which a log says did begin.
+    pub(crate) fn proceed(&mut self, policy: &Policy, now: Timestamp) {
+        let now = self.retry.observe(now);
+        self.admit(policy, &mut Guards::none(), now);
+    }
+
+    /// Takes the attempt in flight for one that never began: it is to begin, under its own number, at `now`.
+    pub(crate) fn interrupt(&mut self, now: Timestamp) {
+        self.at = self.retry.observe(now);
+        self.attempt = self.attempt.saturating_sub(1);
+        (self.phase, self.cause) = (SLEEPING, Cause::Backoff.code());
+        (self.flying, self.round, self.flags) = (0, 0, self.flags & HELD);
+    }
+
+    /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
+    /// (spec 29.12).
+    pub(crate) fn join(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+        self.flags = 0;
+        if let Some((config, budget)) = &mut guards.budget {
+            budget.begin(config, now);
+            if self.attempt > 0
+                && let Some(held) = budget.resume(config)
+            {
+                self.hold(held);
+                self.flags |= UNRUN;
+            }
+        }
+    }
+
+    /// Sleeps as a log says it did.
+    pub(crate) fn put_asleep(&mut self, now: Timestamp, until: Timestamp, cause: Cause) {
+        self.retry.observe(now);
+        self.flags &= HELD;
+        self.sleep(until, cause);
+    }
+
+    /// Has given up as a log says it did.
+    pub(crate) fn put_down(&mut self, now: Timestamp, reason: StopReason, retry_at: Timestamp) {
+        let now = self.retry.observe(now);
+        self.give_up(&mut Guards::none(), now, reason, retry_at);
+    }
+}

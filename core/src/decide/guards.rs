@@ -1,0 +1,25 @@
+//! What many calls share, so that a fleet stays alive when a dependency is ill: each guard is a small machine of its own.
+//!
+//! A guard is a configuration, which any number of keys may share, and a state. None of them has a clock, a timer or a lock:
+//! a host that shares a state between threads locks it for one transition.
+
+pub(crate) mod adaptive;
+pub(crate) mod breaker;
+pub(crate) mod budget;
+pub(crate) mod bulkhead;
+pub(crate) mod latency;
+pub(crate) mod limiter;
+pub(crate) mod nested;
+pub(crate) mod save;
+pub(crate) mod stretch;
+pub(crate) mod window;
+
+/// What a call does when a guard refuses its next attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Refusal {
+    /// Give up at once, and say when the guard would let it through.
+    #[default]
+    Stop,
+    /// Sleep until the guard would let it through, when that is before the deadline; else give up.
+    Wait,
+}

@@ -1,0 +1,398 @@
+//! A send rate that follows what a server answers: down at once when it throttles, up again while it does not.
+//!
+//! A fixed limit is wrong on both sides: too low on a good day, too high on a bad one. Two rules for moving it are here. One is
+//! the client rate limiter of AWS's adaptive retry mode, which grows along a cubic curve around the rate that last failed
+//! (after Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", 2008) and does nothing until the first
+//! throttling. The other is additive increase, multiplicative decrease (Chiu, Jain, 1989). The rate fills a bucket of one
+//! second's tokens, at least one (spec 26).
+
+use super::Refusal;
+use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::field::Field;
+use crate::record::save::SaveError;
+use crate::time::{Span, Timestamp};
+
+/// How the rate moves. All rates are calls a second.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum AdaptiveKind {
+    /// AWS's adaptive mode: no limit until the first throttling, then a cubic curve. The defaults are
+    /// [`AdaptiveKind::CUBIC`].
+    Cubic {
+        /// What throttling multiplies the rate by: above 0, at most 1.
+        beta: f64,
+        /// How fast the curve grows, in calls a second for each cubed second: above 0.
+        scale: f64,
+        /// The weight of the latest half second in the measured rate: above 0, at most 1.
+        smooth: f64,
+        /// The lowest rate: above 0.
+        min_rate: f64,
+    },
+    /// A step up for each answer, a cut for each throttling; it limits from the start. See [`AdaptiveKind::AIMD`].
+    Aimd {
+        /// What throttling multiplies the rate by: above 0, at most 1.
+        beta: f64,
+        /// What each answer that is no throttling adds: from 0 on.
+        increase: f64,
+        /// The lowest rate: above 0.
+        min_rate: f64,
+        /// The highest rate: not below `min_rate`.
+        max_rate: f64,
+        /// The rate at first: between the two.
+        initial_rate: f64,
+    },
+}
+
+impl AdaptiveKind {
+    /// The numbers of the AWS SDKs.
+    pub const CUBIC: Self = Self::Cubic { beta: 0.7, scale: 0.4, smooth: 0.8, min_rate: 0.5 };
+    /// From 10 calls a second, one more for each answer up to 1000, half at each throttling.
+    pub const AIMD: Self = Self::Aimd { beta: 0.5, increase: 1.0, min_rate: 0.5, max_rate: 1000.0, initial_rate: 10.0 };
+}
+
+impl Default for AdaptiveKind {
+    fn default() -> Self {
+        Self::CUBIC
+    }
+}
+
+/// The weight of the latest half second where the kind has no choice.
+const SMOOTH: f64 = 0.8;
+/// Over what calls are counted to measure the rate.
+const HALF_SECOND: u64 = 500_000_000;
+const SECOND: f64 = 1e9;
+
+const AIMD: u8 = 1;
+const WAITS: u8 = 1;
+
+/// How a rate moves, checked: 64 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct AdaptiveConfig {
+    pub(crate) beta: f64,
+    pub(crate) scale: f64,
+    pub(crate) smooth: f64,
+    pub(crate) increase: f64,
+    pub(crate) min_rate: f64,
+    pub(crate) max_rate: f64,
+    pub(crate) initial_rate: f64,
+    pub(crate) kind: u8,
+    pub(crate) refusal: u8,
+    /// No padding: a configuration is its bytes.
+    pub(crate) unused: [u8; 6],
+}
+
+impl AdaptiveConfig {
+    /// The configuration; `refusal` is what a call does that finds no token.
+    ///
+    /// # Errors
+    /// [`ErrorCode::ShareRange`] for a `beta` or `smooth` that is not above 0 and at most 1; [`ErrorCode::RateRange`] for
+    /// the other numbers out of the ranges that [`AdaptiveKind`] gives.
+    pub fn new(kind: AdaptiveKind, refusal: Refusal) -> Result<Self, ConfigError> {
+        let mut config = Self {
+            beta: 1.0,
+            scale: 0.0,
+            smooth: SMOOTH,
+            increase: 0.0,
+            min_rate: 0.0,
+            max_rate: f64::INFINITY,
+            initial_rate: 0.0,
+            kind: 0,
+            refusal: if refusal == Refusal::Wait { WAITS } else { 0 },
+            unused: [0; 6],
+        };
+        match kind {
+            AdaptiveKind::Cubic { beta, scale, smooth, min_rate } => {
+                config.beta = share(Field::AdaptiveBeta, beta)?;
+                config.scale = rate(Field::AdaptiveScale, scale, f64::MIN_POSITIVE, f64::MAX)?;
+                config.smooth = share(Field::AdaptiveSmooth, smooth)?;
+                config.min_rate = rate(Field::AdaptiveMinRate, min_rate, f64::MIN_POSITIVE, f64::MAX)?;
+            }
+            AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate } => {
+                config.kind = AIMD;
+                config.beta = share(Field::AdaptiveBeta, beta)?;
+                config.increase = rate(Field::AdaptiveIncrease, increase, 0.0, f64::MAX)?;
+                config.min_rate = rate(Field::AdaptiveMinRate, min_rate, f64::MIN_POSITIVE, f64::MAX)?;
+                config.max_rate = rate(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?;
+                config.initial_rate = rate(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?;
+            }
+        }
+        Ok(config)
+    }
+
+    /// The choices it was made of.
+    #[must_use]
+    pub const fn kind(&self) -> AdaptiveKind {
+        let Self { beta, scale, smooth, increase, min_rate, max_rate, initial_rate, .. } = *self;
+        if self.kind == AIMD {
+            AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate }
+        } else {
+            AdaptiveKind::Cubic { beta, scale, smooth, min_rate }
+        }
+    }
+
+    /// What a call does that finds no token.
+    #[must_use]
+    pub const fn refusal(&self) -> Refusal {
+        if self.refusal == WAITS { Refusal::Wait } else { Refusal::Stop }
+    }
+
+    /// The cubic curve, that long after throttling at `last_max_rate` calls a second (spec 26.5).
+    fn curve(&self, last_max_rate: f64, since: Span) -> f64 {
+        let window = libm::cbrt(last_max_rate * (1.0 - self.beta) / self.scale);
+        let t = seconds(since) - window;
+        self.scale * (t * t * t) + last_max_rate
+    }
+}
+
+fn share(field: Field, given: f64) -> Result<f64, ConfigError> {
+    if given > 0.0 && given <= 1.0 {
+        Ok(given)
+    } else {
+        Err(ConfigError::new(ErrorCode::ShareRange, field, Given::Number(given)))
+    }
+}
+
+fn rate(field: Field, given: f64, from: f64, to: f64) -> Result<f64, ConfigError> {
+    if given >= from && given <= to {
+        Ok(given)
+    } else {
+        Err(ConfigError::new(ErrorCode::RateRange, field, Given::Number(given)))
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    real(span.as_nanos()) / SECOND
+}
+
+/// A limiter in the middle of its life, for [`Adaptive::started`]: to carry one over from another system, or to look at one
+/// step of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AdaptiveStart {
+    /// Calls a second; raised to the lowest rate.
+    pub rate: f64,
+    /// Tokens there are; at most one second's, or 1.
+    pub tokens: f64,
+    /// The measured rate of calls a second.
+    pub measured: f64,
+    /// The rate at which it was last throttled; 0 if never.
+    pub last_max_rate: f64,
+    /// When it was.
+    pub throttled_at: Timestamp,
+    /// Whether it limits yet.
+    pub limits: bool,
+}
+
+/// One send rate and its tokens: 64 bytes, `Copy`.
+///
+/// # Contract
+/// [`Adaptive::take`] comes before each attempt, [`Adaptive::update`] after each answer, [`Adaptive::give_back`] for an
+/// attempt that did not run after all; all with the same [`AdaptiveConfig`]. A `now` before the latest one reads as that one
+/// (spec 1.3). Every bit pattern of the state is valid and no input panics.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct Adaptive {
+    /// The latest time seen, when the tokens were counted.
+    pub(crate) latest: u64,
+    /// When the half second of the latest measure began: a whole number of them after the guard's creation.
+    pub(crate) half_at: u64,
+    pub(crate) throttled_at: u64,
+    pub(crate) rate: f64,
+    pub(crate) tokens: f64,
+    pub(crate) measured: f64,
+    pub(crate) last_max_rate: f64,
+    /// Answers since that measure.
+    pub(crate) answers: u32,
+    /// Whether it limits yet.
+    pub(crate) limits: u32,
+}
+
+impl Adaptive {
+    /// A guard that has seen nothing. A cubic one does not limit yet; the other one has a second's tokens.
+    #[must_use]
+    pub fn new(config: &AdaptiveConfig, now: Timestamp) -> Self {
+        let limits = config.kind == AIMD;
+        let now = now.as_now().as_nanos();
+        Self {
+            latest: now,
+            half_at: now,
+            throttled_at: now,
+            rate: config.initial_rate,
+            tokens: if limits { config.initial_rate.max(1.0) } else { 0.0 },
+            measured: 0.0,
+            last_max_rate: 0.0,
+            answers: 0,
+            limits: u32::from(limits),
+        }
+    }
+
+    /// A guard that begins at `now` with what another one knew.
+    #[must_use]
+    pub fn started(config: &AdaptiveConfig, start: AdaptiveStart, now: Timestamp) -> Self {
+        let rate = start.rate.max(config.min_rate).min(config.max_rate);
+        Self {
+            throttled_at: start.throttled_at.min(now.as_now()).as_nanos(),
+            rate,
+            tokens: start.tokens.max(0.0).min(rate.max(1.0)),
+            measured: start.measured.max(0.0),
+            last_max_rate: start.last_max_rate.max(0.0),
+            limits: u32::from(start.limits),
+            ..Self::new(config, now)
+        }
+    }
+
+    /// Takes `cost` tokens, 1 for an ordinary attempt; a cost that is negative or no number is none (spec 26.8).
+    ///
+    /// # Errors
+    /// When they will be there, if they are not; [`Timestamp::NEVER`] for more than there can be at the present rate. Nothing
+    /// is taken then, and the next one asking is told the same time: nobody queues up.
+    pub fn take(&mut self, config: &AdaptiveConfig, cost: f64, now: Timestamp) -> Result<(), Timestamp> {
+        if self.limits == 0 {
+            return Ok(());
+        }
+        let now = self.refill(now);
+        let cost = cost.max(0.0);
+        if cost <= self.tokens {
+            self.tokens -= cost;
+            return Ok(());
+        }
+        if cost > self.rate.max(1.0) {
+            return Err(Timestamp::NEVER);
+        }
+        let wait = truncated((cost - self.tokens) / self.rate.max(config.min_rate) * SECOND);
+        if wait == 0 {
+            // Less than a nanosecond short: whoever waited that long would ask again at the same time, for ever.
+            self.tokens = 0.0;
+            return Ok(());
+        }
+        Err(now.after(Span::from_nanos(wait)))
+    }
+
+    /// When [`Adaptive::take`] would be granted, `now` if at once; takes nothing.
+    #[must_use]
+    pub fn look(&self, config: &AdaptiveConfig, cost: f64, now: Timestamp) -> Timestamp {
+        let mut copy = *self;
+        copy.take(config, cost, now).err().unwrap_or(now.as_now())
+    }
+
+    /// What was taken was not used.
+    pub fn give_back(&mut self, _config: &AdaptiveConfig, cost: f64, now: Timestamp) {
+        if self.limits != 0 {
+            self.refill(now);
+            self.tokens = (self.tokens + cost.max(0.0)).min(self.rate.max(1.0));
+        }
+    }
+
+    /// An answer came at `now`, `throttled` or not: moves the rate (spec 26.4 to 26.7).
+    pub fn update(&mut self, config: &AdaptiveConfig, now: Timestamp, throttled: bool) {
+        let now = now.as_now().max(Timestamp::from_nanos(self.latest));
+        self.measure(config, now);
+        let rate = if config.kind == AIMD {
+            if throttled { self.rate * config.beta } else { self.rate + config.increase }
+        } else {
+            self.cubic(config, now, throttled).min(2.0 * self.measured)
+        };
+        // At the old rate until now.
+        self.refill(now);
+        self.rate = rate.min(config.max_rate).max(config.min_rate);
+        self.tokens = self.tokens.min(self.rate.max(1.0));
+    }
+
+    /// The rate in calls a second. A cubic one computes it before it limits, too.
+    #[must_use]
+    pub const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The measured rate of answers, a second.
+    #[must_use]
+    pub const fn measured(&self) -> f64 {
+        self.measured
+    }
+
+    /// Whether it limits: an additive one always, a cubic one from the first throttling on.
+    #[must_use]
+    pub const fn limits(&self) -> bool {
+        self.limits != 0
+    }
+
+    /// The tokens there are at `now`.
+    #[must_use]
+    pub fn tokens(&self, now: Timestamp) -> f64 {
+        let mut copy = *self;
+        copy.refill(now);
+        copy.tokens
+    }
+
+    /// The cubic rate before it is held against the measured one.
+    fn cubic(&mut self, config: &AdaptiveConfig, now: Timestamp, throttled: bool) -> f64 {
+        if !throttled {
+            return config.curve(self.last_max_rate, now.since(Timestamp::from_nanos(self.throttled_at)));
+        }
+        self.last_max_rate = if self.limits == 0 { self.measured } else { self.measured.min(self.rate) };
+        self.throttled_at = now.as_nanos();
+        self.limits = 1;
+        self.last_max_rate * config.beta
+    }
+
+    /// Counts an answer (spec 26.4).
+    fn measure(&mut self, config: &AdaptiveConfig, now: Timestamp) {
+        let halves = now.since(Timestamp::from_nanos(self.half_at)).as_nanos() / HALF_SECOND;
+        self.answers = self.answers.saturating_add(1);
+        if halves > 0 {
+            let current = f64::from(self.answers) / (real(halves) * 0.5);
+            self.measured = current * config.smooth + self.measured * (1.0 - config.smooth);
+            self.half_at = self.half_at.saturating_add(halves.saturating_mul(HALF_SECOND));
+            self.answers = 0;
+        }
+    }
+
+    /// Fills the bucket up to `now`; the later of that and the latest time.
+    fn refill(&mut self, now: Timestamp) -> Timestamp {
+        let latest = Timestamp::from_nanos(self.latest).as_now();
+        let now = now.as_now().max(latest);
+        self.tokens = (self.tokens + seconds(now.since(latest)) * self.rate).min(self.rate.max(1.0));
+        self.latest = now.as_nanos();
+        now
+    }
+}
+
+impl Kept for Adaptive {
+    const NUMBER: u8 = 19;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        for time in [&mut self.latest, &mut self.half_at, &mut self.throttled_at] {
+            pass.time(time);
+        }
+        for real in [&mut self.rate, &mut self.tokens, &mut self.measured, &mut self.last_max_rate] {
+            pass.real(real);
+        }
+        pass.half(&mut self.answers);
+        pass.half(&mut self.limits);
+    }
+}
+
+impl Adaptive {
+    /// How many bytes [`Adaptive::save`] makes.
+    pub const SAVED: usize = AROUND + 7 * 8 + 2 * 4;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &AdaptiveConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

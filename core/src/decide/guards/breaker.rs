@@ -1,0 +1,475 @@
+//! A circuit breaker: who calls a dependency that is ill makes it worse and waits for nothing.
+//!
+//! Closed it lets calls through and counts them; open it refuses them for a while; half-open it lets a few try. It has no
+//! timer: an open one turns half-open when somebody asks after its time. And it is right when calls overlap: each
+//! transition begins a new generation, a permit carries that of its call, and an answer from an earlier one moves nothing
+//! (spec 23).
+
+pub(crate) mod config;
+
+use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::window::Slots;
+use crate::decide::rng::Rng;
+use crate::record::save::SaveError;
+use crate::time::{Span, Timestamp};
+use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
+
+/// How a breaker stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum BreakerState {
+    /// Calls pass and are counted.
+    Closed = 0,
+    /// Calls are refused until a time.
+    Open = 1,
+    /// A few calls at a time may try.
+    HalfOpen = 2,
+    /// Somebody opened it by hand, until they close it.
+    Isolated = 3,
+}
+
+impl BreakerState {
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half_open",
+            Self::Isolated => "isolated",
+        }
+    }
+}
+
+/// What a call turned out to be, for its breaker. A failure that is the caller's own fault (HTTP 404) is a success: the
+/// dependency answered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Verdict {
+    /// The dependency answered.
+    Success = 1,
+    /// It did not, or not as it should.
+    Failure = 2,
+}
+
+/// Leave for one call, to be handed back with [`Breaker::record`] or [`Breaker::abandon`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct Permit(u32);
+
+impl Permit {
+    /// The permit whose flat form is `raw`.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+
+    /// The flat form: the generation in which it was given.
+    #[must_use]
+    pub const fn as_raw(self) -> u32 {
+        self.0
+    }
+}
+
+const CLOSED: u8 = 0;
+const OPEN: u8 = 1;
+const HALF_OPEN: u8 = 2;
+const ISOLATED: u8 = 3;
+
+/// The state of one breaker: 208 bytes, `Copy`. Zeroes are a closed one that was made at the epoch.
+///
+/// # Contract
+/// [`Breaker::acquire`] before each call; if it says yes, exactly one of [`Breaker::record`] and [`Breaker::abandon`] after
+/// it, with the same [`BreakerConfig`] and the permit. A permit that is lost blocks nobody for longer than an open time. Time
+/// is monotonic: a `now` before the latest one reads as that one (spec 1.3), where a closed breaker looks at the time of
+/// answers only. Every bit pattern of the state is valid and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Breaker {
+    latest: u64,
+    /// Open, when calls may try it; half-open, when the permits that are out expire.
+    until: u64,
+    /// The seed of what is yet to be drawn.
+    seed: u64,
+    /// How long it was opened for, without what a server said.
+    lasting: u64,
+    generation: u32,
+    openings: u32,
+    /// Openings since it was last closed.
+    row: u32,
+    /// Failures in a row, for a consecutive one.
+    streak: u32,
+    /// Half-open: successes in a row.
+    successes: u32,
+    /// Half-open: permits that are out.
+    out: u32,
+    state: u8,
+    /// No padding: a state is its bytes.
+    unused: [u8; 7],
+    window: Slots,
+}
+
+impl Breaker {
+    /// A closed breaker. `seed` is for the jitter of its open times: any number, another one for each breaker.
+    #[must_use]
+    pub const fn new(_config: &BreakerConfig, seed: u64, now: Timestamp) -> Self {
+        let now = now.as_now();
+        Self {
+            latest: now.as_nanos(),
+            until: 0,
+            seed,
+            lasting: 0,
+            generation: 0,
+            openings: 0,
+            row: 0,
+            streak: 0,
+            successes: 0,
+            out: 0,
+            state: CLOSED,
+            unused: [0; 7],
+            window: Slots::new(now),
+        }
+    }
+
+    /// May a call run? Leave for it, or when to ask again: of an open one when calls may try it, of a half-open one the
+    /// latest time by which there is room, of an isolated one never.
+    ///
+    /// # Errors
+    /// That time.
+    #[inline(always)]
+    pub fn acquire(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
+        if self.state == CLOSED { Ok(Permit(self.generation)) } else { self.acquire_open(config, now) }
+    }
+
+    /// Leave for a call if the breaker is closed, which takes no clock; else ask [`Breaker::acquire`].
+    #[must_use]
+    #[inline(always)]
+    pub const fn acquire_closed(&self) -> Option<Permit> {
+        match self.state {
+            OPEN | HALF_OPEN | ISOLATED => None,
+            _ => Some(Permit(self.generation)),
+        }
+    }
+
+    #[cold]
+    fn acquire_open(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
+        if let Some(permit) = self.acquire_closed() {
+            return Ok(permit);
+        }
+        let now = self.seen(now);
+        let until = Timestamp::from_nanos(self.until);
+        if self.state == OPEN && now >= until {
+            self.turn(HALF_OPEN);
+        } else if self.state == HALF_OPEN && self.out >= config.probes && now >= until {
+            // Whoever has those permits will not come back.
+            self.generation = self.generation.wrapping_add(1);
+            self.out = 0;
+        }
+        if self.state == HALF_OPEN && self.out < config.probes {
+            self.out = self.out.saturating_add(1);
+            self.expire_from(now);
+            return Ok(Permit(self.generation));
+        }
+        // An observed call runs all the same, and like one of an earlier generation.
+        if config.observes() { Ok(Permit(self.generation.wrapping_sub(1))) } else { Err(self.retry_at()) }
+    }
+
+    /// Would a call at `at` be refused, as things stand, and until when? A half-open breaker does not say so beforehand.
+    #[must_use]
+    pub fn refuses(&self, config: &BreakerConfig, at: Timestamp) -> Option<Timestamp> {
+        let refuses = match self.state {
+            OPEN => at.as_now().as_nanos().max(self.latest) < self.until,
+            state => state == ISOLATED,
+        };
+        if refuses && !config.observes() { Some(self.retry_at()) } else { None }
+    }
+
+    /// A call with `permit` ended `now` as `verdict`, after it `took` so long.
+    #[inline(always)]
+    pub fn record(&mut self, config: &BreakerConfig, permit: Permit, now: Timestamp, verdict: Verdict, took: Span) {
+        if permit.0 != self.generation {
+            return;
+        }
+        // Nearly every call succeeds after others that did.
+        let failed = verdict == Verdict::Failure;
+        if !failed && self.state | config.kind == CLOSED | CONSECUTIVE {
+            self.streak = 0;
+        } else if failed || self.state != CLOSED {
+            return self.answer(config, now, failed, took);
+        } else if !self.is_clean(config, took) {
+            return self.count(config, now, failed, took);
+        }
+        self.see(now);
+    }
+
+    /// Whether one more success changes nothing that is counted.
+    #[inline(always)]
+    fn is_clean(&self, config: &BreakerConfig, took: Span) -> bool {
+        config.kind == COUNT && !config.is_slow(took) && self.window.is_clean(config.size)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        if self.acquire_closed().is_none() {
+            return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
+        }
+        self.count(config, now, failed, took);
+    }
+
+    /// Counts an answer in a closed one, out of the way of those that need no counting. What is rare ends in a function of
+    /// its own, so that the rest needs no stack.
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        self.see(now);
+        let slow = config.is_slow(took);
+        match config.kind {
+            COUNT if !slow && self.window.is_full_and_fast(config.size) => {
+                if self.window.push_fast(failed, config.size) >= config.failures {
+                    self.open(config);
+                }
+            }
+            COUNT => self.count_of_calls(config, failed, slow),
+            TIME if self.window.is_behind(Timestamp::from_nanos(self.latest), config.slot_length) => {
+                self.count_in_next_slot(config, failed, slow);
+            }
+            TIME => self.count_in_time(config, failed, slow),
+            _ if failed => self.count_in_row(config),
+            _ => self.streak = 0,
+        }
+    }
+
+    #[inline(never)]
+    fn count_of_calls(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.push(failed, slow, config.size);
+        if config.trips(self.window.sums()) {
+            self.open(config);
+        }
+    }
+
+    #[inline(always)]
+    fn count_in_time(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.record(failed, slow);
+        if config.trips(self.window.sums()) {
+            self.open(config);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_in_next_slot(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
+        self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
+        self.count_in_time(config, failed, slow);
+    }
+
+    fn count_in_row(&mut self, config: &BreakerConfig) {
+        if self.fail(config) {
+            self.open(config);
+        }
+    }
+
+    /// A call with `permit` ended, or never ran, and nothing is known of it: its place comes back.
+    pub fn abandon(&mut self, _config: &BreakerConfig, permit: Permit, now: Timestamp) {
+        if permit.0 == self.generation && self.state == HALF_OPEN {
+            let now = self.seen(now);
+            self.out = self.out.saturating_sub(1);
+            self.expire_from(now);
+        }
+    }
+
+    /// A server said not to come before `span` is over: if it is to listen to that, the breaker is open until then, or
+    /// for longer if it is already.
+    pub fn hint(&mut self, config: &BreakerConfig, now: Timestamp, span: Span) {
+        if !config.opens_on_hint() || span == Span::ZERO || self.state == ISOLATED {
+            return;
+        }
+        let now = self.seen(now);
+        let until = now.after(span).as_nanos();
+        if self.state == OPEN && now.as_nanos() < self.until {
+            self.until = self.until.max(until);
+            return;
+        }
+        self.turn(OPEN);
+        self.openings = self.openings.saturating_add(1);
+        self.lasting = config.open_time(self.row).as_nanos();
+        self.until = until;
+    }
+
+    /// Opens it by hand, until [`Breaker::force_close`] or [`Breaker::reset`].
+    pub fn isolate(&mut self, now: Timestamp) {
+        self.see(now);
+        self.turn(ISOLATED);
+        self.until = Timestamp::NEVER.as_nanos();
+    }
+
+    /// Closes it by hand, as successes would have.
+    pub fn force_close(&mut self, now: Timestamp) {
+        let now = self.seen(now);
+        self.close(now);
+    }
+
+    /// Makes it as new: closed, and its openings forgotten.
+    pub fn reset(&mut self, now: Timestamp) {
+        self.force_close(now);
+        self.openings = 0;
+    }
+
+    /// How it stands at `now`: an open one whose time is over is half-open.
+    #[must_use]
+    pub fn state(&self, _config: &BreakerConfig, now: Timestamp) -> BreakerState {
+        match self.state {
+            OPEN if now.as_now().as_nanos().max(self.latest) < self.until => BreakerState::Open,
+            OPEN | HALF_OPEN => BreakerState::HalfOpen,
+            ISOLATED => BreakerState::Isolated,
+            _ => BreakerState::Closed,
+        }
+    }
+
+    /// Until when it is open; of a half-open one when the permits that are out expire, of an isolated one
+    /// [`Timestamp::NEVER`], of a closed one the epoch.
+    #[must_use]
+    pub const fn retry_at(&self) -> Timestamp {
+        match self.state {
+            OPEN | HALF_OPEN => Timestamp::from_nanos(self.until).as_now(),
+            ISOLATED => Timestamp::NEVER,
+            _ => Timestamp::ZERO,
+        }
+    }
+
+    /// How many calls its trip counts at `now`, how many of them failed, and how many were slow. Of a consecutive one the
+    /// first two are the failures in a row.
+    #[must_use]
+    pub fn rates(&self, config: &BreakerConfig, now: Timestamp) -> (u32, u32, u32) {
+        let now = Timestamp::from_nanos(now.as_now().as_nanos().max(self.latest));
+        let [total, failed, slow] = match config.kind {
+            COUNT => self.window.sums(),
+            TIME => self.window.sums_at(now, config.slot_length, config.size),
+            _ => [self.streak, self.streak, 0],
+        };
+        (total, failed, slow)
+    }
+
+    /// How often it has opened, by itself or by a hint, since it was made or reset.
+    #[must_use]
+    pub const fn openings(&self) -> u32 {
+        self.openings
+    }
+
+    #[inline(always)]
+    fn see(&mut self, now: Timestamp) {
+        // A branch and not a maximum, so that no call waits for what the one before it wrote.
+        if now.as_nanos() > self.latest {
+            self.latest = now.as_now().as_nanos();
+        }
+    }
+
+    /// The latest time that was seen, this one included.
+    fn seen(&mut self, now: Timestamp) -> Timestamp {
+        self.see(now);
+        Timestamp::from_nanos(self.latest).as_now()
+    }
+
+    /// One more failure in a row, and whether that is enough.
+    fn fail(&mut self, config: &BreakerConfig) -> bool {
+        self.streak = self.streak.saturating_add(1);
+        self.streak >= config.failures
+    }
+
+    /// A call that tried a half-open one came back.
+    #[cold]
+    fn settle(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool) {
+        let now = self.seen(now);
+        if self.state != HALF_OPEN {
+            return;
+        }
+        self.out = self.out.saturating_sub(1);
+        self.expire_from(now);
+        if failed {
+            self.successes = 0;
+            let enough = self.fail(config);
+            if enough || !config.by_streak() {
+                self.open(config);
+            }
+            return;
+        }
+        self.streak = 0;
+        self.successes = self.successes.saturating_add(1);
+        if self.successes >= config.successes {
+            self.close(now);
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, config: &BreakerConfig) {
+        let now = Timestamp::from_nanos(self.latest).as_now();
+        self.turn(OPEN);
+        let mut rng = Rng::new(self.seed);
+        let lasting = config.jittered(config.open_time(self.row), || rng.uniform());
+        self.seed = rng.state();
+        self.lasting = lasting.as_nanos();
+        self.until = now.after(lasting).as_nanos();
+        self.row = self.row.saturating_add(1);
+        self.openings = self.openings.saturating_add(1);
+    }
+
+    fn close(&mut self, now: Timestamp) {
+        self.turn(CLOSED);
+        (self.row, self.streak, self.until, self.lasting) = (0, 0, 0, 0);
+        self.window = Slots::new(now);
+    }
+
+    /// Every transition: what was given before it counts no more.
+    fn turn(&mut self, state: u8) {
+        self.state = state;
+        self.generation = self.generation.wrapping_add(1);
+        (self.successes, self.out) = (0, 0);
+    }
+
+    fn expire_from(&mut self, now: Timestamp) {
+        self.until = now.after(Span::from_nanos(self.lasting)).as_nanos();
+    }
+}
+
+impl Kept for Breaker {
+    const NUMBER: u8 = 17;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.time(&mut self.latest);
+        pass.time(&mut self.until);
+        pass.word(&mut self.seed);
+        pass.word(&mut self.lasting);
+        let halves = [&mut self.generation, &mut self.openings, &mut self.row, &mut self.streak, &mut self.successes];
+        for half in halves {
+            pass.half(half);
+        }
+        let mut state = u32::from(self.state);
+        pass.half(&mut state);
+        self.state = state as u8;
+        self.window.pass(pass);
+    }
+}
+
+impl Breaker {
+    /// How many bytes [`Breaker::save`] makes.
+    pub const SAVED: usize = AROUND + 4 * 8 + 6 * 4 + Slots::SAVED;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, 0, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

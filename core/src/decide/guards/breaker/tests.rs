@@ -1,0 +1,347 @@
+//! What a breaker does, rule by rule, and against a model that remembers everything.
+
+use super::config::{BreakerMode, BreakerOptions, Reopen, Trip};
+use super::*;
+use crate::decide::backoff::Backoff;
+
+mod model;
+
+const FAST: Span = Span::ZERO;
+const SECOND: u64 = 1_000_000_000;
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_nanos(seconds * SECOND)
+}
+
+fn secs(seconds: u64) -> Span {
+    Span::from_secs(seconds)
+}
+
+/// Opens after two failures in a row for ten seconds.
+fn options() -> BreakerOptions {
+    BreakerOptions {
+        trip: Trip::Consecutive { failures: 2 },
+        open_for: Backoff::Constant { delay: secs(10) },
+        ..BreakerOptions::default()
+    }
+}
+
+struct Rig {
+    config: BreakerConfig,
+    breaker: Breaker,
+}
+
+impl Rig {
+    fn new(options: BreakerOptions) -> Self {
+        let config = options.build().unwrap();
+        Self { config, breaker: Breaker::new(&config, 7, at(0)) }
+    }
+
+    fn acquire(&mut self, now: u64) -> Result<Permit, Timestamp> {
+        self.breaker.acquire(&self.config, at(now))
+    }
+
+    fn record(&mut self, permit: Permit, now: u64, verdict: Verdict) {
+        self.breaker.record(&self.config, permit, at(now), verdict, FAST);
+    }
+
+    /// A call that takes no time; whether it ran.
+    fn call(&mut self, now: u64, verdict: Verdict) -> bool {
+        self.acquire(now).map(|permit| self.record(permit, now, verdict)).is_ok()
+    }
+
+    /// An open one: two failures at 0.
+    fn opened(options: BreakerOptions) -> Self {
+        let mut rig = Self::new(options);
+        (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
+        assert_eq!(rig.state(0), BreakerState::Open);
+        rig
+    }
+
+    fn state(&self, now: u64) -> BreakerState {
+        self.breaker.state(&self.config, at(now))
+    }
+}
+
+#[test]
+fn failures_in_a_row_open_it_and_a_success_between_does_not() {
+    let mut rig = Rig::new(options());
+    for verdict in [Verdict::Failure, Verdict::Success, Verdict::Failure] {
+        assert!(rig.call(0, verdict));
+    }
+    assert_eq!((rig.state(0), rig.breaker.rates(&rig.config, at(0))), (BreakerState::Closed, (1, 1, 0)));
+    assert!(rig.call(1, Verdict::Failure));
+    assert_eq!(rig.acquire(2), Err(at(11)));
+    assert_eq!((rig.breaker.retry_at(), rig.breaker.openings()), (at(11), 1));
+    assert_eq!(rig.breaker.refuses(&rig.config, at(10)), Some(at(11)));
+    assert_eq!(rig.breaker.refuses(&rig.config, at(11)), None);
+}
+
+#[test]
+fn it_turns_half_open_when_asked_at_the_end_of_its_time() {
+    let mut rig = Rig::opened(options());
+    assert_eq!(rig.acquire(9), Err(at(10)));
+    assert_eq!((rig.state(9), rig.state(10)), (BreakerState::Open, BreakerState::HalfOpen));
+    assert!(rig.call(10, Verdict::Success));
+    assert_eq!(rig.state(10), BreakerState::Closed);
+    assert_eq!(rig.breaker.retry_at(), Timestamp::ZERO);
+}
+
+#[test]
+fn a_failure_of_a_half_open_one_opens_it_again() {
+    let mut rig = Rig::opened(options());
+    assert!(rig.call(12, Verdict::Failure));
+    assert_eq!(rig.acquire(12), Err(at(22)));
+    assert_eq!(rig.breaker.openings(), 2);
+}
+
+#[test]
+fn only_so_many_try_a_half_open_one_at_once() {
+    let mut rig = Rig::opened(BreakerOptions { probes: 2, successes: 3, ..options() });
+    let (first, second) = (rig.acquire(10).unwrap(), rig.acquire(11).unwrap());
+    assert_eq!(rig.acquire(11), Err(at(21)));
+    rig.record(first, 12, Verdict::Success);
+    let third = rig.acquire(13).unwrap();
+    rig.breaker.abandon(&rig.config, second, at(14));
+    let fourth = rig.acquire(14).unwrap();
+    rig.record(third, 15, Verdict::Success);
+    assert_eq!(rig.state(15), BreakerState::HalfOpen);
+    rig.record(fourth, 16, Verdict::Success);
+    assert_eq!(rig.state(16), BreakerState::Closed);
+}
+
+#[test]
+fn permits_that_are_lost_expire_after_an_open_time() {
+    let mut rig = Rig::opened(options());
+    let lost = rig.acquire(15).unwrap();
+    assert_eq!(rig.acquire(24), Err(at(25)));
+    let next = rig.acquire(25).unwrap();
+    // The lost one comes back after all, and counts no more.
+    rig.record(lost, 26, Verdict::Failure);
+    assert_eq!(rig.state(26), BreakerState::HalfOpen);
+    rig.record(next, 26, Verdict::Success);
+    assert_eq!(rig.state(26), BreakerState::Closed);
+}
+
+#[test]
+fn a_late_result_moves_no_newer_state() {
+    let mut rig = Rig::new(options());
+    let late: std::vec::Vec<_> = (0..4).map(|_| rig.acquire(0).unwrap()).collect();
+    rig.record(late[0], 1, Verdict::Failure);
+    rig.record(late[1], 1, Verdict::Failure);
+    assert_eq!(rig.acquire(2), Err(at(11)));
+    rig.record(late[2], 5, Verdict::Failure);
+    assert_eq!(rig.acquire(6), Err(at(11)));
+    assert!(rig.call(11, Verdict::Success));
+    let closed = rig.breaker;
+    rig.record(late[3], 12, Verdict::Failure);
+    assert_eq!(rig.breaker, closed);
+}
+
+#[test]
+fn open_times_grow_in_a_row_and_start_anew_after_a_closing() {
+    let open_for = Backoff::Exponential { initial: secs(10), factor: 2.0, max: secs(30) };
+    let mut rig = Rig::opened(BreakerOptions { open_for, ..options() });
+    for (now, until) in [(10, 30), (30, 60), (60, 90)] {
+        assert!(rig.call(now, Verdict::Failure));
+        assert_eq!(rig.acquire(now), Err(at(until)));
+    }
+    assert!(rig.call(90, Verdict::Success));
+    (0..2).for_each(|_| assert!(rig.call(100, Verdict::Failure)));
+    assert_eq!(rig.acquire(100), Err(at(110)));
+}
+
+#[test]
+fn jitter_only_lengthens() {
+    let mut rig = Rig::new(BreakerOptions { jitter: 0.5, ..options() });
+    let u = Rng::new(7).uniform();
+    (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
+    let until = rig.acquire(0).unwrap_err().as_nanos();
+    assert_eq!(until, 10 * SECOND + ((u * 0.5) * (10 * SECOND) as f64) as u64);
+    assert!((10 * SECOND..15 * SECOND).contains(&until));
+}
+
+#[test]
+fn under_a_streak_a_failure_after_a_success_does_not_open_a_half_open_one() {
+    let options = BreakerOptions { reopen: Reopen::Streak, successes: 2, ..options() };
+    let mut rig = Rig::opened(options);
+    assert!(rig.call(10, Verdict::Failure));
+    assert_eq!(rig.acquire(11), Err(at(20)), "the run of failures goes on");
+    assert!(rig.call(20, Verdict::Success));
+    assert!(rig.call(20, Verdict::Failure));
+    assert_eq!(rig.state(20), BreakerState::HalfOpen);
+    assert!(rig.call(20, Verdict::Success));
+    assert_eq!(rig.state(20), BreakerState::HalfOpen, "successes in a row");
+    assert!(rig.call(20, Verdict::Success));
+    assert_eq!(rig.state(20), BreakerState::Closed);
+}
+
+#[test]
+fn a_share_of_the_latest_calls_opens_it() {
+    let trip = Trip::Count { size: 4, min_calls: 3, failure_rate: 0.5, slow_rate: None };
+    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    assert!(rig.call(0, Verdict::Failure));
+    assert!(rig.call(0, Verdict::Success));
+    assert_eq!(rig.state(0), BreakerState::Closed, "too few calls");
+    for _ in 0..3 {
+        assert!(rig.call(0, Verdict::Success));
+    }
+    assert_eq!(rig.breaker.rates(&rig.config, at(0)), (4, 0, 0), "the failure is forgotten");
+    assert!(rig.call(0, Verdict::Failure));
+    assert!(rig.call(0, Verdict::Failure));
+    assert_eq!((rig.state(0), rig.breaker.rates(&rig.config, at(0))), (BreakerState::Open, (4, 2, 0)));
+}
+
+#[test]
+fn the_call_that_makes_them_enough_may_be_a_success() {
+    let trip = Trip::Count { size: 4, min_calls: 3, failure_rate: 0.5, slow_rate: None };
+    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    for verdict in [Verdict::Failure, Verdict::Failure, Verdict::Success] {
+        assert!(rig.call(0, verdict));
+    }
+    assert_eq!(rig.state(0), BreakerState::Open);
+}
+
+#[test]
+fn slow_answers_open_it_and_do_not_close_it() {
+    let trip = Trip::Time { window: secs(10), slots: 5, min_calls: 2, failure_rate: 1.0, slow_rate: Some(0.5) };
+    let mut rig = Rig::new(BreakerOptions { trip, slow_after: Some(secs(3)), ..options() });
+    for (now, took) in [(3, 2), (5, 3)] {
+        let permit = rig.acquire(now).unwrap();
+        rig.breaker.record(&rig.config, permit, at(now), Verdict::Success, secs(took));
+    }
+    assert_eq!((rig.acquire(5), rig.breaker.rates(&rig.config, at(5))), (Err(at(15)), (2, 0, 1)));
+    let permit = rig.acquire(15).unwrap();
+    rig.breaker.record(&rig.config, permit, at(18), Verdict::Success, secs(3));
+    assert_eq!(rig.acquire(18), Err(at(28)));
+}
+
+#[test]
+fn old_successes_no_longer_speak_for_it() {
+    let trip = Trip::Time { window: secs(10), slots: 10, min_calls: 2, failure_rate: 0.5, slow_rate: None };
+    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    for (now, verdict) in [(0, Verdict::Success), (0, Verdict::Success), (0, Verdict::Success), (9, Verdict::Failure)] {
+        assert!(rig.call(now, verdict));
+    }
+    assert_eq!(rig.state(9), BreakerState::Closed);
+    assert!(rig.call(10, Verdict::Success));
+    assert_eq!((rig.state(10), rig.breaker.rates(&rig.config, at(10))), (BreakerState::Open, (2, 1, 0)));
+}
+
+#[test]
+fn a_closing_forgets_the_calls_before_it() {
+    let trip = Trip::Count { size: 2, min_calls: 2, failure_rate: 0.5, slow_rate: None };
+    let mut rig = Rig::opened(BreakerOptions { trip, ..options() });
+    assert!(rig.call(10, Verdict::Success));
+    assert_eq!(rig.breaker.rates(&rig.config, at(10)), (0, 0, 0));
+}
+
+#[test]
+fn a_server_that_asks_for_time_gets_it() {
+    let mut rig = Rig::new(BreakerOptions { opens_on_hint: true, ..options() });
+    rig.breaker.hint(&rig.config, at(0), Span::ZERO);
+    assert_eq!(rig.state(0), BreakerState::Closed);
+    let late = rig.acquire(1).unwrap();
+    rig.breaker.hint(&rig.config, at(1), secs(60));
+    assert_eq!((rig.acquire(2), rig.breaker.openings()), (Err(at(61)), 1));
+    rig.breaker.hint(&rig.config, at(2), secs(5));
+    assert_eq!(rig.acquire(2), Err(at(61)));
+    rig.record(late, 3, Verdict::Success);
+    let lost = rig.acquire(61).unwrap();
+    assert_eq!(rig.acquire(62), Err(at(71)), "lost permits expire by its own open time");
+    rig.breaker.hint(&rig.config, at(63), secs(1));
+    assert_eq!(rig.acquire(63), Err(at(64)));
+    rig.record(lost, 63, Verdict::Success);
+    assert_eq!(rig.state(63), BreakerState::Open);
+
+    let mut deaf = Rig::new(options());
+    deaf.breaker.hint(&deaf.config, at(1), secs(60));
+    assert_eq!(deaf.state(1), BreakerState::Closed);
+}
+
+#[test]
+fn a_person_has_the_last_word() {
+    let mut rig = Rig::new(BreakerOptions { opens_on_hint: true, ..options() });
+    rig.breaker.isolate(at(0));
+    rig.breaker.hint(&rig.config, at(0), secs(1));
+    assert_eq!((rig.state(1000), rig.acquire(1000)), (BreakerState::Isolated, Err(Timestamp::NEVER)));
+    assert_eq!(rig.breaker.refuses(&rig.config, at(1000)), Some(Timestamp::NEVER));
+    rig.breaker.force_close(at(1000));
+    (0..2).for_each(|_| assert!(rig.call(1000, Verdict::Failure)));
+    assert_eq!((rig.state(1000), rig.breaker.openings()), (BreakerState::Open, 1));
+    rig.breaker.reset(at(1001));
+    assert_eq!((rig.state(1001), rig.breaker.openings()), (BreakerState::Closed, 0));
+}
+
+#[test]
+fn one_that_observes_shows_what_it_would_have_done() {
+    let observing = BreakerOptions { mode: BreakerMode::Observe, ..options() };
+    let mut rig = Rig::opened(observing);
+    assert_eq!(rig.breaker.refuses(&rig.config, at(1)), None);
+    assert!(rig.breaker.acquire_closed().is_none());
+    assert!(rig.call(1, Verdict::Failure), "it runs");
+    assert_eq!((rig.state(9), rig.breaker.retry_at()), (BreakerState::Open, at(10)), "and changes nothing");
+    let (probe, other) = (rig.acquire(10).unwrap(), rig.acquire(10).unwrap());
+    rig.record(other, 10, Verdict::Failure);
+    assert_eq!(rig.state(10), BreakerState::HalfOpen);
+    rig.record(probe, 10, Verdict::Success);
+    assert_eq!(rig.state(10), BreakerState::Closed);
+}
+
+#[test]
+fn a_clock_that_runs_backwards_stands_still() {
+    let mut rig = Rig::new(options());
+    assert!(rig.call(50, Verdict::Failure));
+    assert!(rig.call(0, Verdict::Failure));
+    assert_eq!(rig.acquire(0), Err(at(60)));
+    assert_eq!(rig.state(0), BreakerState::Open);
+}
+
+#[test]
+fn an_open_time_of_nothing_is_half_open_at_once() {
+    let mut rig = Rig::new(BreakerOptions { open_for: Backoff::Constant { delay: Span::ZERO }, ..options() });
+    (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
+    assert_eq!(rig.state(0), BreakerState::HalfOpen);
+    assert!(rig.acquire(0).is_ok());
+}
+
+#[test]
+fn the_machine_is_its_bytes() {
+    assert_eq!((size_of::<Breaker>(), size_of::<Permit>()), (208, 4));
+    assert_eq!(Permit::from_raw(9).as_raw(), 9);
+    assert_eq!(Breaker::default(), Breaker::new(&BreakerConfig::default(), 0, at(0)));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_numbers_panic(
+        config: [u64; 10], counts: [u32; 5], flags: [u8; 5], words: [u64; 5], numbers: [u32; 6], state: u8, ops: [(u8, u64, u32); 8]
+    ) {
+        // Kinds and states are few: most bytes are none of them.
+        let config = BreakerConfig::from_words(config, counts, flags.map(|flag| flag % 9));
+        let [latest, until, seed, lasting, begins] = words;
+        let [generation, openings, row, streak, successes, out] = numbers;
+        let mut breaker = Breaker {
+            latest, until, seed, lasting, generation, openings, row, streak, successes, out,
+            state: state % 5,
+            unused: [0; 7],
+            window: Slots::new(Timestamp::from_nanos(begins)),
+        };
+        for (op, now, permit) in ops {
+            let (now, span) = (Timestamp::from_nanos(now), Span::from_nanos(now.rotate_left(9)));
+            let permit = Permit(if op >= 128 { breaker.generation } else { permit });
+            match op % 8 {
+                0 => drop(breaker.acquire(&config, now)),
+                1 | 2 => breaker.record(&config, permit, now, Verdict::Failure, span),
+                3 => breaker.record(&config, permit, now, Verdict::Success, span),
+                4 => breaker.abandon(&config, permit, now),
+                5 => breaker.hint(&config, now, span),
+                6 => breaker.isolate(now),
+                _ => breaker.reset(now),
+            }
+            let _ = breaker.state(&config, now);
+            let _ = breaker.rates(&config, now);
+            proptest::prop_assert!(breaker.refuses(&config, now).is_none_or(|until| until > now || until >= breaker.retry_at()));
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! How many retries there may be, all calls of a client taken together.
+//!
+//! A limit of attempts is for one call. When a server is down every call uses it up, and three attempts each are three times
+//! the load on a server that cannot carry the load it has. A budget looks at all calls: while few of them fail each may
+//! retry, and when all do hardly any may. There are six ways to count in use, each with its own merits; here they are one
+//! machine with one set of inputs, so that a call need not know which it is (spec 22).
+
+use crate::decide::backoff::real;
+use crate::decide::failure::FailureKind;
+use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::rng::Rng;
+use crate::record::save::SaveError;
+use crate::time::Timestamp;
+
+mod config;
+pub use config::{BudgetConfig, BudgetKind};
+use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
+
+/// What a call holds of a budget since its latest retry: a number to hand back when it succeeds or the retry never runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Held(u32);
+
+impl Held {
+    /// As the number that crosses a language border: thousandths of a token for [`BudgetKind::Token`], for the others where
+    /// it was taken from.
+    #[must_use]
+    pub const fn as_raw(self) -> u32 {
+        self.0
+    }
+
+    /// What has that number.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+}
+
+/// What is left of a budget: 128 bytes, `Copy`, plain numbers. Zeroes are one that was used up at the epoch.
+///
+/// # Contract
+/// All calls of a client share one, with the same [`BudgetConfig`]. A call says [`Budget::begin`] first and [`Budget::end`]
+/// last. Each of its attempts asks [`Budget::admit`]. What fails says [`Budget::fail`] and asks [`Budget::withdraw`] for the
+/// next attempt. A retry that was allowed says [`Budget::retried`] when it has run, or [`Budget::refund`] if it never will,
+/// after which the call holds nothing. A success says [`Budget::succeed`] with what the call holds.
+///
+/// Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Every bit pattern of the state is valid and
+/// no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Budget {
+    /// Token, throttle: thousandths.
+    tokens: u64,
+    /// Token: since when it refills. Ratio, requests, window: when the current slot began.
+    since: u64,
+    /// Token: what of the tokens has come back by itself since then.
+    refilled: u64,
+    /// Requests: of the draws to come.
+    seed: u64,
+    /// Ratio, requests, window: how many slots there were before the current one.
+    number: u64,
+    /// Share: calls under way.
+    active: u32,
+    /// Share: retries under way. Window: retries in the current window.
+    retries: u32,
+    /// Ratio: what was deposited less what was withdrawn, signed. Requests: attempts in the lower half, successes in the upper.
+    slots: [u64; SLOTS],
+}
+
+impl Budget {
+    /// A budget of which nothing is used at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
+    /// [`crate::Retry::new`].
+    #[must_use]
+    pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
+        Self {
+            tokens: if config.kind <= THROTTLE { config.capacity } else { 0 },
+            since: now.as_now().as_nanos(),
+            refilled: 0,
+            seed,
+            number: 0,
+            active: 0,
+            retries: 0,
+            slots: [0; SLOTS],
+        }
+    }
+
+    /// A call begins at `now`.
+    #[inline]
+    pub fn begin(&mut self, config: &BudgetConfig, now: Timestamp) {
+        match config.kind {
+            RATIO => {
+                self.advance(config, now);
+                self.deposit(config.reward);
+            }
+            SHARE => self.active = self.active.saturating_add(1),
+            _ => {}
+        }
+    }
+
+    /// An attempt, the first or a later one, is about to start at `now`: whether it may. Only [`BudgetKind::Requests`] ever
+    /// refuses one.
+    #[inline]
+    pub fn admit(&mut self, config: &BudgetConfig, now: Timestamp) -> bool {
+        if config.kind != REQUESTS {
+            return true;
+        }
+        self.advance(config, now);
+        let rejection = self.chance(config);
+        self.count(1, 0);
+        if rejection <= 0.0 {
+            return true;
+        }
+        let mut rng = Rng::new(self.seed);
+        let u = rng.uniform();
+        self.seed = rng.state();
+        u >= rejection
+    }
+
+    /// An attempt failed at `now`. Said of every attempt that fails, whether it will be retried or not; a permanent failure
+    /// counts for nothing but [`BudgetKind::Requests`], where it is an answer like any other.
+    #[inline]
+    pub fn fail(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) {
+        match (config.kind, kind) {
+            (THROTTLE, FailureKind::Transient | FailureKind::Throttled | FailureKind::Timeout) => {
+                self.tokens = self.tokens.min(config.capacity).saturating_sub(1000);
+            }
+            (REQUESTS, FailureKind::Permanent) => {
+                // The server took the request and answered it.
+                self.advance(config, now);
+                self.count(0, 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a call may retry at `now` after such a failure. If it may, what it holds from then on, which replaces what it
+    /// held before.
+    #[inline]
+    pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Held> {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                let cost = config.cost(kind);
+                self.tokens = self.tokens.checked_sub(u64::from(cost))?;
+                Some(Held(cost))
+            }
+            THROTTLE => {
+                let tokens = self.tokens.min(config.capacity);
+                (tokens > config.capacity.wrapping_sub(tokens)).then_some(Held(0))
+            }
+            RATIO => {
+                self.advance(config, now);
+                if self.sum(config) < signed(config.withdrawal) {
+                    return None;
+                }
+                self.take(config.withdrawal);
+                Some(Held(self.number as u32))
+            }
+            SHARE => {
+                if u64::from(self.retries) >= config.concurrency(self.active) {
+                    return None;
+                }
+                self.retries = self.retries.saturating_add(1);
+                Some(Held(0))
+            }
+            REQUESTS => Some(Held(0)),
+            WINDOW => {
+                self.advance(config, now);
+                if u64::from(self.retries) >= config.capacity {
+                    return None;
+                }
+                self.retries = self.retries.saturating_add(1);
+                Some(Held(self.number as u32))
+            }
+            _ => None,
+        }
+    }
+
+    /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
+    /// nothing but a place among the retries at once of [`BudgetKind::Share`], where there is one or not.
+    pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Held> {
+        if config.kind != SHARE {
+            return None;
+        }
+        self.retries = self.retries.saturating_add(1);
+        Some(Held(0))
+    }
+
+    /// The retry that `held` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
+    #[inline]
+    pub fn refund(&mut self, config: &BudgetConfig, now: Timestamp, held: Held) {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                self.add(config, u64::from(held.0));
+            }
+            RATIO => {
+                self.advance(config, now);
+                self.put_back(config, held);
+            }
+            SHARE => self.retries = self.retries.saturating_sub(1),
+            WINDOW => {
+                self.advance(config, now);
+                if self.number as u32 == held.0 {
+                    self.retries = self.retries.saturating_sub(1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A call succeeded at `now`, and holds that.
+    #[inline]
+    pub fn succeed(&mut self, config: &BudgetConfig, now: Timestamp, held: Option<Held>) {
+        match config.kind {
+            TOKEN => {
+                self.refill(config, now);
+                self.add(config, held.map_or(config.reward, |held| u64::from(held.0)));
+            }
+            THROTTLE => self.add(config, config.reward),
+            REQUESTS => {
+                self.advance(config, now);
+                self.count(0, 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// A retry that ran is over, however it ended: [`BudgetKind::Share`] gets its place back.
+    #[inline]
+    pub fn retried(&mut self, config: &BudgetConfig) {
+        if config.kind == SHARE {
+            self.retries = self.retries.saturating_sub(1);
+        }
+    }
+
+    /// A call is over, however it ended; `held` is of a retry that ends with it, without a [`Budget::retried`] of its own.
+    #[inline]
+    pub fn end(&mut self, config: &BudgetConfig, held: Option<Held>) {
+        if config.kind == SHARE {
+            self.active = self.active.saturating_sub(1);
+            self.retries = self.retries.saturating_sub(u32::from(held.is_some()));
+        }
+    }
+
+    /// What there is at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
+    /// how many the attempts may grow before any is refused; for the others whole retries.
+    #[must_use]
+    pub fn balance(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
+        let mut then = *self;
+        match config.kind {
+            TOKEN => {
+                then.refill(config, now);
+                then.tokens as f64 / 1000.0
+            }
+            THROTTLE => self.tokens.min(config.capacity) as f64 / 1000.0,
+            RATIO => {
+                then.advance(config, now);
+                let whole = then.sum(config).max(0).checked_div(signed(config.withdrawal)).unwrap_or(0);
+                whole as f64
+            }
+            SHARE => config.concurrency(self.active).saturating_sub(u64::from(self.retries)) as f64,
+            REQUESTS => {
+                then.advance(config, now);
+                let (requests, accepts) = then.counts();
+                (config.rate * accepts - requests).max(0.0)
+            }
+            WINDOW => {
+                then.advance(config, now);
+                config.capacity.saturating_sub(u64::from(then.retries)) as f64
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The probability from 0 to 1 that [`Budget::admit`] refuses an attempt at `now`; 0 for every kind but
+    /// [`BudgetKind::Requests`].
+    #[must_use]
+    pub fn rejection(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
+        if config.kind != REQUESTS {
+            return 0.0;
+        }
+        let mut then = *self;
+        then.advance(config, now);
+        then.chance(config)
+    }
+
+    /// Token: what has come back by `now`. A full purse does not save up.
+    fn refill(&mut self, config: &BudgetConfig, now: Timestamp) {
+        let due = config.refilled(now.as_now().since(Timestamp::from_nanos(self.since)));
+        let tokens = self.tokens.saturating_add(due.saturating_sub(self.refilled));
+        self.refilled = self.refilled.max(due);
+        self.tokens = tokens;
+        if tokens >= config.capacity {
+            self.tokens = config.capacity;
+            self.since = self.since.max(now.as_now().as_nanos());
+            self.refilled = 0;
+        }
+    }
+
+    fn add(&mut self, config: &BudgetConfig, thousandths: u64) {
+        self.tokens = self.tokens.saturating_add(thousandths).min(config.capacity);
+    }
+
+    /// The slot of `now` becomes the current one, and those that it leaves more than a window behind are cleared.
+    #[inline]
+    fn advance(&mut self, config: &BudgetConfig, now: Timestamp) {
+        let elapsed = now.as_now().as_nanos().saturating_sub(self.since);
+        if elapsed >= config.slot {
+            self.step(config.slot, elapsed);
+        }
+    }
+
+    #[cold]
+    fn step(&mut self, slot: u64, elapsed: u64) {
+        // No checked configuration has a slot of no time.
+        let steps = elapsed.checked_div(slot).unwrap_or(elapsed);
+        self.since = self.since.saturating_add(steps.saturating_mul(slot));
+        self.retries = 0;
+        for ahead in 1..=steps.min(SLOTS as u64) {
+            if let Some(slot) = self.slots.get_mut(index(self.number.wrapping_add(ahead))) {
+                *slot = 0;
+            }
+        }
+        self.number = self.number.wrapping_add(steps);
+    }
+
+    fn current(&mut self) -> Option<&mut u64> {
+        let index = index(self.number);
+        self.slots.get_mut(index)
+    }
+
+    fn deposit(&mut self, amount: u64) {
+        if let Some(slot) = self.current() {
+            *slot = signed_bits(*slot).saturating_add(signed(amount)) as u64;
+        }
+    }
+
+    fn take(&mut self, amount: u64) {
+        if let Some(slot) = self.current() {
+            *slot = signed_bits(*slot).saturating_sub(signed(amount)) as u64;
+        }
+    }
+
+    /// Ratio: a withdrawal is undone in the slot it was made in, unless that has expired and with it the withdrawal.
+    fn put_back(&mut self, config: &BudgetConfig, held: Held) {
+        let ago = u64::from((self.number as u32).wrapping_sub(held.0));
+        if ago < SLOTS as u64
+            && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago)))
+        {
+            *slot = signed_bits(*slot).saturating_add(signed(config.withdrawal)) as u64;
+        }
+    }
+
+    /// Ratio: what there is, which is below zero when deposits have expired that were withdrawn.
+    fn sum(&self, config: &BudgetConfig) -> i64 {
+        let sum = self.slots.iter().fold(0_i64, |sum, slot| sum.saturating_add(signed_bits(*slot)));
+        sum.saturating_add(signed(config.reserve))
+    }
+
+    fn count(&mut self, requests: u32, accepts: u32) {
+        if let Some(slot) = self.current() {
+            let (before, accepted) = (*slot as u32, (*slot >> 32) as u32);
+            *slot = u64::from(accepted.saturating_add(accepts)) << 32 | u64::from(before.saturating_add(requests));
+        }
+    }
+
+    /// Requests: attempts and successes in the window.
+    fn counts(&self) -> (f64, f64) {
+        let (mut requests, mut accepts) = (0_u64, 0_u64);
+        for slot in self.slots {
+            requests = requests.saturating_add(slot & u64::from(u32::MAX));
+            accepts = accepts.saturating_add(slot >> 32);
+        }
+        (real(requests), real(accepts))
+    }
+
+    /// Requests: the probability of a refusal.
+    fn chance(&self, config: &BudgetConfig) -> f64 {
+        let (requests, accepts) = self.counts();
+        // `max` also turns what is no number into 0, which a foreign configuration may give.
+        ((requests - config.rate * accepts) / (requests + 1.0)).max(0.0)
+    }
+}
+
+/// Where a slot of that number is.
+fn index(number: u64) -> usize {
+    number.checked_rem(SLOTS as u64).unwrap_or(0) as usize
+}
+
+/// An amount as the signed number that sums are.
+const fn signed(amount: u64) -> i64 {
+    if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
+}
+
+/// A slot's signed sum.
+const fn signed_bits(slot: u64) -> i64 {
+    slot as i64
+}
+
+impl Kept for Budget {
+    const NUMBER: u8 = 16;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        pass.word(&mut self.tokens);
+        pass.time(&mut self.since);
+        for word in [&mut self.refilled, &mut self.seed, &mut self.number] {
+            pass.word(word);
+        }
+        pass.half(&mut self.retries);
+        self.slots.iter_mut().for_each(|slot| pass.word(slot));
+    }
+}
+
+impl Budget {
+    /// How many bytes [`Budget::save`] makes.
+    pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS * 8;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(self.at_rest(config), config.kind, now, &[], &mut bytes);
+        bytes
+    }
+
+    /// Without the retries under way, of which nothing will be heard; [`BudgetKind::Window`] counts finished ones in their place.
+    const fn at_rest(mut self, config: &BudgetConfig) -> Self {
+        if config.kind == SHARE {
+            self.retries = 0;
+        }
+        self
+    }
+
+    /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, SaveError> {
+        let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
+        read.map(|budget| budget.at_rest(config))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,348 @@
+use super::config::{MOST, thousandths};
+use super::*;
+use crate::error::ErrorCode;
+use crate::field::Field;
+use crate::time::Span;
+use proptest::prelude::*;
+use std::vec::Vec;
+
+mod model;
+
+const KIND: FailureKind = FailureKind::Transient;
+const MS: u64 = 1_000_000;
+
+const fn at(millis: u64) -> Timestamp {
+    Timestamp::from_nanos(millis * MS)
+}
+
+/// A budget of that kind, made at 0, and its configuration.
+fn made(kind: BudgetKind) -> (BudgetConfig, Budget) {
+    let config = BudgetConfig::new(kind).unwrap();
+    (config, Budget::new(&config, 1, at(0)))
+}
+
+fn aws(capacity: u32) -> BudgetKind {
+    BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 }
+}
+
+fn refilling(capacity: u32, refill: f64) -> BudgetKind {
+    BudgetKind::Token { capacity, cost: 1, timeout_cost: 1, throttled_cost: 1, reward: 0.0, refill }
+}
+
+fn ratio(ratio: f64, seconds: u64, min_per_second: f64) -> BudgetKind {
+    BudgetKind::Ratio { ratio, window: Span::from_secs(seconds), min_per_second }
+}
+
+/// How many retries there are at once until one is refused, at most `most`.
+fn retries(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, most: usize) -> usize {
+    (0..most).take_while(|_| budget.withdraw(config, now, KIND).is_some()).count()
+}
+
+#[test]
+fn the_machine_is_its_bytes() {
+    assert_eq!((size_of::<Budget>(), size_of::<BudgetConfig>(), size_of::<Held>()), (128, 64, 4));
+}
+
+#[test]
+fn the_default_allows_a_retry_for_ten_calls_and_one_in_any_case() {
+    assert_eq!(BudgetConfig::new(BudgetKind::default()), Ok(BudgetConfig::default()));
+    let (config, mut budget) = made(BudgetKind::default());
+    (0..100).for_each(|_| budget.begin(&config, at(0)));
+    assert_eq!(budget.balance(&config, at(0)), 11.0);
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 11);
+}
+
+#[test]
+fn a_success_gives_back_what_the_latest_retry_cost() {
+    let (config, mut budget) = made(aws(500));
+    budget.withdraw(&config, at(0), FailureKind::Timeout).unwrap();
+    let held = budget.withdraw(&config, at(0), FailureKind::Throttled);
+    assert_eq!(budget.balance(&config, at(0)), 485.0);
+    budget.succeed(&config, at(0), held);
+    assert_eq!(budget.balance(&config, at(0)), 490.0);
+    budget.succeed(&config, at(0), None);
+    assert_eq!(budget.balance(&config, at(0)), 491.0);
+}
+
+#[test]
+fn a_retry_that_costs_more_than_there_is_costs_nothing() {
+    let (config, mut budget) = made(aws(9));
+    assert_eq!(budget.withdraw(&config, at(0), FailureKind::Timeout), None);
+    assert_eq!(budget.balance(&config, at(0)), 9.0);
+}
+
+#[test]
+fn a_retry_that_never_ran_is_paid_back() {
+    for kind in [aws(5), ratio(0.1, 10, 0.1), BudgetKind::Share { ratio: 0.0, min_concurrency: 1 }, windows(1)] {
+        let (config, mut budget) = made(kind);
+        let held = budget.withdraw(&config, at(0), KIND).unwrap();
+        assert_eq!(budget.withdraw(&config, at(0), KIND), None, "{kind:?}");
+        budget.refund(&config, at(0), held);
+        assert!(budget.withdraw(&config, at(0), KIND).is_some(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_full_purse_saves_up_no_time() {
+    let (config, mut budget) = made(refilling(2, 1.0));
+    assert_eq!(retries(&config, &mut budget, at(10_000), 9), 2);
+    assert_eq!(budget.balance(&config, at(10_999)), 0.999);
+    assert_eq!(retries(&config, &mut budget, at(11_000), 9), 1);
+}
+
+#[test]
+fn tokens_come_back_as_fast_however_often_one_looks() {
+    let (config, mut seldom) = made(refilling(1000, 0.3));
+    retries(&config, &mut seldom, at(0), 1000);
+    let mut often = seldom;
+    for now in 0..100_000 {
+        often.refund(&config, at(now), Held(0));
+    }
+    assert_eq!(often.balance(&config, at(99_999)), 29.999);
+    assert_eq!(seldom.balance(&config, at(99_999)), 29.999);
+}
+
+#[test]
+fn a_clock_that_runs_backwards_brings_no_token_twice() {
+    let (config, mut budget) = made(refilling(10, 1.0));
+    retries(&config, &mut budget, at(0), 10);
+    for now in [3000, 1000, 3000, 0, 3000] {
+        budget.refund(&config, at(now), Held(0));
+        assert_eq!(budget.balance(&config, at(now)), 3.0);
+    }
+}
+
+#[test]
+fn rewards_are_cut_after_three_digits_and_add_up_exactly() {
+    // A product of 1.001 by a thousand is a hair below 1001.
+    for (given, kept) in [(0.5466, 546), (0.4, 400), (1.001, 1001), (0.29, 290), (1.6, 1600), (0.0009, 0), (2.0, 2000)]
+    {
+        assert_eq!(thousandths(given), kept, "{given}");
+    }
+    for digits in 0..100_000 {
+        assert_eq!(thousandths(format(digits)), digits);
+    }
+}
+
+/// The number of that many thousandths as a document would have it.
+fn format(digits: u64) -> f64 {
+    std::format!("{}.{:03}", digits / 1000, digits % 1000).parse().unwrap()
+}
+
+#[test]
+fn a_throttle_allows_retries_above_half() {
+    let (config, mut budget) = made(BudgetKind::Throttle { capacity: 3, reward: 0.5 });
+    let after = |budget: &mut Budget| {
+        budget.fail(&config, at(0), KIND);
+        (budget.balance(&config, at(0)), budget.withdraw(&config, at(0), KIND).is_some())
+    };
+    assert_eq!(after(&mut budget), (2.0, true));
+    assert_eq!(after(&mut budget), (1.0, false));
+    budget.succeed(&config, at(0), None);
+    assert_eq!(budget.withdraw(&config, at(0), KIND), None, "half is not more than half");
+    budget.succeed(&config, at(0), None);
+    assert!(budget.withdraw(&config, at(0), KIND).is_some());
+    budget.fail(&config, at(0), FailureKind::Permanent);
+    assert_eq!(budget.balance(&config, at(0)), 2.0);
+}
+
+#[test]
+fn deposits_and_withdrawals_expire_with_their_slot() {
+    let (config, mut budget) = made(ratio(1.0, 10, 0.0));
+    budget.begin(&config, at(999));
+    assert_eq!(budget.balance(&config, at(9_999)), 1.0);
+    assert_eq!(budget.balance(&config, at(10_000)), 0.0);
+    let mut spent = budget;
+    spent.withdraw(&config, at(5_000), KIND).unwrap();
+    assert_eq!(spent.balance(&config, at(10_000)), 0.0);
+    spent.begin(&config, at(10_000));
+    assert_eq!(spent.balance(&config, at(14_999)), 0.0, "the withdrawal outlives the deposit");
+    assert_eq!(spent.balance(&config, at(15_000)), 1.0);
+}
+
+#[test]
+fn a_refund_after_its_slot_has_expired_adds_nothing() {
+    let (config, mut budget) = made(ratio(1.0, 10, 0.1));
+    let held = budget.withdraw(&config, at(0), KIND).unwrap();
+    let mut late = budget;
+    budget.refund(&config, at(9_999), held);
+    assert_eq!(budget.balance(&config, at(9_999)), 1.0);
+    late.refund(&config, at(10_000), held);
+    assert_eq!(late.balance(&config, at(10_000)), 1.0);
+}
+
+#[test]
+fn without_a_ratio_there_is_the_least_and_without_both_nothing() {
+    let (config, mut budget) = made(ratio(0.0, 2, 5.0));
+    (0..100).for_each(|_| budget.begin(&config, at(0)));
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 10);
+    assert_eq!(retries(&config, &mut budget, at(2_000), 100), 10);
+    let (config, mut budget) = made(ratio(0.0, 2, 0.0));
+    budget.begin(&config, at(0));
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 0);
+}
+
+#[test]
+fn a_share_counts_retries_at_once() {
+    let (config, mut budget) = made(BudgetKind::Share { ratio: 0.2, min_concurrency: 3 });
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 3);
+    (0..25).for_each(|_| budget.begin(&config, at(0)));
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 2);
+    budget.retried(&config);
+    budget.end(&config, None);
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 0, "24 calls have four");
+    budget.retried(&config);
+    assert_eq!(retries(&config, &mut budget, at(0), 100), 1);
+}
+
+#[test]
+fn requests_are_refused_as_often_as_they_were_not_answered() {
+    let (config, mut budget) = made(BudgetKind::Requests { k: 2.0, window: Span::from_secs(10) });
+    let admitted = (0..10_000).filter(|_| budget.admit(&config, at(0))).count();
+    // Nothing succeeds: attempt n from 0 on passes with the probability 1 / (n + 1), which sums to 9.8.
+    assert!((1..30).contains(&admitted), "{admitted}");
+    (0..2_500).for_each(|_| budget.succeed(&config, at(0), None));
+    let rejection = budget.rejection(&config, at(0));
+    assert_eq!(rejection, 5_000.0 / 10_001.0);
+    let is_refused = |seed: u64| {
+        let mut one = budget;
+        one.seed = seed;
+        !one.admit(&config, at(0))
+    };
+    let refused = (0..10_000).filter(|seed| is_refused(*seed)).count();
+    assert!((4_800..5_200).contains(&refused), "{refused}");
+    assert_eq!(budget.rejection(&config, at(10_000)), 0.0, "all that is past");
+}
+
+#[test]
+fn a_permanent_failure_is_an_answer() {
+    let (config, mut budget) = made(BudgetKind::Requests { k: 1.0, window: Span::from_secs(10) });
+    budget.admit(&config, at(0));
+    assert_eq!(budget.rejection(&config, at(0)), 0.5);
+    budget.fail(&config, at(0), FailureKind::Permanent);
+    assert_eq!(budget.rejection(&config, at(0)), 0.0);
+}
+
+#[test]
+fn nothing_is_drawn_where_nothing_is_refused() {
+    let (config, mut budget) = made(BudgetKind::Requests { k: 2.0, window: Span::from_secs(10) });
+    let seed = budget.seed;
+    budget.admit(&config, at(0));
+    assert_eq!(budget.seed, seed);
+    budget.admit(&config, at(0));
+    assert_ne!(budget.seed, seed);
+}
+
+fn windows(limit: u32) -> BudgetKind {
+    BudgetKind::Window { limit, window: Span::from_secs(10) }
+}
+
+#[test]
+fn each_window_has_its_retries() {
+    let (config, mut budget) = made(windows(2));
+    for now in [0, 10_000, 19_999, 25_000, 1_000_000] {
+        let there = if now == 19_999 { 0 } else { 2 };
+        assert_eq!(retries(&config, &mut budget, at(now), 9), there, "{now}");
+    }
+    let held = budget.withdraw(&config, at(1_010_000), KIND).unwrap();
+    budget.refund(&config, at(1_020_000), held);
+    assert_eq!(budget.balance(&config, at(1_020_000)), 2.0, "a refund into the next window adds nothing");
+}
+
+#[test]
+fn what_is_out_of_its_range_is_refused() {
+    use ErrorCode::{CountRange, RateRange, ZeroLimit};
+    let token = |capacity, cost, reward, refill| BudgetKind::Token {
+        capacity,
+        cost,
+        timeout_cost: 0,
+        throttled_cost: 0,
+        reward,
+        refill,
+    };
+    for (kind, code, field) in [
+        (token(MOST + 1, 0, 0.0, 0.0), CountRange, Field::BudgetCapacity),
+        (token(0, MOST + 1, 0.0, 0.0), CountRange, Field::BudgetCost),
+        (token(0, 0, -0.1, 0.0), RateRange, Field::BudgetReward),
+        (token(0, 0, 0.0, f64::INFINITY), RateRange, Field::BudgetRefill),
+        (BudgetKind::Throttle { capacity: 0, reward: 0.0 }, CountRange, Field::BudgetCapacity),
+        (ratio(f64::NAN, 1, 0.0), RateRange, Field::BudgetRatio),
+        (ratio(1.0, 0, 0.0), ZeroLimit, Field::BudgetWindow),
+        (ratio(1.0, 1, -1.0), RateRange, Field::BudgetMinPerSecond),
+        (BudgetKind::Share { ratio: -1.0, min_concurrency: 0 }, RateRange, Field::BudgetRatio),
+        (BudgetKind::Requests { k: -1.0, window: Span::MAX }, RateRange, Field::BudgetK),
+        (BudgetKind::Requests { k: 2.0, window: Span::ZERO }, ZeroLimit, Field::BudgetWindow),
+        (BudgetKind::Window { limit: 1, window: Span::ZERO }, ZeroLimit, Field::BudgetWindow),
+    ] {
+        let error = BudgetConfig::new(kind).unwrap_err();
+        assert_eq!((error.code, error.field), (code, Some(field)), "{kind:?}");
+    }
+}
+
+/// Everything that can be done to a budget.
+fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, held: Held) -> [f64; 2] {
+    budget.begin(config, now);
+    budget.admit(config, now);
+    for kind in FailureKind::ALL {
+        budget.fail(config, now, kind);
+        budget.withdraw(config, now, kind);
+    }
+    budget.refund(config, now, held);
+    budget.succeed(config, now, Some(held));
+    budget.succeed(config, now, None);
+    budget.retried(config);
+    budget.end(config, Some(held));
+    [budget.balance(config, now), budget.rejection(config, now)]
+}
+
+proptest! {
+    #[test]
+    fn no_numbers_panic(
+        kind in 0_u32..9, words: [u64; 12], slots: [u64; 10], halves: [u32; 6], times: [u64; 3]
+    ) {
+        let [capacity, reward, withdrawal, reserve, rate, slot, tokens, since, refilled, seed, number, _] = words;
+        let [cost, timeout_cost, throttled_cost, active, retries, held] = halves;
+        let rate = f64::from_bits(rate);
+        let config =
+            BudgetConfig { kind, cost, timeout_cost, throttled_cost, capacity, reward, withdrawal, reserve, rate, slot };
+        let mut budget = Budget { tokens, since, refilled, seed, number, active, retries, slots };
+        for now in times {
+            let answers = everything(&config, &mut budget, Timestamp::from_nanos(now), Held(held));
+            prop_assert!(answers.iter().all(|answer| *answer >= 0.0));
+        }
+    }
+
+    #[test]
+    fn tokens_stay_between_none_and_all(ops in prop::collection::vec((0_u8..4, 0_u64..100, 0_usize..4), 1..200), throttle: bool) {
+        let kind = if throttle { BudgetKind::Throttle { capacity: 20, reward: 0.7 } } else { aws(20) };
+        let (config, mut budget) = made(kind);
+        let mut held = Vec::new();
+        for (op, now, kind) in ops {
+            let kind = FailureKind::ALL[kind];
+            match op {
+                0 => held.extend(budget.withdraw(&config, at(now), kind)),
+                1 => budget.succeed(&config, at(now), held.pop()),
+                2 => if let Some(held) = held.pop() { budget.refund(&config, at(now), held) },
+                _ => budget.fail(&config, at(now), kind),
+            }
+            prop_assert!((0.0..=20.0).contains(&budget.balance(&config, at(now))));
+        }
+    }
+
+    #[test]
+    fn a_ratio_never_allows_more_than_its_share_and_the_least(
+        calls in prop::collection::vec((0_u64..400, 0_usize..4), 1..300), tenths in 1_u32..20, least in 0_u32..3
+    ) {
+        let share = f64::from(tenths) / 10.0;
+        let (config, mut budget) = made(ratio(share, 3600, f64::from(least) / 3600.0));
+        let (mut now, mut begun, mut allowed) = (0, 0.0, 0.0);
+        for (gap, wanted) in calls {
+            now += gap;
+            budget.begin(&config, at(now));
+            begun += 1.0;
+            allowed += retries(&config, &mut budget, at(now), wanted) as f64;
+            // Withdrawals are cut to whole numbers: 1.9 is 526 of a thousand.
+            prop_assert!(allowed <= begun * share * 1.002 + f64::from(least));
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! How many calls there may be in a time: four ways to count them, one interface, and every refusal says when to come back.
+//!
+//! A limiter is for a quota that a server publishes, and for a client's own restraint. [`LimiterKind::Gcra`] is the one to
+//! take: even, exact and cheapest. The bucket is Go's, the window's memory is two counters, the log is exact about
+//! "no more than n in any stretch of that length" and needs room for n times.
+
+mod gcra;
+mod log;
+#[cfg(target_has_atomic = "64")]
+mod shared;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use gcra::{Gcra, GcraConfig};
+#[cfg(target_has_atomic = "64")]
+pub use shared::SharedGcra;
+
+use crate::decide::bucket::{Bucket, BucketConfig};
+use crate::decide::guards::Refusal;
+use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::field::Field;
+use crate::record::save::SaveError;
+use crate::time::{Span, Timestamp};
+use gcra::Part;
+use log::Log;
+use window::Windows;
+
+/// How calls are counted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum LimiterKind {
+    /// Evenly: a call each `per / limit`, and `burst` at once after a rest.
+    Gcra {
+        /// How many calls in each `per`, from 1 on.
+        limit: u32,
+        /// The time the limit is for, above zero.
+        per: Span,
+        /// How many at once, from 1 on.
+        burst: u32,
+    },
+    /// A [`Bucket`], in doubles: the same calls as Go's `golang.org/x/time/rate` lets through.
+    Bucket {
+        /// How many tokens drip in each `per`: finite, from 0 on.
+        limit: f64,
+        /// The time the limit is for, above zero.
+        per: Span,
+        /// How many at once, from 1 on.
+        burst: u32,
+    },
+    /// The calls of the current fixed window, and those of the last one as far as a sliding window would cover it.
+    Window {
+        /// How many calls in each `per`, from 1 on.
+        limit: u32,
+        /// The length of a window, above zero.
+        per: Span,
+    },
+    /// The calls of the sliding window itself. Needs [`LimiterConfig::room`].
+    Log {
+        /// How many calls in any `per`, from 1 on.
+        limit: u32,
+        /// The length of the window; zero limits nothing.
+        per: Span,
+    },
+}
+
+const GCRA: u8 = 0;
+const BUCKET: u8 = 1;
+const WINDOW: u8 = 2;
+const LOG: u8 = 3;
+
+/// The checked choices for a limiter: 56 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct LimiterConfig {
+    /// Of a bucket.
+    rate: f64,
+    per: u64,
+    /// `per / limit`, and `burst` of them, with the rests below. Of GCRA.
+    interval: u64,
+    capacity: u64,
+    interval_rest: u32,
+    capacity_rest: u32,
+    limit: u32,
+    burst: u32,
+    kind: u8,
+    wait: u8,
+    /// No padding: a configuration is its bytes.
+    unused: [u8; 6],
+}
+
+impl LimiterConfig {
+    /// Checks a way to count, and keeps what a refused call does.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::RateRange`] for a bucket's `limit` that is
+    /// negative or not finite, [`ErrorCode::ZeroLimit`] for a `per` of zero but for the log.
+    pub fn new(kind: LimiterKind, refusal: Refusal) -> Result<Self, ConfigError> {
+        let wait = u8::from(refusal == Refusal::Wait);
+        let config = match kind {
+            LimiterKind::Gcra { limit, per, burst } => {
+                gcra::check(limit, per, burst)?;
+                let (one, all) = (Part::of(1, per.as_nanos(), limit), Part::of(burst, per.as_nanos(), limit));
+                Self {
+                    per: per.as_nanos(),
+                    interval: one.whole,
+                    capacity: all.whole,
+                    interval_rest: one.rest,
+                    capacity_rest: all.rest,
+                    limit,
+                    burst,
+                    kind: GCRA,
+                    ..Self::NONE
+                }
+            }
+            LimiterKind::Bucket { limit, per, burst } => {
+                if !(limit >= 0.0 && limit.is_finite()) {
+                    return Err(ConfigError::new(ErrorCode::RateRange, Field::LimiterLimit, Given::Number(limit)));
+                }
+                gcra::check(1, per, burst)?;
+                Self { rate: limit, per: per.as_nanos(), burst, kind: BUCKET, ..Self::NONE }
+            }
+            LimiterKind::Window { limit, per } => {
+                gcra::check(limit, per, 1)?;
+                Self { per: per.as_nanos(), limit, kind: WINDOW, ..Self::NONE }
+            }
+            LimiterKind::Log { limit, per } => {
+                gcra::check(limit, Span::MAX, 1)?;
+                Self { per: per.as_nanos(), limit, kind: LOG, ..Self::NONE }
+            }
+        };
+        Ok(Self { wait, ..config })
+    }
+
+    /// How calls are counted.
+    #[must_use]
+    pub const fn kind(&self) -> LimiterKind {
+        let (limit, per, burst) = (self.limit, Span::from_nanos(self.per), self.burst);
+        match self.kind {
+            BUCKET => LimiterKind::Bucket { limit: self.rate, per, burst },
+            WINDOW => LimiterKind::Window { limit, per },
+            LOG => LimiterKind::Log { limit, per },
+            _ => LimiterKind::Gcra { limit, per, burst },
+        }
+    }
+
+    /// What a call does that is refused.
+    #[must_use]
+    pub const fn refusal(&self) -> Refusal {
+        if self.wait == 0 { Refusal::Stop } else { Refusal::Wait }
+    }
+
+    /// How many words of room a limiter needs: the limit of a log, else 0.
+    #[must_use]
+    pub const fn room(&self) -> usize {
+        if self.kind == LOG { self.limit as usize } else { 0 }
+    }
+
+    const NONE: Self = Self {
+        rate: 0.0,
+        per: 0,
+        interval: 0,
+        capacity: 0,
+        interval_rest: 0,
+        capacity_rest: 0,
+        limit: 0,
+        burst: 0,
+        kind: GCRA,
+        wait: 0,
+        unused: [0; 6],
+    };
+
+    const fn interval(&self) -> Part {
+        Part { whole: self.interval, rest: self.interval_rest }
+    }
+
+    const fn capacity(&self) -> Part {
+        Part { whole: self.capacity, rest: self.capacity_rest }
+    }
+
+    /// What that many calls cost.
+    #[inline(always)]
+    fn cost(&self, count: u32) -> Part {
+        if count == 1 { self.interval() } else { Part::of(count, self.per, self.limit) }
+    }
+
+    const fn bucket(&self) -> BucketConfig {
+        BucketConfig::unchecked(self.rate, self.per, self.burst as u64)
+    }
+}
+
+/// The calls that were let through: 24 bytes, `Copy`. Zeroes are a limiter made at the epoch, its bucket empty.
+///
+/// # Contract
+/// [`Limiter::take`] either takes and answers `Ok`, or changes nothing and says when to come back; with the same
+/// [`LimiterConfig`] and, for a log, the same room each time. Time is monotonic: a `now` before that of the latest call that
+/// passed reads as that one (spec 1.3). Every bit pattern of the state is valid and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Limiter {
+    /// GCRA: the arrival time. Bucket: the bits of its tokens. Window: the start of the current one.
+    word: u64,
+    latest: u64,
+    /// GCRA: the arrival time's rest. Window: the calls of the last and of the current one. Log: the oldest call's place in
+    /// the room, and how many there are.
+    counts: [u32; 2],
+}
+
+impl Limiter {
+    /// One that has let nothing through.
+    #[must_use]
+    pub fn new(config: &LimiterConfig, now: Timestamp) -> Self {
+        let now = now.as_now();
+        let word = match config.kind {
+            BUCKET => Bucket::full(&config.bucket(), now).words()[0],
+            WINDOW => now.as_nanos(),
+            _ => 0,
+        };
+        Self { word, latest: now.as_nanos(), counts: [0; 2] }
+    }
+
+    /// Takes `count` calls at `now`, or says when they may be made. `room` is what [`LimiterConfig::room`] asks for, empty
+    /// but for a log; a log in less room holds only as many calls as fit.
+    ///
+    /// # Errors
+    /// The earliest time at which it would let them through if nobody else came before: [`Timestamp::NEVER`] for more than
+    /// there may ever be at once.
+    #[inline]
+    pub fn take(
+        &mut self,
+        config: &LimiterConfig,
+        room: &mut [u64],
+        count: u32,
+        now: Timestamp,
+    ) -> Result<(), Timestamp> {
+        let now = self.clamped(now);
+        let mut next = self.after(config, room, count, now)?;
+        if config.kind == LOG {
+            let [head, len] = next.counts;
+            let log = Log { head, len }.push(config.limit, room, count, now);
+            next.counts = [log.head, log.len];
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// When it would let `count` calls through, were they made at `at`; `None` if it would then.
+    #[must_use]
+    pub fn refuses(&self, config: &LimiterConfig, room: &[u64], count: u32, at: Timestamp) -> Option<Timestamp> {
+        self.after(config, room, count, self.clamped(at)).err()
+    }
+
+    /// Gives back `count` calls that were taken and not made.
+    pub fn give_back(&mut self, config: &LimiterConfig, _room: &mut [u64], count: u32, now: Timestamp) {
+        let now = self.clamped(now);
+        let [first, second] = self.counts;
+        match config.kind {
+            BUCKET => {
+                let mut bucket = self.bucket();
+                bucket.give_back(&config.bucket(), u64::from(count), Timestamp::from_nanos(now));
+                self.word = bucket.words()[0];
+            }
+            WINDOW => {
+                let windows = Windows { start: self.word, last: first, this: second };
+                let windows = windows.at(config.per, now).without(count);
+                self.word = windows.start;
+                self.counts = [windows.last, windows.this];
+            }
+            LOG => {
+                let log = Log { head: first, len: second }.without(count);
+                self.counts = [log.head, log.len];
+            }
+            _ => {
+                let arrival = Part { whole: self.word, rest: first }.minus(config.cost(count), config.limit);
+                self.word = arrival.whole;
+                self.counts = [arrival.rest, second];
+            }
+        }
+        self.latest = now;
+    }
+
+    #[inline(always)]
+    fn clamped(&self, now: Timestamp) -> u64 {
+        now.as_now().as_nanos().max(self.latest)
+    }
+
+    fn bucket(&self) -> Bucket {
+        Bucket::from_words([self.word, self.latest])
+    }
+
+    /// The state after `count` calls, but for what a log writes.
+    #[inline(always)]
+    fn after(&self, config: &LimiterConfig, room: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
+        if config.kind == GCRA {
+            self.after_gcra(config, count, now)
+        } else {
+            self.after_others(config, room, count, now)
+        }
+    }
+
+    #[inline(always)]
+    fn after_gcra(&self, config: &LimiterConfig, count: u32, now: u64) -> Result<Self, Timestamp> {
+        let [rest, unused] = self.counts;
+        let base = if self.word < now { Part { whole: now, rest: 0 } } else { Part { whole: self.word, rest } };
+        let next = base.plus(config.cost(count), config.limit);
+        let ahead = Part { whole: next.whole.saturating_sub(now), rest: next.rest };
+        if ahead > config.capacity() {
+            return Err(opens(config, next, count));
+        }
+        Ok(Self { word: next.whole, latest: now, counts: [next.rest, unused] })
+    }
+
+    #[inline(never)]
+    fn after_others(&self, config: &LimiterConfig, room: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
+        let [first, second] = self.counts;
+        match config.kind {
+            BUCKET => {
+                let mut bucket = self.bucket();
+                drip(&mut bucket, &config.bucket(), u64::from(count), Timestamp::from_nanos(now))?;
+                let [word, latest] = bucket.words();
+                Ok(Self { word, latest, ..*self })
+            }
+            WINDOW => {
+                let windows = Windows { start: self.word, last: first, this: second }.at(config.per, now);
+                let windows = windows.take(config.limit, config.per, count, now)?;
+                Ok(Self { word: windows.start, latest: now, counts: [windows.last, windows.this] })
+            }
+            LOG => {
+                let log = Log { head: first, len: second }.look(config.limit, config.per, room, count, now)?;
+                Ok(Self { latest: now, counts: [log.head, log.len], ..*self })
+            }
+            _ => self.after_gcra(config, count, now),
+        }
+    }
+}
+
+/// The first nanosecond from which the arrival time `next` is no more than the capacity ahead.
+#[cold]
+fn opens(config: &LimiterConfig, next: Part, count: u32) -> Timestamp {
+    if count > config.burst {
+        return Timestamp::NEVER;
+    }
+    let begun = u64::from(next.rest > config.capacity_rest);
+    Timestamp::from_nanos(next.whole.saturating_sub(config.capacity).saturating_add(begun)).as_now()
+}
+
+/// Takes what is there. A wait is cut to a nanosecond and rounded before that, so the time it ends is asked again.
+fn drip(bucket: &mut Bucket, config: &BucketConfig, count: u64, now: Timestamp) -> Result<(), Timestamp> {
+    if bucket.reserve_within(config, count, now, Span::ZERO).is_some() {
+        return Ok(());
+    }
+    let mut at = now;
+    for _ in 0..4 {
+        match { *bucket }.reserve(config, count, at) {
+            None | Some(Span::MAX) => return Err(Timestamp::NEVER),
+            Some(Span::ZERO) => break,
+            Some(wait) => at = at.after(wait),
+        }
+    }
+    Err(at)
+}
+
+impl Limiter {
+    /// How many bytes [`Limiter::save`] makes, without the room of a log.
+    pub const SAVED: usize = AROUND + 3 * 8;
+
+    /// How many bytes [`Limiter::save`] makes.
+    #[must_use]
+    pub fn saved(config: &LimiterConfig) -> usize {
+        Self::SAVED.saturating_add(config.room().saturating_mul(8))
+    }
+
+    /// The state at `now` as bytes that last (spec 31), into `out`; how many they are, `None` when there is no room for them.
+    pub fn save(&self, config: &LimiterConfig, room: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
+        let length = Self::saved(config);
+        let out = out.get_mut(..length)?;
+        save::write((*self, config.kind), u32::from(config.kind), now, room.get(..config.room())?, out);
+        Some(length)
+    }
+
+    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's room is
+    /// filled.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also one that
+    /// was saved with another limit or has no room.
+    pub fn restore(bytes: &[u8], config: &LimiterConfig, room: &mut [u64], now: Timestamp) -> Result<Self, SaveError> {
+        let new = (Self::new(config, now), config.kind);
+        let room = room.get_mut(..config.room()).unwrap_or_default();
+        let (length, kind) = (Self::saved(config), u32::from(config.kind));
+        save::read(new, length, kind, now, room, bytes).map(|(limiter, _)| limiter)
+    }
+}
+
+/// A limiter and its kind, which says what its word is.
+impl Kept for (Limiter, u8) {
+    const NUMBER: u8 = 18;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        let (limiter, kind) = self;
+        match *kind {
+            GCRA | WINDOW => {
+                // An arrival time that saturated is the end of time, and not the sentinel.
+                limiter.word = limiter.word.min(Timestamp::LAST.as_nanos());
+                pass.time(&mut limiter.word);
+            }
+            _ => pass.word(&mut limiter.word),
+        }
+        pass.time(&mut limiter.latest);
+        limiter.counts.iter_mut().for_each(|count| pass.half(count));
+    }
+}

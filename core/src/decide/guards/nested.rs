@@ -1,0 +1,205 @@
+//! Retries inside retries multiply: three layers of three attempts are 27 requests for a server that is already ill.
+//!
+//! What one retry knows and the next needs is small: that there is one around it, and how many attempts it may make. It is
+//! handed down as a token, within a program by whatever the language passes along with a call, between programs as a header.
+//! Each policy then says what it makes of the token (spec 30).
+
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::policy::Policy;
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::field::Field;
+
+/// What a policy does inside another retry, or around one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Nesting {
+    /// Nothing: attempts multiply.
+    #[default]
+    Allow,
+    /// The innermost retry retries: what it has given up on is not tried again by those around it
+    /// ([`Nesting::after_inner`]).
+    Innermost,
+    /// The outermost retry retries: one inside another makes one attempt.
+    Outermost,
+    /// At most so many attempts in all: a retry inside others makes that many divided by what they may make, at least one.
+    /// 0 is as good as 1.
+    Cap(u32),
+}
+
+impl Nesting {
+    /// The same, if it makes sense.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for a cap of 0.
+    pub const fn checked(self) -> Result<Self, ConfigError> {
+        match self {
+            Self::Cap(0) => Err(ConfigError::new(ErrorCode::CountRange, Field::NestedCap, Given::Number(0.0))),
+            _ => Ok(self),
+        }
+    }
+
+    /// How many attempts a policy that may make `own` of them makes, the first included, inside the retry that `token` tells
+    /// of. `u32::MAX` is for ever, in both; never below 1 (spec 30.3).
+    #[must_use]
+    pub fn attempts(self, token: Option<Token>, own: u32) -> u32 {
+        let most = match (self, token) {
+            (Self::Allow | Self::Innermost, _) | (Self::Outermost, None) => own,
+            (Self::Outermost, Some(_)) => 1,
+            (Self::Cap(cap), token) => {
+                let allowed = token.map_or(1, |token| token.allowed()).max(1);
+                own.min(cap.checked_div(allowed).unwrap_or(1))
+            }
+        };
+        most.max(1)
+    }
+
+    /// What a failure is to a policy of this nesting when a retry inside it has already given up on it: permanent for
+    /// [`Nesting::Innermost`], else what it was (spec 30.4).
+    #[must_use]
+    pub fn after_inner(self, failure: Failure) -> Failure {
+        match self {
+            Self::Innermost => Failure { kind: FailureKind::Permanent, ..failure },
+            _ => failure,
+        }
+    }
+}
+
+/// What an attempt hands down: 12 bytes, `Copy`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(C)]
+pub struct Token {
+    attempt: u32,
+    allowed: u32,
+    depth: u32,
+}
+
+impl Token {
+    /// The name of the header that [`Token::header`] is the value of.
+    pub const HEADER: &'static str = "x-retry-attempt";
+    /// The name of the gRPC metadata that [`Token::grpc`] is the value of.
+    pub const GRPC: &'static str = "grpc-previous-rpc-attempts";
+
+    /// What attempt `attempt` (from 1) of a policy that may make `attempts` of them (`u32::MAX`: for ever) hands down, inside
+    /// `parent` (spec 30.2).
+    #[must_use]
+    pub fn child(parent: Option<Self>, attempt: u32, attempts: u32) -> Self {
+        let (allowed, depth) = parent.map_or((1, 0), |parent| (parent.allowed(), parent.depth));
+        Self {
+            attempt: attempt.max(1),
+            allowed: allowed.saturating_mul(attempts.max(1)),
+            depth: depth.saturating_add(1),
+        }
+    }
+
+    /// What is known of a caller elsewhere who makes attempt `attempt`: that it may make at least so many (spec 30.6).
+    #[must_use]
+    pub fn of_attempt(attempt: u32) -> Self {
+        Self::child(None, attempt, attempt)
+    }
+
+    /// The number of the attempt, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt.max(1)
+    }
+
+    /// How many attempts all retries around may make together; `u32::MAX` for ever, or too many to count.
+    #[must_use]
+    pub fn allowed(&self) -> u32 {
+        self.allowed.max(1)
+    }
+
+    /// How many retries there are around.
+    #[must_use]
+    pub const fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// The value of `x-retry-attempt`: the number of the attempt, 1 for the first.
+    #[must_use]
+    pub fn header(&self) -> Digits {
+        Digits::of(self.attempt())
+    }
+
+    /// The value of `grpc-previous-rpc-attempts`: the attempts before this one; `None` for the first, which has no such
+    /// metadata (gRPC proposal A6).
+    #[must_use]
+    pub fn grpc(&self) -> Option<Digits> {
+        match self.attempt() {
+            1 => None,
+            attempt => Some(Digits::of(attempt.saturating_sub(1))),
+        }
+    }
+
+    /// Reads a value of `x-retry-attempt`: decimal digits for 1 to 4294967295. `None` for anything else.
+    #[must_use]
+    pub fn from_header(value: &[u8]) -> Option<Self> {
+        match number(value)? {
+            0 => None,
+            attempt => Some(Self::of_attempt(attempt)),
+        }
+    }
+
+    /// Reads a value of `grpc-previous-rpc-attempts`: decimal digits for 0 to 4294967294. `None` for anything else.
+    #[must_use]
+    pub fn from_grpc(value: &[u8]) -> Option<Self> {
+        Some(Self::of_attempt(number(value)?.checked_add(1)?))
+    }
+}
+
+/// Decimal digits alone, with blanks around them.
+fn number(value: &[u8]) -> Option<u32> {
+    let digits = value.trim_ascii();
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u32, |number, byte| {
+        let digit = byte.is_ascii_digit().then_some(u32::from(byte & 0x0f))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// A number in decimal digits, which [`Digits::as_str`] gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digits {
+    digits: [u8; 10],
+    from: u8,
+}
+
+impl Digits {
+    fn of(number: u32) -> Self {
+        let (mut digits, mut from, mut rest) = ([b'0'; 10], 10_u8, number);
+        for (at, digit) in digits.iter_mut().enumerate().rev() {
+            *digit = (rest % 10) as u8 | b'0';
+            rest /= 10;
+            from = at as u8;
+            if rest == 0 {
+                break;
+            }
+        }
+        Self { digits, from }
+    }
+
+    /// The digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.digits.get(usize::from(self.from)..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+}
+
+impl core::fmt::Display for Digits {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Policy {
+    /// The same policy with so many attempts, the first included; `u32::MAX` for ever, 0 as 1.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self.prepared()
+    }
+}
+
+#[cfg(test)]
+mod tests;

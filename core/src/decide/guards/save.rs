@@ -1,0 +1,390 @@
+//! A guard's state as bytes, to restore it after a restart or on another machine (spec 31).
+//!
+//! As with a saved call, times are kept as how long ago they were or how far ahead they are, because a clock is local to a machine; and what is in flight is
+//! not kept, because its results will never arrive. Unlike a call's, a guard's configuration may have changed in between, as
+//! long as it is of the same kind: a limit that was raised should not cost what was learned.
+
+use crate::error::{ErrorCode, Given};
+use crate::record::save::SaveError;
+use crate::record::save::bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
+use crate::time::Timestamp;
+
+/// The distance of what never is, and the furthest of anything else.
+const NEVER: u64 = i64::MAX as u64;
+const FURTHEST: u64 = NEVER - 1;
+
+/// What goes over the numbers of a state, in their order, to write or to read them.
+pub(crate) struct Pass<'a> {
+    bytes: Bytes<'a>,
+    now: u64,
+}
+
+enum Bytes<'a> {
+    Out(Writer<'a>),
+    In(Reader<'a>),
+}
+
+impl Pass<'_> {
+    /// A number.
+    pub(crate) fn word(&mut self, word: &mut u64) {
+        match &mut self.bytes {
+            Bytes::Out(writer) => writer.put(&word.to_le_bytes()),
+            Bytes::In(reader) => *word = reader.word(),
+        }
+    }
+
+    /// A smaller number.
+    pub(crate) fn half(&mut self, half: &mut u32) {
+        match &mut self.bytes {
+            Bytes::Out(writer) => writer.put(&half.to_le_bytes()),
+            Bytes::In(reader) => *half = reader.half(),
+        }
+    }
+
+    /// A real number.
+    pub(crate) fn real(&mut self, real: &mut f64) {
+        let mut bits = real.to_bits();
+        self.word(&mut bits);
+        *real = f64::from_bits(bits);
+    }
+
+    /// A time, as its distance from now; never stays never, and a time before the epoch of the new clock is the epoch.
+    pub(crate) fn time(&mut self, nanos: &mut u64) {
+        let mut distance = match *nanos {
+            u64::MAX => NEVER,
+            at if at >= self.now => at.wrapping_sub(self.now).min(FURTHEST),
+            at => self.now.wrapping_sub(at).min(FURTHEST).wrapping_neg(),
+        };
+        self.word(&mut distance);
+        *nanos = match distance as i64 {
+            _ if distance == NEVER => u64::MAX,
+            ahead @ 0.. => self.now.saturating_add(ahead.unsigned_abs()).min(Timestamp::LAST.as_nanos()),
+            ago => self.now.saturating_sub(ago.unsigned_abs()),
+        };
+    }
+}
+
+/// A state that can be kept.
+pub(crate) trait Kept: Copy {
+    /// The number of the guard in a saved state; a retry is 1, a call 2.
+    const NUMBER: u8;
+
+    /// Goes over what is kept, in a fixed order; what is in flight is not, and is nothing in a state that is read.
+    fn pass(&mut self, pass: &mut Pass<'_>);
+}
+
+/// The bytes around a state: 8 before it, the kind of its configuration, and the checksum.
+pub(crate) const AROUND: usize = 8 + 4 + 8;
+
+/// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
+pub(crate) fn write<S: Kept>(mut state: S, variant: u32, now: Timestamp, room: &[u64], out: &mut [u8]) {
+    // Of a long log what two bytes hold: who reads it knows how long it has to be.
+    let length = (out.len() as u16).to_le_bytes();
+    let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
+    let mut writer = Writer(&mut *body);
+    writer.put(&MAGIC);
+    writer.put(&[S::NUMBER, LAYOUT as u8]);
+    writer.put(&length);
+    writer.put(&variant.to_le_bytes());
+    let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
+    state.pass(&mut pass);
+    for at in room {
+        pass.time(&mut { *at });
+    }
+    Writer(sum).put(&checksum(body).to_le_bytes());
+}
+
+/// The state that [`write()`] made `bytes` of, on a clock that reads `now`.
+pub(crate) fn read<S: Kept>(
+    mut state: S,
+    length: usize,
+    variant: u32,
+    now: Timestamp,
+    room: &mut [u64],
+    bytes: &[u8],
+) -> Result<S, SaveError> {
+    let mut reader = Reader(bytes);
+    if reader.take() != Some(MAGIC) {
+        return Err(SaveError::new(ErrorCode::NotAState, None));
+    }
+    let wrong =
+        |code, field, given: f64| SaveError { given: Given::Number(given), ..SaveError::new(code, Some(field)) };
+    let short = wrong(ErrorCode::GuardLength, "length", bytes.len() as f64);
+    let [number, layout] = reader.take().ok_or(short)?;
+    if u32::from(layout) != LAYOUT {
+        return Err(wrong(ErrorCode::StateVersion, "layout", f64::from(layout)));
+    }
+    if number != S::NUMBER {
+        return Err(wrong(ErrorCode::NotAGuard, "kind", f64::from(number)));
+    }
+    if bytes.len() != length {
+        return Err(short);
+    }
+    let (body, sum) = bytes.split_at_checked(length.saturating_sub(8)).ok_or(short)?;
+    let said = u16::from_le_bytes(reader.take().ok_or(short)?);
+    if Reader(sum).word() != checksum(body) || said != length as u16 {
+        return Err(SaveError::new(ErrorCode::StateDamaged, None));
+    }
+    if reader.half() != variant {
+        return Err(SaveError::new(ErrorCode::GuardConfig, Some("kind")));
+    }
+    let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };
+    state.pass(&mut pass);
+    for at in room {
+        pass.time(at);
+    }
+    Ok(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::backoff::Backoff;
+    use crate::decide::failure::FailureKind;
+    use crate::decide::guards::Refusal;
+    use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind};
+    use crate::decide::guards::breaker::config::{BreakerConfig, BreakerOptions, Trip};
+    use crate::decide::guards::breaker::{Breaker, Verdict};
+    use crate::decide::guards::budget::{Budget, BudgetConfig, BudgetKind};
+    use crate::decide::guards::latency::Latency;
+    use crate::decide::guards::limiter::{Limiter, LimiterConfig, LimiterKind};
+    use crate::error::ErrorCode;
+    use crate::time::{Span, Timestamp};
+    use core::time::Duration;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    const MS: u64 = 1_000_000;
+
+    /// What a guard did from here on, in times that count from when it was saved.
+    type Answers = Vec<(u64, i64)>;
+
+    fn ahead(at: Timestamp, from: u64) -> i64 {
+        if at.is_never() { i64::MAX } else { at.as_nanos() as i64 - from as i64 }
+    }
+
+    fn budgets() -> Vec<BudgetConfig> {
+        let second = Span::from_secs(1);
+        [
+            BudgetKind::Token { capacity: 40, cost: 5, timeout_cost: 7, throttled_cost: 3, reward: 0.7, refill: 2.5 },
+            BudgetKind::Throttle { capacity: 6, reward: 0.6 },
+            BudgetKind::Ratio { ratio: 0.3, window: second, min_per_second: 2.0 },
+            BudgetKind::Requests { k: 1.5, window: second },
+            BudgetKind::Window { limit: 3, window: second },
+        ]
+        .map(|kind| BudgetConfig::new(kind).unwrap())
+        .to_vec()
+    }
+
+    fn spend(budget: &mut Budget, config: &BudgetConfig, moves: &[(u8, u16)], from: u64) -> Answers {
+        let (mut now, mut answers) = (from, vec![]);
+        for &(what, gap) in moves {
+            now += u64::from(gap) * MS / 8;
+            let at = Timestamp::from_nanos(now);
+            let answer = match what % 5 {
+                0 => u64::from(budget.admit(config, at)),
+                1 => budget.withdraw(config, at, FailureKind::Transient).is_some().into(),
+                2 => {
+                    budget.succeed(config, at, None);
+                    2
+                }
+                3 => {
+                    budget.fail(config, at, FailureKind::Timeout);
+                    3
+                }
+                _ => {
+                    budget.begin(config, at);
+                    budget.end(config, None);
+                    4
+                }
+            };
+            answers.push((answer, budget.balance(config, at).to_bits() as i64));
+        }
+        answers
+    }
+
+    fn breakers() -> Vec<BreakerConfig> {
+        let rates =
+            |trip| BreakerOptions { trip, slow_after: Some(Span::from_millis(40)), ..BreakerOptions::default() };
+        let (window, slow_rate) = (Span::from_millis(900), Some(0.6));
+        [
+            BreakerOptions::default(),
+            rates(Trip::Count { size: 9, min_calls: 4, failure_rate: 0.5, slow_rate }),
+            rates(Trip::Time { window, slots: 4, min_calls: 3, failure_rate: 0.4, slow_rate }),
+        ]
+        .map(|options| {
+            let open_for = Backoff::exponential(Duration::from_millis(200), 2.0);
+            BreakerOptions { open_for, jitter: 0.5, ..options }.build().unwrap()
+        })
+        .to_vec()
+    }
+
+    /// Each call ends at once, so that none is in flight between two moves.
+    fn call(breaker: &mut Breaker, config: &BreakerConfig, moves: &[(u8, u16)], from: u64) -> Answers {
+        let (mut now, mut answers) = (from, vec![]);
+        for &(what, gap) in moves {
+            now += u64::from(gap) * MS / 8;
+            let at = Timestamp::from_nanos(now);
+            answers.push(match breaker.acquire(config, at) {
+                Err(retry_at) => (0, ahead(retry_at, from)),
+                Ok(permit) => {
+                    let verdict = if what % 3 == 0 { Verdict::Success } else { Verdict::Failure };
+                    breaker.record(config, permit, at, verdict, Span::from_millis(u64::from(what)));
+                    let (calls, failed, slow) = breaker.rates(config, at);
+                    (1, i64::from(calls << 16 | failed << 8 | slow))
+                }
+            });
+        }
+        answers
+    }
+
+    proptest! {
+        #[test]
+        fn a_restored_guard_goes_on_as_if_nothing_had_been(
+            before in prop::collection::vec(any::<(u8, u16)>(), 0..40),
+            after in prop::collection::vec(any::<(u8, u16)>(), 1..40),
+            started in 0..10_000_000_000_u64, later in 0..1_000_000_000_000_u64
+        ) {
+            let lasted: u64 = before.iter().map(|(_, gap)| u64::from(*gap) * MS / 8).sum();
+            let (from, to) = (started + lasted, started + lasted + later);
+            let [then, now, begin] = [from, to, started].map(Timestamp::from_nanos);
+            for config in budgets() {
+                let mut live = Budget::new(&config, 7, begin);
+                spend(&mut live, &config, &before, started);
+                let mut restored = Budget::restore(&live.save(&config, then), &config, now).unwrap();
+                prop_assert_eq!(spend(&mut live, &config, &after, from), spend(&mut restored, &config, &after, to));
+            }
+            for config in breakers() {
+                let mut live = Breaker::new(&config, 7, begin);
+                call(&mut live, &config, &before, started);
+                let mut restored = Breaker::restore(&live.save(&config, then), &config, now).unwrap();
+                prop_assert_eq!(call(&mut live, &config, &after, from), call(&mut restored, &config, &after, to));
+            }
+            let per = Span::from_millis(500);
+            for kind in [
+                LimiterKind::Gcra { limit: 7, per, burst: 3 },
+                LimiterKind::Bucket { limit: 3.0, per, burst: 4 },
+                LimiterKind::Window { limit: 4, per },
+                LimiterKind::Log { limit: 5, per },
+            ] {
+                let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
+                let take = |limiter: &mut Limiter, room: &mut [u64], moves: &[(u8, u16)], from| {
+                    let (mut now, mut answers) = (from, vec![]);
+                    for &(_, gap) in moves {
+                        now += u64::from(gap) * MS / 32;
+                        let answer = limiter.take(&config, room, 1, Timestamp::from_nanos(now));
+                        answers.push(answer.map_err(|retry_at| ahead(retry_at, from)));
+                    }
+                    answers
+                };
+                let (mut room, mut other) = (vec![0; config.room()], vec![0; config.room()]);
+                let mut live = Limiter::new(&config, begin);
+                take(&mut live, &mut room, &before, started);
+                let mut bytes = vec![0; Limiter::saved(&config)];
+                prop_assert_eq!(live.save(&config, &room, then, &mut bytes), Some(bytes.len()));
+                let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
+                let expected = take(&mut live, &mut room, &after, from);
+                let found = take(&mut restored, &mut other, &after, to);
+                prop_assert_eq!(expected, found, "{:?}", kind);
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..260), now: u64, mend: bool) {
+            let now = Timestamp::from_nanos(now);
+            let config = breakers()[2];
+            if mend && bytes.len() == Breaker::SAVED {
+                bytes[..6].copy_from_slice(b"hold\x11\x01");
+            }
+            let _ = Breaker::restore(&bytes, &config, now);
+            let _ = Budget::restore(&bytes, &budgets()[0], now);
+            let _ = Latency::restore(&bytes);
+        }
+    }
+
+    #[test]
+    fn retries_under_way_are_not_in_a_restored_budget() {
+        let kind = BudgetKind::Share { ratio: 0.5, min_concurrency: 2 };
+        let (config, now) = (BudgetConfig::new(kind).unwrap(), Timestamp::from_nanos(5));
+        let mut budget = Budget::new(&config, 0, now);
+        budget.begin(&config, now);
+        assert!(budget.withdraw(&config, now, FailureKind::Transient).is_some());
+        assert_eq!(budget.balance(&config, now), 1.0);
+        let restored = Budget::restore(&budget.save(&config, now), &config, now).unwrap();
+        assert_eq!(restored.balance(&config, now), 2.0);
+        assert_eq!(restored, Budget::new(&config, 0, now));
+    }
+
+    #[test]
+    fn a_log_that_is_longer_than_its_length_field_is_restored() {
+        let config =
+            LimiterConfig::new(LimiterKind::Log { limit: 10_000, per: Span::from_secs(1) }, Refusal::Stop).unwrap();
+        let (now, mut room, mut other) = (Timestamp::from_nanos(5), vec![0; config.room()], vec![0; config.room()]);
+        let mut live = Limiter::new(&config, now);
+        assert_eq!(live.take(&config, &mut room, 9_999, now), Ok(()));
+        let mut bytes = vec![0; Limiter::saved(&config)];
+        assert_eq!(live.save(&config, &room, now, &mut bytes), Some(bytes.len()));
+        let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
+        assert_eq!(restored.take(&config, &mut other, 1, now), Ok(()));
+        assert!(restored.take(&config, &mut other, 1, now).is_err());
+    }
+
+    #[test]
+    fn a_limiter_at_the_end_of_time_can_be_used_on_another_clock() {
+        let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(1), burst: 1 };
+        let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
+        let [last, now] = [Timestamp::LAST.as_nanos(), 5].map(Timestamp::from_nanos);
+        let mut limiter = Limiter::new(&config, last);
+        assert_eq!(limiter.take(&config, &mut [], 1, last), Ok(()));
+        let mut bytes = [0; Limiter::SAVED];
+        limiter.save(&config, &[], last, &mut bytes);
+        let mut restored = Limiter::restore(&bytes, &config, &mut [], now).unwrap();
+        assert_eq!(restored.take(&config, &mut [], 1, Timestamp::from_nanos(1_000_000_005)), Ok(()));
+    }
+
+    #[test]
+    fn an_adaptive_rate_and_an_estimate_come_back_as_they_were() {
+        let config = AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Stop).unwrap();
+        let at = |millis: u64| Timestamp::from_nanos(millis * MS);
+        let mut adaptive = Adaptive::new(&config, at(1000));
+        for millis in [1200, 1700, 2300, 2900] {
+            adaptive.update(&config, at(millis), millis == 2300);
+        }
+        assert_eq!(Adaptive::restore(&adaptive.save(&config, at(3000)), &config, at(3000)), Ok(adaptive));
+        let mut latency = Latency::new();
+        latency.record(Span::from_millis(30), 0.9);
+        assert_eq!(Latency::restore(&latency.save()), Ok(latency));
+    }
+
+    #[test]
+    fn what_is_no_saved_guard_says_so() {
+        let (config, now) = (budgets()[0], Timestamp::from_nanos(5));
+        let bytes = Budget::new(&config, 0, now).save(&config, now);
+        let code = |bytes: &[u8]| Budget::restore(bytes, &config, now).unwrap_err().code;
+        assert_eq!(code(b""), ErrorCode::NotAState);
+        assert_eq!(code(&bytes[..20]), ErrorCode::GuardLength);
+        for (at, expected) in [
+            (0, ErrorCode::NotAState),
+            (4, ErrorCode::NotAGuard),
+            (5, ErrorCode::StateVersion),
+            (6, ErrorCode::StateDamaged),
+            (40, ErrorCode::StateDamaged),
+        ] {
+            let mut damaged = bytes;
+            damaged[at] ^= 64;
+            assert_eq!(code(&damaged), expected, "{at}");
+        }
+        let other = Budget::restore(&bytes, &budgets()[1], now).unwrap_err();
+        assert_eq!(other.code, ErrorCode::GuardConfig);
+    }
+
+    #[test]
+    fn what_was_before_the_new_clock_began_is_as_old_as_the_clock() {
+        let config = budgets()[2];
+        let mut budget = Budget::new(&config, 0, Timestamp::ZERO);
+        let now = Timestamp::from_nanos(3_600_000 * MS);
+        (0..50).for_each(|_| budget.begin(&config, now));
+        let restored = Budget::restore(&budget.save(&config, now), &config, Timestamp::from_nanos(1)).unwrap();
+        assert_eq!(restored.balance(&config, Timestamp::from_nanos(1)), budget.balance(&config, now));
+    }
+}

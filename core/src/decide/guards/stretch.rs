@@ -1,0 +1,145 @@
+//! Longer delays while much fails: each policy backs off further from a server that is half broken.
+//!
+//! An exponential backoff looks at one call's failures only. A server of which every second answer fails sees few of them in
+//! a row, so that each call retries after its shortest delays and the retries are a third of the load. What the calls know
+//! together is the share of attempts that failed lately; every delay is stretched by it (spec 27).
+
+use super::window::{self, Slots};
+use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::field::Field;
+use crate::record::save::SaveError;
+use crate::time::{Span, Timestamp};
+
+/// By how much delays are stretched, and what counts: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an
+/// answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct StretchConfig {
+    pub(crate) factor: f64,
+    pub(crate) window: u64,
+    pub(crate) min_calls: u32,
+    /// No padding: a configuration is its bytes.
+    pub(crate) unused: u32,
+}
+
+impl StretchConfig {
+    /// Delays are multiplied by up to `factor`, which they are when every attempt of the last `window` failed; they stay as
+    /// they are while there were fewer than `min_calls` attempts in it.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FactorRange`] unless `factor` is finite and from 1 on; [`ErrorCode::ZeroLimit`] for a `window` of zero;
+    /// [`ErrorCode::CountRange`] for a `min_calls` of 0.
+    pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, ConfigError> {
+        if !(factor >= 1.0 && factor.is_finite()) {
+            return Err(ConfigError::new(ErrorCode::FactorRange, Field::StretchFactor, Given::Number(factor)));
+        }
+        if window == Span::ZERO {
+            return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::StretchWindow, Given::Span(window)));
+        }
+        if min_calls == 0 {
+            return Err(ConfigError::new(ErrorCode::CountRange, Field::StretchMinCalls, Given::Number(0.0)));
+        }
+        Ok(Self { factor, window: window.as_nanos(), min_calls, unused: 0 })
+    }
+
+    /// What delays are multiplied by when everything fails.
+    #[must_use]
+    pub const fn factor(&self) -> f64 {
+        self.factor
+    }
+
+    /// How far back attempts count.
+    #[must_use]
+    pub const fn window(&self) -> Span {
+        Span::from_nanos(self.window)
+    }
+
+    /// Below how many attempts delays stay as they are.
+    #[must_use]
+    pub const fn min_calls(&self) -> u32 {
+        self.min_calls
+    }
+
+    /// A tenth of the window, rounded up.
+    const fn slot(&self) -> u64 {
+        window::slot_length(self.window(), window::SLOTS)
+    }
+}
+
+/// The attempts of the last while: 144 bytes, `Copy`.
+///
+/// # Contract
+/// [`Stretch::record`] with each attempt's end; [`Stretch::stretch`] looks and changes nothing. Both with the same
+/// [`StretchConfig`]. A `now` before the latest one reads as that one (spec 1.3). Every bit pattern of the state is valid and
+/// no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Stretch {
+    pub(crate) slots: Slots,
+}
+
+impl Stretch {
+    /// A guard that has seen nothing.
+    #[must_use]
+    pub const fn new(_config: &StretchConfig, now: Timestamp) -> Self {
+        Self { slots: Slots::new(now) }
+    }
+
+    /// An attempt ended at `now`, and `failed` or not.
+    pub fn record(&mut self, config: &StretchConfig, now: Timestamp, failed: bool) {
+        self.slots.advance(now, config.slot(), window::SLOTS);
+        self.slots.record(failed, false);
+    }
+
+    /// The attempts that count at `now`, and how many of them failed.
+    #[must_use]
+    pub fn counts(&self, config: &StretchConfig, now: Timestamp) -> (u32, u32) {
+        let [calls, failed, _] = self.slots.sums_at(now, config.slot(), window::SLOTS);
+        (calls, failed)
+    }
+
+    /// What a delay becomes at `now`: `trunc(delay * (1 + (factor - 1) * (failed / calls)))` (spec 27.3).
+    #[must_use]
+    pub fn stretch(&self, config: &StretchConfig, now: Timestamp, delay: Span) -> Span {
+        let (calls, failed) = self.counts(config, now);
+        if failed == 0 || calls < config.min_calls || config.factor <= 1.0 {
+            return delay;
+        }
+        let share = f64::from(failed) / f64::from(calls);
+        Span::from_nanos(truncated(real(delay.as_nanos()) * (1.0 + (config.factor - 1.0) * share)))
+    }
+}
+
+impl Kept for Stretch {
+    const NUMBER: u8 = 20;
+
+    fn pass(&mut self, pass: &mut Pass<'_>) {
+        self.slots.pass(pass);
+    }
+}
+
+impl Stretch {
+    /// How many bytes [`Stretch::save`] makes.
+    pub const SAVED: usize = AROUND + Slots::SAVED;
+
+    /// The state at `now` as bytes that last (spec 31).
+    #[must_use]
+    pub fn save(&self, _config: &StretchConfig, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        save::write(*self, 0, now, &[], &mut bytes);
+        bytes
+    }
+
+    /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved guard of this sort, damaged, or of another layout.
+    pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, SaveError> {
+        save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

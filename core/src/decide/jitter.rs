@@ -1,0 +1,343 @@
+//! Spreading delays out: a pure function of the delay and one uniform draw.
+//!
+//! Clients that fail together must not come back together. The cap holds after jitter, and the spread stays: where the
+//! top of the range would pass the longest delay the whole range moves down, so that clients at the cap still differ
+//! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
+
+use crate::decide::backoff::{real, truncated};
+use crate::decide::rng::{Rng, unit};
+use crate::time::Span;
+
+/// How a delay is spread. `d` is the backoff's delay, `u` the draw from [0, 1).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Jitter {
+    /// `d`: no draw is made.
+    None,
+    /// `trunc(u*d)`: anywhere between nothing and the delay (Brooker, "Exponential Backoff And Jitter", AWS 2015).
+    Full,
+    /// `h + trunc(u*(d-h))` with `h = d>>1`: half fixed, half spread (same source).
+    Equal,
+    /// `d + trunc((u*factor)*d)`: the delay and up to `factor` of it more (Kubernetes' `wait.Jitter`).
+    Additive {
+        /// The part of the delay that may be added: any finite number from 0 on.
+        factor: f64,
+    },
+    /// `d + trunc((d*factor)*(2u-1))`: the delay give or take `factor` of it.
+    Proportional {
+        /// The part of the delay that may be added or taken: 0 to 1.
+        factor: f64,
+    },
+    /// `d + trunc(u*bound)`: the delay and less than `bound` more, however long the delay is (Aster).
+    Bounded {
+        /// What may be added.
+        bound: Span,
+    },
+    /// `d - trunc((u*factor)*d)`: the delay and up to `factor` of it less (Chromium's `net::BackoffEntry`).
+    Subtractive {
+        /// The part of the delay that may be taken: 0 to 1.
+        factor: f64,
+    },
+}
+
+/// What the longest delay bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cap {
+    /// The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
+    #[default]
+    KeepSpread,
+    /// The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC).
+    BeforeJitter,
+    /// The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that clients
+    /// at the cap come back together (resilience4j, Polly).
+    Clip,
+}
+
+/// The numbers of the caps in a policy's flat form.
+pub(crate) const CAP_KEEP_SPREAD: u8 = 0;
+pub(crate) const CAP_BEFORE_JITTER: u8 = 1;
+pub(crate) const CAP_CLIP: u8 = 2;
+
+/// The numbers of the kinds in a policy's flat form.
+pub(crate) const NONE: u8 = 0;
+pub(crate) const FULL: u8 = 1;
+pub(crate) const EQUAL: u8 = 2;
+pub(crate) const ADDITIVE: u8 = 3;
+pub(crate) const PROPORTIONAL: u8 = 4;
+pub(crate) const BOUNDED: u8 = 5;
+pub(crate) const SUBTRACTIVE: u8 = 6;
+
+impl Jitter {
+    /// The delay for the draw `u` from [0, 1), at most `max` (spec 5.2 and 5.3).
+    #[must_use]
+    pub fn apply(self, delay: Span, max: Span, u: f64) -> Span {
+        self.apply_capped(delay, max, Cap::KeepSpread, u)
+    }
+
+    /// The delay for the draw `u` from [0, 1), with `max` bounding what `cap` says (spec 5.2 to 5.5).
+    #[must_use]
+    pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
+        let (kind, by) = self.flat();
+        let spread = spread::<true>(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
+        // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
+        let top = if cap.flat() == CAP_BEFORE_JITTER { Span::MAX } else { max };
+        Span::from_nanos(spread.value.min(top.as_nanos()))
+    }
+
+    /// [`Jitter::Bounded`] for a drawn whole number in place of a uniform: `d + (drawn mod bound)`, the remainder from 0 on.
+    /// Exact where a bound has more bits than a double. Other kinds, which no whole number draws, leave the delay as it is.
+    #[must_use]
+    pub fn apply_drawn(self, delay: Span, drawn: i64) -> Span {
+        let Self::Bounded { bound } = self else { return delay };
+        let bound = i64::try_from(bound.as_nanos()).unwrap_or(i64::MAX);
+        let added = drawn.checked_rem_euclid(bound).unwrap_or(0).unsigned_abs();
+        Span::from_nanos(delay.as_nanos().saturating_add(added))
+    }
+
+    /// Kind, and factor (as bits) or bound.
+    pub(crate) const fn flat(self) -> (u8, u64) {
+        match self {
+            Self::None => (NONE, 0),
+            Self::Full => (FULL, 0),
+            Self::Equal => (EQUAL, 0),
+            Self::Additive { factor } => (ADDITIVE, factor.to_bits()),
+            Self::Proportional { factor } => (PROPORTIONAL, factor.to_bits()),
+            Self::Bounded { bound } => (BOUNDED, bound.as_nanos()),
+            Self::Subtractive { factor } => (SUBTRACTIVE, factor.to_bits()),
+        }
+    }
+
+    pub(crate) const fn from_flat(kind: u8, by: u64) -> Self {
+        let factor = f64::from_bits(by);
+        match kind {
+            FULL => Self::Full,
+            EQUAL => Self::Equal,
+            ADDITIVE => Self::Additive { factor },
+            PROPORTIONAL => Self::Proportional { factor },
+            BOUNDED => Self::Bounded { bound: Span::from_nanos(by) },
+            SUBTRACTIVE => Self::Subtractive { factor },
+            _ => Self::None,
+        }
+    }
+}
+
+/// Whether a kind has a factor.
+pub(crate) const fn has_factor(kind: u8) -> bool {
+    matches!(kind, ADDITIVE | PROPORTIONAL | SUBTRACTIVE)
+}
+
+impl Cap {
+    pub(crate) const fn flat(self) -> u8 {
+        match self {
+            Self::KeepSpread => CAP_KEEP_SPREAD,
+            Self::BeforeJitter => CAP_BEFORE_JITTER,
+            Self::Clip => CAP_CLIP,
+        }
+    }
+}
+
+/// A jittered delay and the range it was drawn from, `low` to `low + width`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spread {
+    pub(crate) value: u64,
+    pub(crate) low: u64,
+    pub(crate) width: u64,
+}
+
+/// Full jitter of a delay below [`SMALL`], for the draw that is next.
+#[inline(always)]
+pub(crate) fn full_of_small(delay: u64, rng: Rng) -> u64 {
+    match whole_of_small(delay, rng) {
+        Some(jittered) => jittered,
+        None => full(delay, rng),
+    }
+}
+
+/// The same without a call, which would cost the common path the registers that a call leaves to its caller.
+#[inline(always)]
+pub(crate) fn full_in_line(delay: u64, rng: Rng) -> u64 {
+    whole_of_small(delay, rng).unwrap_or_else(|| truncated(unit(rng.draw()) * real(delay)))
+}
+
+/// The same without a double, for all but one draw in 16,000.
+///
+/// `trunc(u*d)` for `u = draw / 2^32` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the
+/// next integer. It moves `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
+#[inline(always)]
+pub(crate) const fn whole_of_small(delay: u64, rng: Rng) -> Option<u64> {
+    let product = (delay as u128).wrapping_mul(rng.draw() as u128);
+    if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
+}
+
+/// 18 minutes.
+pub(crate) const SMALL: u64 = 1 << 40;
+const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
+
+#[cold]
+#[inline(never)]
+fn full(delay: u64, rng: Rng) -> u64 {
+    truncated(unit(rng.draw()) * real(delay))
+}
+
+/// The jittered delay alone, its spread kept below `max`: what most failures need.
+#[inline(always)]
+pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
+    match kind {
+        FULL => truncated(u * real(delay.min(max))),
+        NONE => delay.min(max),
+        _ => spread::<true>(kind, by, delay, max, CAP_KEEP_SPREAD, u).value,
+    }
+}
+
+/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5). Without `WHOLE` the jitter is none, full
+/// or equal, which no cap changes.
+pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
+    let d = if !WHOLE || cap == CAP_CLIP { delay } else { delay.min(max) };
+    let real = d as f64;
+    let factor = f64::from_bits(by);
+    let (value, low, high) = match kind {
+        FULL => (truncated(u * real), 0, d),
+        EQUAL => {
+            let half = d >> 1;
+            let rest = d.wrapping_sub(half);
+            (half.wrapping_add(truncated(u * rest as f64)), half, d)
+        }
+        ADDITIVE if WHOLE => {
+            (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real)))
+        }
+        PROPORTIONAL if WHOLE => {
+            let reach = real * factor;
+            (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
+        }
+        BOUNDED if WHOLE => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
+        SUBTRACTIVE if WHOLE => {
+            (d.saturating_sub(truncated((u * factor) * real)), d.saturating_sub(truncated(factor * real)), d)
+        }
+        _ => (d, d, d),
+    };
+    let width = high.saturating_sub(low);
+    match cap {
+        _ if !WHOLE => Spread { value, low, width },
+        CAP_BEFORE_JITTER => {
+            let longest = Span::MAX.as_nanos();
+            let low = low.min(longest);
+            Spread { value: value.min(longest), low, width: high.min(longest).saturating_sub(low) }
+        }
+        CAP_CLIP => {
+            let low = low.min(max);
+            Spread { value: value.min(max), low, width: high.min(max).saturating_sub(low) }
+        }
+        _ if width > max => Spread { value: truncated(u * max as f64), low: 0, width: max },
+        _ => {
+            let excess = high.saturating_sub(max);
+            Spread { value: value.saturating_sub(excess), low: low.saturating_sub(excess), width }
+        }
+    }
+}
+
+/// `d + trunc(by)`, where `by` may be negative.
+fn moved(d: u64, by: f64) -> u64 {
+    d.saturating_add_signed(by as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::rng::Rng; // proptest has one too
+    use proptest::prelude::*;
+
+    const S: Span = Span::from_secs(1);
+
+    #[test]
+    fn each_jitter_is_its_formula() {
+        let max = Span::from_secs(10);
+        for (jitter, u, nanos) in [
+            (Jitter::None, 0.5, 1_000_000_000),
+            (Jitter::Full, 0.25, 250_000_000),
+            (Jitter::Equal, 0.5, 750_000_000),
+            (Jitter::Additive { factor: 0.5 }, 0.5, 1_250_000_000),
+            (Jitter::Proportional { factor: 0.25 }, 0.0, 750_000_000),
+            (Jitter::Proportional { factor: 0.25 }, 0.5, 1_000_000_000),
+        ] {
+            assert_eq!(jitter.apply(S, max, u), Span::from_nanos(nanos), "{jitter:?} {u}");
+        }
+    }
+
+    #[test]
+    fn a_drawn_number_is_added_to_the_last_bit() {
+        let jitter = Jitter::Bounded { bound: Span::from_nanos((1 << 61) - 1) };
+        for (drawn, added) in [(1 << 60 | 1, 1 << 60 | 1), (-1, (1 << 61) - 2), (i64::MIN, (1 << 61) - 5), (1 << 61, 1)]
+        {
+            assert_eq!(jitter.apply_drawn(S, drawn).as_nanos(), S.as_nanos() + added, "{drawn}");
+        }
+        assert_eq!(Jitter::Bounded { bound: Span::ZERO }.apply_drawn(S, 7), S);
+        assert_eq!(Jitter::Full.apply_drawn(S, 7), S);
+        assert_eq!(Jitter::Bounded { bound: Span::MAX }.apply_drawn(Span::MAX, i64::MAX - 1), Span::MAX);
+    }
+
+    #[test]
+    fn at_the_cap_the_range_moves_down_and_keeps_its_width() {
+        // 1 s +50 % at a cap of 1 s: [0.5 s, 1 s) instead of one value for everybody.
+        let jitter = Jitter::Additive { factor: 0.5 };
+        assert_eq!(jitter.apply(S, S, 0.0), Span::from_millis(500));
+        assert_eq!(jitter.apply(S, S, 0.5), Span::from_millis(750));
+    }
+
+    #[test]
+    fn a_range_wider_than_the_cap_becomes_the_whole_of_it() {
+        assert_eq!(Jitter::Additive { factor: 3.0 }.apply(S, S, 0.5), Span::from_millis(500));
+    }
+
+    #[test]
+    fn bounded_and_subtractive_jitter_stay_on_their_side() {
+        let bounded = Jitter::Bounded { bound: Span::from_millis(500) };
+        assert_eq!(bounded.apply(S, Span::MAX, 0.5), Span::from_millis(1250));
+        let subtractive = Jitter::Subtractive { factor: 0.4 };
+        assert_eq!(subtractive.apply(S, S, 0.5), Span::from_millis(800));
+        assert_eq!(subtractive.apply(S, S, 0.0), S);
+    }
+
+    #[test]
+    fn a_cap_bounds_what_it_is_said_to_bound() {
+        let jitter = Jitter::Additive { factor: 0.5 };
+        let two = Span::from_secs(2);
+        for (cap, millis) in [(Cap::KeepSpread, 750), (Cap::BeforeJitter, 1250), (Cap::Clip, 1000)] {
+            assert_eq!(jitter.apply_capped(two, S, cap, 0.5), Span::from_millis(millis), "{cap:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
+            for draw in [draw, u32::MAX - high] {
+                let rng = Rng::about_to_draw(draw);
+                prop_assert_eq!(full_of_small(delay, rng), full(delay, rng));
+            }
+        }
+
+        #[test]
+        fn the_cap_holds_for_every_draw(
+            kind in 0u8..7,
+            factor in 0.0..=1.0f64,
+            bound in 0..=i64::MAX as u64,
+            delay in 0..=i64::MAX as u64,
+            max in 0..=i64::MAX as u64,
+            cap in 0u8..3,
+            draw: u32,
+        ) {
+            let u = f64::from(draw) / 4_294_967_296.0;
+            let by = if kind == BOUNDED { bound } else { factor.to_bits() };
+            let got = spread::<true>(kind, by, delay, max, cap, u);
+            prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
+            prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
+            if cap == CAP_KEEP_SPREAD {
+                prop_assert_eq!(jittered(kind, by, delay, max, u), got.value);
+            }
+        }
+
+        #[test]
+        fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
+            spread::<true>(kind, by, delay, max, cap, u);
+            jittered(kind, by, delay, max, u);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What to do after a failure, as plain data that is valid by construction.
+//!
+//! Configuration is checked in one place, [`PolicyBuilder::build`](crate::PolicyBuilder::build), and never again: a machine that holds a [`Policy`]
+//! has nothing left to refuse. The fields, their names and their rules are the same in every language, because every
+//! language sets them through [`PolicyBuilder::set`](crate::PolicyBuilder::set).
+
+use crate::decide::backoff::{self, Backoff, Flat, Stage};
+use crate::decide::failure::FailureKind;
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::stages::{COUNTED, STAGES};
+use crate::time::Span;
+
+/// The flat value of "no limit" for a deadline or a timeout.
+pub(crate) const UNLIMITED: u64 = u64::MAX;
+/// The flat value of "retry for ever".
+pub(crate) const FOREVER: u32 = u32::MAX;
+
+/// A valid retry policy: 256 bytes of plain numbers, to be shared by any number of operations.
+///
+/// Built by [`Policy::builder`]; [`Policy::default`] is safe to use as it is (spec 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Policy {
+    /// Apart from the others, so that the hot path finds it at a known place.
+    pub(crate) first: Flat,
+    pub(crate) others: [Flat; STAGES - 1],
+    /// The bits of the jitter's factor, or its bound.
+    pub(crate) jitter_by: u64,
+    pub(crate) deadline: u64,
+    pub(crate) min_attempt: u64,
+    pub(crate) attempt_timeout: u64,
+    pub(crate) hint_max: u64,
+    pub(crate) hint_reach: u64,
+    pub(crate) attempts: u32,
+    /// How many failures are decided in line: all that leave an attempt under a plain policy without a deadline, else none.
+    pub(crate) in_line: u32,
+    pub(crate) stages: u8,
+    /// A bit for each failure kind that has stages of its own.
+    pub(crate) tables: u8,
+    pub(crate) jitter: u8,
+    pub(crate) cap: u8,
+    pub(crate) on_deadline: u8,
+    pub(crate) hint_mode: u8,
+    pub(crate) hint_over: u8,
+    /// Whether there is a deadline, and then whether all else is plain: [`LIMITED`], [`LIMITED_PLAINLY`] or 0.
+    pub(crate) limited: u8,
+}
+
+/// What to do when the next attempt would not fit before the deadline (spec 6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnDeadline {
+    /// Give up at once instead of sleeping in vain.
+    #[default]
+    Stop,
+    /// Sleep less, so that one last attempt has `min_attempt` of time left.
+    Clip,
+}
+
+pub(crate) const STOP: u8 = 0;
+pub(crate) const CLIP: u8 = 1;
+pub(crate) const FLOOR: u8 = 0;
+pub(crate) const REPLACE: u8 = 1;
+pub(crate) const IGNORE: u8 = 2;
+pub(crate) const EXACT: u8 = 3;
+pub(crate) const AT_LEAST: u8 = 4;
+pub(crate) const CLAMP: u8 = 1;
+
+/// There is a deadline.
+pub(crate) const LIMITED: u8 = 1;
+/// There is a deadline and otherwise nothing to ask for.
+pub(crate) const LIMITED_PLAINLY: u8 = 2;
+
+/// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
+const DEFAULT: Policy = Policy {
+    first: Flat {
+        initial: 100_000_000,
+        step: 2.0_f64.to_bits(),
+        max: 5_000_000_000,
+        kind: backoff::EXPONENTIAL,
+        ..Flat::EMPTY
+    },
+    others: [Flat::EMPTY; STAGES - 1],
+    jitter_by: 0,
+    deadline: UNLIMITED,
+    min_attempt: 0,
+    attempt_timeout: UNLIMITED,
+    hint_max: 60_000_000_000,
+    hint_reach: UNLIMITED,
+    attempts: 3,
+    in_line: 2,
+    stages: 1,
+    tables: 0,
+    jitter: jitter::FULL,
+    cap: jitter::CAP_KEEP_SPREAD,
+    on_deadline: STOP,
+    hint_mode: FLOOR,
+    hint_over: STOP,
+    limited: 0,
+};
+
+impl Default for Policy {
+    fn default() -> Self {
+        DEFAULT
+    }
+}
+
+impl Policy {
+    /// The default policy (spec 3.1).
+    pub const DEFAULT: Self = DEFAULT;
+
+    /// How delays grow: the stages of the chain, of which most policies have one. A list of delays is as many constant
+    /// stages of one delay each.
+    pub fn stages(&self) -> impl Iterator<Item = Stage> {
+        let all = core::iter::once(self.first).chain(self.others).take(usize::from(self.stages));
+        all.flat_map(|stage| (0..stage.parts()).map(move |part| stage.part(part)))
+    }
+
+    /// How delays are spread.
+    #[must_use]
+    pub const fn jitter(&self) -> Jitter {
+        Jitter::from_flat(self.jitter, self.jitter_by)
+    }
+
+    /// What the longest delay bounds.
+    #[must_use]
+    pub const fn cap(&self) -> Cap {
+        match self.cap {
+            jitter::CAP_BEFORE_JITTER => Cap::BeforeJitter,
+            jitter::CAP_CLIP => Cap::Clip,
+            _ => Cap::KeepSpread,
+        }
+    }
+
+    /// How many attempts there may be, the first one included; `None` for ever.
+    #[must_use]
+    pub const fn attempts(&self) -> Option<u32> {
+        if self.attempts == FOREVER { None } else { Some(self.attempts) }
+    }
+
+    /// How long the whole operation may take, attempts included; `None` without a limit.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Span> {
+        limit(self.deadline)
+    }
+
+    /// How much time an attempt must have left before the deadline to be worth starting.
+    #[must_use]
+    pub const fn min_attempt(&self) -> Span {
+        Span::from_nanos(self.min_attempt)
+    }
+
+    /// What happens when the next attempt would not fit before the deadline.
+    #[must_use]
+    pub const fn on_deadline(&self) -> OnDeadline {
+        if self.on_deadline == CLIP { OnDeadline::Clip } else { OnDeadline::Stop }
+    }
+
+    /// How long one attempt may take; `None` without a limit.
+    #[must_use]
+    pub const fn attempt_timeout(&self) -> Option<Span> {
+        limit(self.attempt_timeout)
+    }
+
+    /// What is done with a server's hint.
+    #[must_use]
+    pub const fn hint_mode(&self) -> HintMode {
+        match self.hint_mode {
+            REPLACE => HintMode::Replace,
+            IGNORE => HintMode::Ignore,
+            EXACT => HintMode::Exact,
+            AT_LEAST => HintMode::AtLeast,
+            _ => HintMode::Floor,
+        }
+    }
+
+    /// The longest hint that is obeyed.
+    #[must_use]
+    pub const fn hint_max(&self) -> Span {
+        Span::from_nanos(self.hint_max)
+    }
+
+    /// What is done with a longer one.
+    #[must_use]
+    pub const fn hint_over(&self) -> HintOver {
+        if self.hint_over == CLAMP { HintOver::Clamp } else { HintOver::Stop }
+    }
+
+    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
+    #[must_use]
+    pub const fn hint_reach(&self) -> Option<Span> {
+        limit(self.hint_reach)
+    }
+
+    /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
+    ///
+    /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
+    #[must_use]
+    pub const fn first_limit(&self) -> Option<Span> {
+        limit(if self.deadline < self.attempt_timeout { self.deadline } else { self.attempt_timeout })
+    }
+
+    /// The same policy with what the hot path asks of it found out.
+    pub(crate) const fn prepared(mut self) -> Self {
+        let limited = self.deadline != UNLIMITED;
+        self.in_line = if self.is_plain() && !limited { self.doubled() } else { 0 };
+        self.limited = if !limited {
+            0
+        } else if self.is_plain() {
+            LIMITED_PLAINLY
+        } else {
+            LIMITED
+        };
+        self
+    }
+
+    /// Whether a failure without a hint needs nothing but doubling the delay and full jitter, in whole numbers, which is
+    /// what most policies are.
+    const fn is_plain(&self) -> bool {
+        let Flat { kind, max, times, .. } = self.first;
+        let alone = self.stages == 1 && times == 0;
+        let doubles = alone && kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;
+        doubles && self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD
+    }
+
+    /// How many failures double the delay under a plain policy: all that leave an attempt and are counted.
+    #[inline(always)]
+    pub(crate) const fn doubled(&self) -> u32 {
+        if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED }
+    }
+
+    /// How many delays are doubled under this policy, whether or not it has a deadline: none, unless it is plain.
+    #[inline(always)]
+    pub(crate) const fn plain_delays(&self) -> u32 {
+        if self.limited == LIMITED_PLAINLY { self.doubled() } else { self.in_line }
+    }
+
+    /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
+    /// numbers (spec 12.3).
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |word: u64| {
+            for byte in word.to_le_bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        };
+        for stage in core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages)) {
+            [stage.initial, stage.step, stage.max].into_iter().for_each(&mut mix);
+            [stage.times, u32::from(stage.kind), u32::from(stage.on)].map(u64::from).into_iter().for_each(&mut mix);
+        }
+        [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
+            .into_iter()
+            .for_each(&mut mix);
+        mix(u64::from(self.attempts));
+        [self.jitter, self.cap, self.on_deadline, self.hint_mode, self.hint_over]
+            .map(u64::from)
+            .into_iter()
+            .for_each(&mut mix);
+        hash
+    }
+}
+
+impl Flat {
+    /// How many public stages this one is: a list has one for each delay.
+    fn parts(&self) -> u32 {
+        if self.kind == backoff::LIST { self.times.clamp(1, 3) } else { 1 }
+    }
+
+    /// One of them.
+    fn part(&self, part: u32) -> Stage {
+        let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
+        let backoff = match self.kind {
+            backoff::LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },
+            backoff::EXPONENTIAL => Backoff::Exponential { initial, factor: self.factor(), max },
+            backoff::POLYNOMIAL => Backoff::Polynomial { initial, exponent: self.factor(), max },
+            backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
+            backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
+            backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
+            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at::<true>(part, u64::MAX)) },
+            _ => Backoff::Constant { delay: initial },
+        };
+        let times = match self.times {
+            0 => None,
+            _ if self.kind == backoff::LIST => Some(1),
+            times => Some(times),
+        };
+        Stage { backoff, times, on: FailureKind::from_code(u32::from(self.on)) }
+    }
+}
+
+const fn limit(flat: u64) -> Option<Span> {
+    if flat == UNLIMITED { None } else { Some(Span::from_nanos(flat)) }
+}

@@ -1,0 +1,133 @@
+//! Which stage of a policy's backoff the next delay comes from, and that delay with its range.
+//!
+//! A chain says "first this, then that": stages follow one another, each for its number of delays. A table is stages that
+//! are for one kind of failure only. Both are told from the number of delays there have been, so that the state is still
+//! one delay and one count (spec 4.9 and 4.10).
+
+use crate::decide::backoff::{DECORRELATED, Flat, LINEAR, UNSTARTED, real, truncated};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, spread};
+use crate::decide::policy::Policy;
+use crate::time::Span;
+
+/// How many stages a policy has room for. A list takes one for each three of its delays.
+pub(crate) const STAGES: usize = 6;
+
+/// Where an operation is in its policy's backoff: 12 bytes of the state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Position {
+    /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
+    pub(crate) base: u64,
+    /// How many delays there have been, at most [`COUNTED`], and above that the stage of the latest.
+    pub(crate) place: u32,
+}
+
+/// The delays that are counted. Later ones are delays of the last stage.
+pub(crate) const COUNTED: u32 = (1 << 29) - 1;
+
+impl Position {
+    pub(crate) const START: Self = Self { base: UNSTARTED, place: 0 };
+}
+
+/// The stage that a delay comes from.
+struct Spot<'p> {
+    stage: &'p Flat,
+    index: u32,
+    /// Which delay of the stage it is, from 0.
+    n: u32,
+    /// The stage has said all its delays and nothing follows it: the last delay stays, a random one goes on.
+    over: bool,
+}
+
+impl Policy {
+    /// The stage of delay `n` after a failure of that kind.
+    fn spot<const WHOLE: bool>(&self, kind: u8, n: u32) -> Spot<'_> {
+        if !WHOLE || self.stages == 1 && self.first.times == 0 {
+            return Spot { stage: &self.first, index: 0, n, over: false };
+        }
+        let on = if self.tables & 1_u8.wrapping_shl(u32::from(kind)) == 0 { 0 } else { kind };
+        let mut spot = Spot { stage: &self.first, index: 0, n, over: false };
+        let mut left = n;
+        let stages = core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages));
+        for (index, stage) in stages.enumerate().filter(|(_, stage)| stage.on == on) {
+            spot = Spot { stage, index: index as u32, n: left, over: false };
+            if stage.times == 0 || left < stage.times {
+                return spot;
+            }
+            if !stage.is_random() {
+                spot.n = stage.times.wrapping_sub(1);
+            }
+            spot.over = true;
+            left = left.wrapping_sub(stage.times);
+        }
+        spot
+    }
+
+    /// The longest delay that a stage grows to: with the cap on the jittered delay alone, any.
+    const fn limit(&self, stage: &Flat) -> u64 {
+        if self.cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
+    }
+
+    /// Whether the next delay after a failure of that kind takes a draw (spec 2.4).
+    fn draws(&self, spot: &Spot<'_>) -> bool {
+        self.jitter != jitter::NONE || spot.stage.is_random()
+    }
+
+    /// The next delay after a failure of that kind, and its range if `ranged`; `draw` is asked for at most one uniform.
+    /// `WHOLE` as for [`Retry::decide`](crate::Retry).
+    pub(crate) fn delay<const WHOLE: bool>(
+        &self,
+        at: &mut Position,
+        kind: u8,
+        ranged: bool,
+        draw: impl FnOnce() -> f64,
+    ) -> Spread {
+        let count = at.place & COUNTED;
+        let spot = self.spot::<WHOLE>(kind, count);
+        let Spot { stage, index, n, over } = spot;
+        // What is drawn for a plain policy that asks for no draw is not looked at.
+        let u = if !WHOLE || self.draws(&spot) { draw() } else { 0.0 };
+        let fresh = at.base == UNSTARTED || WHOLE && at.place >> 29 != index;
+        at.place = count.wrapping_add(1).min(COUNTED) | index << 29;
+        if stage.kind == DECORRELATED || WHOLE && stage.is_random() {
+            return self.random::<WHOLE>(at, stage, n, fresh, u);
+        }
+        let limit = if WHOLE { self.limit(stage) } else { stage.max };
+        at.base = match () {
+            () if fresh => stage.at::<WHOLE>(n, limit),
+            () if over => at.base,
+            () => stage.next::<WHOLE>(at.base, n, limit),
+        };
+        let max = if WHOLE && stage.kind == crate::decide::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
+        if !WHOLE || ranged || self.cap != 0 {
+            return spread::<WHOLE>(self.jitter, self.jitter_by, at.base, max, self.cap, u);
+        }
+        Spread { value: jittered(self.jitter, self.jitter_by, at.base, max, u), low: 0, width: 0 }
+    }
+
+    /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
+    fn random<const WHOLE: bool>(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
+        if !WHOLE || stage.kind == DECORRELATED {
+            let previous = if fresh { stage.initial } else { at.base };
+            let low = stage.initial;
+            let high = truncated(real(previous) * stage.factor()).min(stage.max).max(low);
+            let width = high.wrapping_sub(low);
+            let value = low.saturating_add(truncated(u * width as f64));
+            at.base = value;
+            return Spread { value, low, width };
+        }
+        let previous = if fresh { 0.0 } else { f64::from_bits(at.base) };
+        let bounded = |u| stage.smooth(previous, n, u).0.min(stage.max);
+        let (value, grown) = stage.smooth(previous, n, u);
+        let low = bounded(0.0);
+        at.base = grown.to_bits();
+        Spread { value: value.min(stage.max), low, width: bounded(1.0).saturating_sub(low) }
+    }
+
+    /// The base delay after failure `n` of the kind that has no stages of its own; of a random one the shortest.
+    pub(crate) fn base_at(&self, n: u32) -> u64 {
+        // A linear delay grows with the one before it, also where delays are no longer counted.
+        let grows = self.stages == 1 && self.first.times == 0 && self.first.kind == LINEAR;
+        let Spot { stage, n, .. } = self.spot::<true>(0, if grows { n } else { n.min(COUNTED) });
+        stage.at::<true>(n, self.limit(stage))
+    }
+}

@@ -1,0 +1,238 @@
+use super::*;
+use crate::decide::backoff::Stage;
+use std::vec::Vec;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_policy_can_be_a_constant() {
+    const POLICY: Policy = match Policy::builder().attempts(5).deadline(SECOND).build() {
+        Ok(policy) => policy,
+        Err(_) => Policy::DEFAULT,
+    };
+    assert_eq!(POLICY.attempts(), Some(5));
+    assert_eq!(POLICY.deadline(), Some(Span::from_secs(1)));
+}
+
+#[test]
+fn what_goes_in_comes_out() {
+    let policy = Policy::builder()
+        .backoff(Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9))
+        .jitter(Jitter::Proportional { factor: 0.25 })
+        .forever()
+        .min_attempt(SECOND)
+        .on_deadline(OnDeadline::Clip)
+        .attempt_timeout(SECOND * 4)
+        .hint_mode(HintMode::Replace)
+        .hint_max(SECOND * 5)
+        .hint_over(HintOver::Clamp)
+        .build()
+        .unwrap();
+    let stage = Stage { backoff: Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9), times: None, on: None };
+    assert_eq!(policy.stages().collect::<Vec<_>>(), [stage]);
+    assert_eq!(policy.jitter(), Jitter::Proportional { factor: 0.25 });
+    assert_eq!(policy.attempts(), None);
+    assert_eq!(policy.first_limit(), Some(Span::from_secs(4)));
+    assert_eq!(policy.hint_mode(), HintMode::Replace);
+    assert_eq!(policy.hint_over(), HintOver::Clamp);
+    assert_eq!(policy.on_deadline(), OnDeadline::Clip);
+}
+
+#[test]
+fn each_broken_rule_is_named() {
+    let policy = Policy::builder;
+    let backoff = |backoff| policy().backoff(backoff);
+    let jitter = |jitter| policy().jitter(jitter);
+    for (builder, code, text) in [
+        (policy().attempts(0), 104, "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\""),
+        (policy().attempts(u32::MAX), 104, "attempts = 0: must be a whole number from 1 to 4294967294, or \"forever\""),
+        (policy().deadline(Duration::ZERO), 107, "deadline = 0s: must be more than 0, or \"none\""),
+        (policy().attempt_timeout(Duration::ZERO), 107, "attempt_timeout = 0s: must be more than 0, or \"none\""),
+        (policy().deadline(SECOND).min_attempt(SECOND), 108, "min_attempt = 1s: must be below the deadline"),
+        (policy().on_deadline(OnDeadline::Clip), 109, "on_deadline: \"clip\" needs a min_attempt above 0"),
+        (
+            backoff(Backoff::exponential(SECOND * 2, 2.0).max(SECOND)),
+            106,
+            "backoff.max = 1s: must not be below the stage's initial delay (it is 5s unless given)",
+        ),
+        (
+            backoff(Backoff::exponential(SECOND, -1.0)),
+            105,
+            "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+        ),
+        (
+            backoff(Backoff::exponential(SECOND, f64::NAN)),
+            105,
+            "backoff.factor = NaN: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+        ),
+        (
+            jitter(Jitter::Proportional { factor: 1.5 }),
+            110,
+            "jitter.factor = 1.5: must be a finite number from 0 on, at most 1 unless the jitter is additive",
+        ),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert_eq!((error.code.code(), std::format!("{error}").as_str()), (code, text));
+    }
+}
+
+#[test]
+fn a_chain_is_stages_one_after_the_other() {
+    let chain = Policy::builder()
+        .backoff(Backoff::constant(Duration::ZERO))
+        .then(1, Backoff::linear(SECOND, SECOND))
+        .then(3, Backoff::exponential(SECOND * 8, 2.0).max(SECOND * 60))
+        .jitter(Jitter::None)
+        .attempts(9)
+        .build()
+        .unwrap();
+    let delays: Vec<_> = crate::Schedule::new(&chain, 0).map(|delay| delay.as_nanos() / 1_000_000_000).collect();
+    assert_eq!(delays, [0, 1, 2, 3, 8, 16, 32, 60]);
+    assert_eq!(chain.stages().map(|stage| stage.times).collect::<Vec<_>>(), [Some(1), Some(3), None]);
+}
+
+#[test]
+fn a_list_says_its_delays_and_how_many_attempts_there_are() {
+    let listed = [5, 300, 1800, 7200, 18000].map(Duration::from_secs);
+    let list = Policy::builder().delays(&listed).jitter(Jitter::None).build().unwrap();
+    assert_eq!(list.attempts(), Some(6));
+    assert_eq!(crate::Schedule::new(&list, 0).map(|delay| delay.as_duration()).collect::<Vec<_>>(), listed);
+    let longer = Policy::builder().delays(&listed).jitter(Jitter::None).attempts(9).build().unwrap();
+    assert_eq!(crate::Schedule::new(&longer, 0).last().unwrap().as_duration(), listed[4]);
+    assert!(Policy::builder().delays(&[SECOND; 18]).build().is_ok());
+    let error = Policy::builder().delays(&[SECOND; 19]).build().unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooManyStages);
+}
+
+#[test]
+fn a_last_stage_that_is_its_own_jitter_goes_on() {
+    let smooth = Policy::builder().backoff(Backoff::decorrelated_v2(SECOND)).forever();
+    let mut ended = smooth;
+    ended.set("backoff.times", crate::value::Value::Number { value: 2.0, unit: 1.0 }).unwrap();
+    let [smooth, ended] = [smooth, ended].map(|policy| crate::Schedule::new(&policy.build().unwrap(), 7));
+    assert!(smooth.take(20).eq(ended.take(20)));
+}
+
+#[test]
+fn a_kind_of_failure_may_have_a_backoff_of_its_own() {
+    let policy = Policy::builder()
+        .backoff(Backoff::exponential(SECOND, 2.0))
+        .on(FailureKind::Throttled, Backoff::exponential(SECOND * 10, 3.0))
+        .jitter(Jitter::None)
+        .forever()
+        .build()
+        .unwrap();
+    let mut retry = crate::Retry::new(0, crate::Timestamp::ZERO);
+    use crate::Failure;
+    let mut seconds = |failure| match retry.on_failure(&policy, crate::Timestamp::ZERO, failure) {
+        crate::Decision::Sleep { until, .. } => until.as_nanos() / 1_000_000_000,
+        crate::Decision::GiveUp { .. } => 0,
+    };
+    let got = [Failure::TRANSIENT, Failure::THROTTLED, Failure::THROTTLED, Failure::TRANSIENT].map(&mut seconds);
+    assert_eq!(got, [1, 30, 90, 8]);
+}
+
+#[test]
+fn what_is_wrong_with_a_chain_is_said_with_its_index() {
+    use crate::value::Value;
+    let text = |value: &'static str| Value::Text(value);
+    for (fields, error) in [
+        (
+            &[("backoff[0].kind", text("constant")), ("backoff[1].kind", text("linear"))][..],
+            "backoff[0].times: is needed by a stage that another one follows",
+        ),
+        (
+            &[("backoff[0].initial", text("9s"))],
+            "backoff[0].max = 5s: must not be below the stage's initial delay (it is 5s unless given)",
+        ),
+        (
+            &[("backoff[0].on", text("throttled"))],
+            "backoff.on: must be left out of at least one stage, for the failures that have none of their own",
+        ),
+        (
+            &[("preset", text("chromium")), ("backoff.max", text("9s"))],
+            "backoff.kind: has several stages in this preset: give a whole backoff, with its kind, or none of its fields",
+        ),
+        (&[("backoff.kind", text("list"))], "backoff.delays: must list at least one delay"),
+        (
+            &[
+                ("backoff.exponent", Value::Number { value: 3.0, unit: 1.0 }),
+                ("backoff.factor", Value::Number { value: 2.0, unit: 1.0 }),
+            ],
+            "backoff.exponent: has no meaning for the chosen kind",
+        ),
+        (
+            &[
+                ("jitter", text("bounded")),
+                ("jitter.factor", Value::Number { value: 0.5, unit: 1.0 }),
+                ("jitter.bound", text("1s")),
+            ],
+            "jitter.factor: has no meaning for the chosen kind",
+        ),
+        (&[("jitter", text("bounded"))], "jitter.bound: is needed by bounded jitter"),
+        (
+            &[("backoff", text("decorrelated")), ("jitter", text("full"))],
+            "jitter.kind: has no meaning for the chosen kind",
+        ),
+    ] {
+        let mut builder = Policy::builder();
+        for (name, value) in fields {
+            builder.set(name, *value).unwrap();
+        }
+        assert_eq!(std::format!("{}", builder.build().unwrap_err()), error);
+    }
+}
+
+#[test]
+fn a_list_of_one_stage_replaces_the_backoff_of_a_preset() {
+    use crate::value::Value;
+    let mut builder = Policy::builder();
+    builder.set("preset", Value::Text("kubernetes")).unwrap();
+    builder.set("backoff[0].initial", Value::Text("20ms")).unwrap();
+    let policy = builder.build().unwrap();
+    let second = crate::Schedule::base_at(&policy, 1);
+    assert_eq!((second, policy.cap()), (Span::from_millis(40), Cap::BeforeJitter));
+}
+
+#[test]
+fn what_cannot_be_set_is_said_with_its_index() {
+    use crate::value::Value;
+    for (name, value, error) in [
+        ("backoff[1].maxx", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+        (
+            "backoff[6]",
+            Value::Text("linear"),
+            "backoff[6].kind: is one too many: there is room for 6 stages, three listed delays counting as one",
+        ),
+        (
+            "backoff[2].initial",
+            Value::Text("soon"),
+            "backoff[2].initial: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+        ),
+        ("backoff.delays", Value::NoItems, "backoff.delays: must list at least one delay"),
+        ("backoff.delays[1]", Value::Text("1s"), "backoff.delays[1]: must list at least one delay"),
+        (
+            "backoff.delays[0]",
+            Value::Nothing,
+            "backoff.delays[0]: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+        ),
+        ("backoff[00].max", Value::Nothing, "this name: is no field of a policy"),
+        ("backoff[+0].max", Value::Nothing, "this name: is no field of a policy"),
+        ("retry_on.", Value::Nothing, "this name: is no field of a policy; did you mean \"retry_on\"?"),
+        ("retry_on..http", Value::NoItems, "this name: is no field of a policy; did you mean \"retry_on.http\"?"),
+        (
+            "attempts[0]",
+            Value::Number { value: 3.0, unit: 1.0 },
+            "attempts = 3: must be a whole number from 1 to 4294967294, or \"forever\"",
+        ),
+        (
+            "preset",
+            Value::Text("kubernets"),
+            "preset: must be one of default, langgraphgo, langgraphgo-graph, kubernetes, aster, aws-standard-2.0, \
+             aws-standard-2.1, grpc, temporal, google-cloud, resilience4j, polly, chromium, \
+             tenacity-random-exponential, aws-adaptive; did you mean \"kubernetes\"?",
+        ),
+    ] {
+        assert_eq!(std::format!("{}", Policy::builder().set(name, value).unwrap_err()), error);
+    }
+}

@@ -1,0 +1,363 @@
+use super::*;
+use crate::decide::guards::adaptive::{AdaptiveConfig, AdaptiveKind};
+use crate::decide::guards::breaker::config::{BreakerMode, BreakerOptions, Reopen, Trip};
+use crate::decide::guards::budget::{BudgetConfig, BudgetKind};
+use crate::decide::guards::bulkhead::BulkheadConfig;
+use crate::decide::guards::latency::HedgeConfig;
+use crate::decide::guards::limiter::{LimiterConfig, LimiterKind};
+use crate::decide::guards::nested::Nesting;
+use crate::decide::guards::stretch::StretchConfig;
+use crate::error::Given;
+use crate::{Backoff, Document, Refusal};
+use proptest::prelude::*;
+use std::format;
+use std::string::{String, ToString as _};
+
+fn number(value: f64) -> Value<'static> {
+    Value::Number { value, unit: 1e9 }
+}
+
+fn set(name: &str, value: Value<'_>) -> GuardsBuilder {
+    let mut builder = GuardsBuilder::NEW;
+    builder.set(name, value).unwrap();
+    builder
+}
+
+#[test]
+fn fields_are_set_by_any_of_their_names() {
+    assert_eq!(set("breaker", Value::Text("count")), set("breaker.kind", Value::Text("count")));
+    assert_eq!(set("breaker.open_for", Value::Text("30s")), set("breaker.open_for.delay", number(30.0)));
+    assert_eq!(set("bulkhead", number(10.0)), set("bulkhead.limit", number(10.0)));
+    assert_eq!(set("hedge", Value::Text("100ms")), set("hedge.delay", Value::Nanos(100_000_000)));
+    assert_eq!(set("stretch", number(4.0)), set("stretch.factor", number(4.0)));
+    assert_ne!(set("stretch", number(4.0)), GuardsBuilder::NEW);
+}
+
+#[test]
+fn every_field_of_a_guard_has_a_name_and_the_first_one_is_its_path() {
+    let mut last = FIRST - 1;
+    for &(name, field) in GuardsBuilder::names() {
+        if field.code() != last {
+            assert_eq!((name, field.code()), (field.path(), last + 1));
+            last = field.code();
+        }
+        assert!(is_guard(name), "{name}");
+        assert_eq!(
+            GuardsBuilder::words_of(field).next().is_some(),
+            GuardsBuilder::takes(field) == Takes::Word,
+            "{name}"
+        );
+    }
+    assert_eq!(last, Field::NestedCap.code());
+    assert_eq!(usize::from(last - FIRST) + 1, FIELDS);
+}
+
+#[test]
+fn a_name_belongs_to_guards_by_its_section() {
+    for (name, guard) in [
+        ("budget", true),
+        ("budget.colour", true),
+        ("hedge[0].delay", true),
+        ("nested[0]", true),
+        ("budgets", false),
+        ("backoff.kind", false),
+        ("", false),
+        (".budget", false),
+    ] {
+        assert_eq!(is_guard(name), guard, "{name}");
+    }
+}
+
+#[test]
+fn a_wrong_value_is_explained() {
+    for (name, value, text) in [
+        ("budget.capasity", number(1.0), "this name: is no field of a policy; did you mean \"budget.capacity\"?"),
+        (
+            "breaker.open_for.maks",
+            number(1.0),
+            "this name: is no field of a policy; did you mean \"breaker.open_for.max\"?",
+        ),
+        (
+            "budget",
+            Value::Text("tokens"),
+            "budget.kind: must be one of none, token, throttle, ratio, share, requests, window; did you mean \"token\"?",
+        ),
+        ("breaker.size", number(129.0), "breaker.size = 129: must be a whole number from 1 to 128"),
+        ("breaker.size", number(1.5), "breaker.size = 1.5: must be a whole number from 1 to 128"),
+        ("breaker.size", Value::Text("5"), "breaker.size: must be a whole number from 1 to 128"),
+        (
+            "budget[0]",
+            number(1.0),
+            "budget.kind = 1: must be one of none, token, throttle, ratio, share, requests, window",
+        ),
+        (
+            "hedge",
+            Value::Text("soon"),
+            "hedge.delay: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
+        ),
+        ("budget.ratio", Value::Other, "budget.ratio: must be a finite number from 0 on"),
+        ("breaker.failure_rate", Value::Empty, "breaker.failure_rate: must be a number above 0 and at most 1"),
+    ] {
+        let error = GuardsBuilder::NEW.clone().set(name, value).unwrap_err();
+        assert_eq!(format!("{error}"), text, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_as_good_as_not_given_under_a_name_that_is_one() {
+    for (name, value) in [
+        ("budget", Value::Nothing),
+        ("budget", Value::Empty),
+        ("breaker.open_for", Value::Empty),
+        ("hedge", Value::Empty),
+    ] {
+        assert!(set(name, value).is_new(), "{name}");
+    }
+    for (name, value, code) in [
+        ("budget.colour", Value::Nothing, ErrorCode::UnknownField),
+        ("budget.limit", Value::Empty, ErrorCode::WrongType),
+        ("budget", Value::NoItems, ErrorCode::WrongType),
+    ] {
+        assert_eq!(GuardsBuilder::NEW.clone().set(name, value).unwrap_err().code, code, "{name}");
+    }
+}
+
+/// The guards of a document.
+fn guards(json: &str) -> GuardsBuilder {
+    Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap().guards
+}
+
+fn wrong(json: &str) -> String {
+    let error = Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap_err();
+    format!("{} {error}", error.code.code())
+}
+
+#[test]
+fn a_word_alone_takes_the_defaults() {
+    let second = Span::from_secs;
+    assert_eq!(GuardsBuilder::NEW.budget(), Ok(None));
+    for (word, kind) in [
+        (
+            "token",
+            BudgetKind::Token { capacity: 500, cost: 5, timeout_cost: 5, throttled_cost: 5, reward: 1.0, refill: 0.0 },
+        ),
+        ("throttle", BudgetKind::Throttle { capacity: 10, reward: 0.1 }),
+        ("ratio", BudgetKind::default()),
+        ("share", BudgetKind::Share { ratio: 0.2, min_concurrency: 3 }),
+        ("requests", BudgetKind::Requests { k: 2.0, window: second(120) }),
+    ] {
+        assert_eq!(set("budget", Value::Text(word)).budget(), BudgetConfig::new(kind).map(Some), "{word}");
+    }
+    for (word, trip) in [
+        ("consecutive", Trip::Consecutive { failures: 5 }),
+        ("count", Trip::Count { size: 100, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
+        ("time", Trip::Time { window: second(30), slots: 10, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
+    ] {
+        let options = BreakerOptions { trip, ..BreakerOptions::default() };
+        assert_eq!(set("breaker", Value::Text(word)).breaker(), options.build().map(Some), "{word}");
+    }
+    let limiter = |kind| LimiterConfig::new(kind, Refusal::Stop).map(Some);
+    assert_eq!(
+        guards(r#"{"limiter": {"limit": 10}}"#).limiter(),
+        limiter(LimiterKind::Gcra { limit: 10, per: second(1), burst: 10 })
+    );
+    assert_eq!(
+        guards(r#"{"limiter": {"kind": "bucket", "limit": 2.5}}"#).limiter(),
+        limiter(LimiterKind::Bucket { limit: 2.5, per: second(1), burst: 2 })
+    );
+    assert_eq!(guards(r#"{"bulkhead": 7}"#).bulkhead(), BulkheadConfig::new(7, 0, Span::MAX).map(Some));
+    for (word, kind) in [("cubic", AdaptiveKind::CUBIC), ("aimd", AdaptiveKind::AIMD)] {
+        assert_eq!(
+            set("adaptive", Value::Text(word)).adaptive(),
+            AdaptiveConfig::new(kind, Refusal::Stop).map(Some),
+            "{word}"
+        );
+    }
+    assert_eq!(guards(r#"{"stretch": 4}"#).stretch(), StretchConfig::new(4.0, second(30), 10).map(Some));
+    assert_eq!(guards(r#"{"hedge": "100ms"}"#).hedge(), HedgeConfig::new(Span::from_millis(100), None, 2).map(Some));
+    assert_eq!(guards(r#"{"nested": "innermost"}"#).nested(), Ok(Some(Nesting::Innermost)));
+    assert_eq!(guards(r#"{"nested": {"mode": "cap", "cap": 6}}"#).nested(), Ok(Some(Nesting::Cap(6))));
+}
+
+#[test]
+fn every_field_arrives() {
+    let all = guards(
+        r#"{ "breaker": { "kind": "time", "window": "1m", "slots": 6, "min_calls": 20, "failure_rate": 0.4,
+               "slow_after": "2s", "slow_rate": 0.8, "jitter": 0.1, "probes": 3, "successes": 2, "mode": "observe",
+               "hint": "open", "refusal": "wait",
+               "open_for": { "kind": "exponential", "initial": "5s", "factor": 3, "max": "2m" } },
+             "adaptive": { "kind": "aimd", "min_rate": 20, "refusal": "wait" } }"#,
+    );
+    let expected = BreakerOptions {
+        trip: Trip::Time {
+            window: Span::from_secs(60),
+            slots: 6,
+            min_calls: 20,
+            failure_rate: 0.4,
+            slow_rate: Some(0.8),
+        },
+        slow_after: Some(Span::from_secs(2)),
+        open_for: Backoff::Exponential { initial: Span::from_secs(5), factor: 3.0, max: Span::from_secs(120) },
+        jitter: 0.1,
+        probes: 3,
+        successes: 2,
+        reopen: Reopen::First,
+        mode: BreakerMode::Observe,
+        opens_on_hint: true,
+        refusal: Refusal::Wait,
+    };
+    assert_eq!(all.breaker_options(), Ok(Some(expected)));
+    let rate = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate: 20.0, max_rate: 1000.0, initial_rate: 20.0 };
+    assert_eq!(all.adaptive(), AdaptiveConfig::new(rate, Refusal::Wait).map(Some));
+}
+
+#[test]
+fn what_does_not_fit_together_is_named() {
+    for (json, error) in [
+        (r#"{"budget": {"capacity": 5}}"#, "111 budget.capacity = 5: has no meaning for the chosen kind"),
+        (r#"{"budget": {"kind": "none", "k": 5}}"#, "111 budget.k = 5: has no meaning for the chosen kind"),
+        (r#"{"budget": "window"}"#, "153 budget.limit: is needed by the chosen kind"),
+        (
+            r#"{"budget": {"kind": "throttle", "capacity": 0}}"#,
+            "150 budget.capacity = 0: must be a whole number from 0 to 1000000, for a throttle from 1 on",
+        ),
+        (r#"{"budget": {"window": "0s"}}"#, "107 budget.window = 0s: must be more than 0"),
+        (r#"{"budget": {"ratio": -1}}"#, "152 budget.ratio = -1: must be a finite number from 0 on"),
+        (
+            r#"{"breaker": {"kind": "count", "size": 5, "min_calls": 6}}"#,
+            "150 breaker.min_calls = 6: must be a whole number from 1 to 4294967295, at most the size of a count",
+        ),
+        (r#"{"breaker": {"slow_after": "1s"}}"#, "111 breaker.slow_after = 1s: has no meaning for the chosen kind"),
+        (r#"{"breaker": {"kind": "count", "slow_rate": 0.5}}"#, "153 breaker.slow_after: is needed by the chosen kind"),
+        (
+            r#"{"breaker": {"open_for": {"factor": 2}}}"#,
+            "111 breaker.open_for.factor = 2: has no meaning for the chosen kind",
+        ),
+        (
+            r#"{"breaker": {"open_for": {"kind": "exponential", "factor": -2}}}"#,
+            "105 breaker.open_for.factor = -2: must be a finite number from 0 on",
+        ),
+        (
+            r#"{"breaker": {"open_for": {"kind": "fibonacci", "max": "1s"}}}"#,
+            "106 breaker.open_for.max = 1s: must not be below the open time at first (it is 30s unless given)",
+        ),
+        (r#"{"limiter": "gcra"}"#, "153 limiter.limit: is needed by the chosen kind"),
+        (
+            r#"{"limiter": {"limit": 2.5}}"#,
+            "150 limiter.limit = 2.5: must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any \
+             number from 0 on",
+        ),
+        (
+            r#"{"limiter": {"kind": "window", "limit": 2, "burst": 1}}"#,
+            "111 limiter.burst = 1: has no meaning for the chosen kind",
+        ),
+        (r#"{"bulkhead": {"queue": 1}}"#, "153 bulkhead.limit: is needed by the chosen kind"),
+        (r#"{"stretch": 0.5}"#, "105 stretch.factor = 0.5: must be a finite number from 1 on"),
+        (r#"{"hedge": {"attempts": 3}}"#, "153 hedge.delay: is needed by the chosen kind"),
+        (
+            r#"{"hedge": {"delay": "1s", "percentile": 95}}"#,
+            "151 hedge.percentile = 95: must be a number above 0 and at most 1",
+        ),
+        (r#"{"nested": "cap"}"#, "153 nested.cap: is needed by the chosen kind"),
+        (r#"{"nested": {"cap": 6}}"#, "111 nested.cap = 6: has no meaning for the chosen kind"),
+        (
+            r#"{"adaptive": {"kind": "aimd", "max_rate": 5, "initial_rate": 6}}"#,
+            "152 adaptive.initial_rate = 6: must be a number from min_rate to max_rate",
+        ),
+        (r#"{"adaptive": {"min_rate": 0}}"#, "152 adaptive.min_rate = 0: must be a finite number above 0"),
+        (r#"{"braker": "count"}"#, "100 braker = \"count\": is no field of a policy; did you mean \"breaker\"?"),
+        (
+            r#"{"budgets": {"kind": "token"}}"#,
+            "100 budgets.kind = \"token\": is no field of a policy; did you mean \"budget\"?",
+        ),
+        (
+            r#"{"hedge": {"dealy": "1s"}}"#,
+            "100 hedge.dealy = \"1s\": is no field of a policy; did you mean \"hedge.delay\"?",
+        ),
+        (r#"{"breaker": true}"#, "101 breaker.kind = true: must be one of none, consecutive, count, time"),
+    ] {
+        assert_eq!(wrong(json), error);
+    }
+}
+
+#[test]
+fn a_presets_guards_are_where_a_document_starts() {
+    let quota = |capacity, cost, timeout_cost| {
+        BudgetConfig::new(BudgetKind::Token {
+            capacity,
+            cost,
+            timeout_cost,
+            throttled_cost: 5,
+            reward: 1.0,
+            refill: 0.0,
+        })
+        .map(Some)
+    };
+    assert_eq!(guards(r#"{"preset": "aws-standard-2.0"}"#).budget(), quota(500, 5, 10));
+    assert_eq!(guards(r#"{"preset": "aws-standard-2.1"}"#).budget(), quota(500, 14, 14));
+    assert_eq!(guards(r#"{"budget": {"capacity": 90}, "preset": "aws-standard-2.1"}"#).budget(), quota(90, 14, 14));
+    assert_eq!(guards(r#"{"budget": "none", "preset": "aws-standard-2.1"}"#).budget(), Ok(None));
+    let ratio = guards(r#"{"budget": "ratio", "preset": "aws-adaptive"}"#);
+    assert_eq!(ratio.budget(), BudgetConfig::new(BudgetKind::default()).map(Some));
+    assert_eq!(ratio.adaptive(), AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait).map(Some));
+    for preset in Preset::ALL {
+        assert_eq!(preset.guards().check(), Ok(()), "{preset:?}");
+    }
+}
+
+#[test]
+fn an_error_of_two_fields_shows_the_value() {
+    let mut builder = set("budget", Value::Text("ratio"));
+    builder.set("budget.cost", number(3.0)).unwrap();
+    let error = builder.budget().unwrap_err();
+    assert_eq!(
+        (error.code, error.field, error.given),
+        (ErrorCode::NotForKind, Some(Field::BudgetCost), Given::Number(3.0))
+    );
+}
+
+/// A value for a field that is often right.
+fn value(of: usize, number: f64, nanos: u64, pick: usize) -> Value<'static> {
+    let field = GuardsBuilder::names()[of].1;
+    match GuardsBuilder::takes(field) {
+        Takes::Word => {
+            Value::Text(GuardsBuilder::words_of(field).nth(pick).or(GuardsBuilder::words_of(field).next()).unwrap())
+        }
+        Takes::Span => Value::Nanos(nanos),
+        Takes::SpanOrNone if pick == 0 => Value::Text("none"),
+        Takes::SpanOrNone => Value::Nanos(nanos),
+        Takes::Number => Value::Number { value: number, unit: 1.0 },
+        Takes::Whole { .. } => Value::Number { value: number.trunc(), unit: 1.0 },
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_was_set_is_written_and_read_back(
+        fields in prop::collection::vec((0..GuardsBuilder::names().len(), 0.0..20.0_f64, 1_u64..1 << 40, 0_usize..8), 0..12),
+    ) {
+        let mut builder = GuardsBuilder::NEW;
+        for (of, number, nanos, pick) in fields {
+            let _ = builder.set(GuardsBuilder::names()[of].0, value(of, number, nanos, pick));
+        }
+        let mut json = String::new();
+        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &builder, [], [], &mut json).unwrap();
+        match Document::read(&mut serde_json::Deserializer::from_str(&json)) {
+            Ok(document) => prop_assert_eq!(document.guards, builder, "{}", json),
+            Err(error) => prop_assert_eq!(Some(error.to_string()), builder.check().err().map(|e| e.to_string()), "{}", json),
+        }
+    }
+
+    #[test]
+    fn no_bits_panic(values: [u64; 30], given: u64, name in "[a-z._\\[\\]0-9]{0,20}") {
+        let mut builder = GuardsBuilder { values: [0; FIELDS], given };
+        for (place, value) in builder.values.iter_mut().zip(values.iter().chain(&values)) {
+            *place = *value;
+        }
+        let _ = (builder.budget(), builder.breaker(), builder.limiter(), builder.bulkhead(), builder.adaptive());
+        let _ = (builder.stretch(), builder.hedge(), builder.nested(), builder.set(&name, Value::Empty));
+        let mut out = String::new();
+        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &builder, [], [], &mut out).unwrap();
+        let _ = builder.upon(Some(Preset::AwsAdaptive));
+    }
+}

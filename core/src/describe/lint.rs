@@ -1,0 +1,550 @@
+//! What is valid and yet hardly meant: a policy that is checked in should be read by this once.
+//!
+//! A lint is an opinion and changes nothing. Each has a number and a word that stay, so that a team can allow one.
+
+use crate::decide::backoff::Backoff;
+use crate::decide::failure::Failure;
+use crate::decide::guards::Refusal;
+use crate::decide::guards::budget::BudgetKind;
+use crate::decide::guards::nested::{Nesting, Token};
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::Jitter;
+use crate::decide::policy::Policy;
+use crate::describe::explain::{COUNTED, Path};
+use crate::describe::guards::GuardsBuilder;
+use crate::error::Given;
+use crate::time::Span;
+use core::fmt;
+
+/// A kind of lint: its number, the same in every language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u16)]
+pub enum LintKind {
+    /// Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+    Forever = 301,
+    /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
+    Shrinking = 302,
+    /// No jitter: clients that fail together come back together.
+    NoJitter = 303,
+    /// More than 10 attempts (Aster's linter has this number).
+    ManyAttempts = 304,
+    /// The sleeps alone take longer than the deadline, without jitter.
+    WaitAboveDeadline = 305,
+    /// Some attempts can never happen: not even the shortest sleeps end before the deadline.
+    UnreachableAttempts = 306,
+    /// An attempt may take as long as the whole operation, so that its own limit says nothing.
+    AttemptTimeoutAboveDeadline = 307,
+    /// Hints are clamped to more than the deadline, so that no clamped one ever fits.
+    HintAboveDeadline = 308,
+    /// The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
+    LongWait = 309,
+    /// Hedging without a budget: when the server is slow for everybody, every call starts as many attempts as it may.
+    HedgeWithoutBudget = 310,
+    /// A round may have more attempts than the policy allows in all.
+    HedgeAboveAttempts = 311,
+    /// The second attempt would start when the first one's time, or the whole operation's, is over.
+    LateHedge = 312,
+    /// A policy has more attempts than it may make with the retries around it.
+    AttemptsAboveNested = 313,
+    /// A call waits for the breaker, which stays open for longer than the call may take.
+    OpenAboveDeadline = 314,
+    /// The budget never allows a retry.
+    EmptyBudget = 315,
+    /// The sleeps alone take longer than somebody waits, whatever the deadline: see [`Policy::lints_within`].
+    WaitAboveTimeout = 316,
+    /// Retries inside retries multiply attempts: see [`Lint::nested`].
+    NestedRetries = 317,
+}
+
+impl LintKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 17] = [
+        Self::Forever,
+        Self::Shrinking,
+        Self::NoJitter,
+        Self::ManyAttempts,
+        Self::WaitAboveDeadline,
+        Self::UnreachableAttempts,
+        Self::AttemptTimeoutAboveDeadline,
+        Self::HintAboveDeadline,
+        Self::LongWait,
+        Self::HedgeWithoutBudget,
+        Self::HedgeAboveAttempts,
+        Self::LateHedge,
+        Self::AttemptsAboveNested,
+        Self::OpenAboveDeadline,
+        Self::EmptyBudget,
+        Self::WaitAboveTimeout,
+        Self::NestedRetries,
+    ];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self as u16
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forever => "forever",
+            Self::Shrinking => "shrinking",
+            Self::NoJitter => "no_jitter",
+            Self::ManyAttempts => "many_attempts",
+            Self::WaitAboveDeadline => "wait_above_deadline",
+            Self::UnreachableAttempts => "unreachable_attempts",
+            Self::AttemptTimeoutAboveDeadline => "attempt_timeout_above_deadline",
+            Self::HintAboveDeadline => "hint_above_deadline",
+            Self::LongWait => "long_wait",
+            Self::HedgeWithoutBudget => "hedge_without_budget",
+            Self::HedgeAboveAttempts => "hedge_above_attempts",
+            Self::LateHedge => "late_hedge",
+            Self::AttemptsAboveNested => "attempts_above_nested",
+            Self::OpenAboveDeadline => "open_above_deadline",
+            Self::EmptyBudget => "empty_budget",
+            Self::WaitAboveTimeout => "wait_above_timeout",
+            Self::NestedRetries => "nested_retries",
+        }
+    }
+
+    /// What is wrong, in words. The numbers are in the [`Lint`].
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Forever => "retries for ever without a deadline or a budget",
+            Self::Shrinking => "a factor below 1 makes each delay shorter than the one before",
+            Self::NoJitter => "without jitter, clients that fail together come back together",
+            Self::ManyAttempts => "many attempts keep a caller waiting and a struggling server busy",
+            Self::WaitAboveDeadline => "the sleeps alone take longer than the deadline, without jitter",
+            Self::UnreachableAttempts => {
+                "not all attempts can happen before the deadline, even with the shortest sleeps"
+            }
+            Self::AttemptTimeoutAboveDeadline => "an attempt may take as long as the whole operation",
+            Self::HintAboveDeadline => "hints are clamped to a wait that never fits before the deadline",
+            Self::LongWait => "the sleeps take long, without jitter",
+            Self::HedgeWithoutBudget => "without a budget, hedging multiplies the load on a server that is slow",
+            Self::HedgeAboveAttempts => "a hedge has more attempts than the policy allows in all",
+            Self::LateHedge => "a hedge starts when the first attempt's time is over",
+            Self::AttemptsAboveNested => "there are more attempts than nested retries may make together",
+            Self::OpenAboveDeadline => "a call waits for a breaker that stays open until after the deadline",
+            Self::EmptyBudget => "the budget never allows a retry",
+            Self::WaitAboveTimeout => "the sleeps alone take longer than the caller waits, without jitter",
+            Self::NestedRetries => "a retry inside a retry multiplies attempts",
+        }
+    }
+}
+
+/// The attempts above which a policy is questioned.
+const MANY: u32 = 10;
+
+/// One thing that is questionable about a policy.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lint {
+    /// Which.
+    pub kind: LintKind,
+    /// What the policy has: a time, a number, or nothing to show.
+    pub found: Given,
+    /// What it is held against.
+    pub limit: Given,
+}
+
+/// `warning 304 many_attempts: many attempts keep a caller waiting ... (12, limit 10)`.
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "warning {} {}: {}", self.kind.code(), self.kind.name(), self.kind.text())?;
+        match (self.found, self.limit) {
+            (Given::Unshown, Given::Unshown) if self.kind == LintKind::NestedRetries => {
+                f.write_str(" (without an end)")
+            }
+            (found, _) if self.kind == LintKind::NestedRetries => write!(f, " (at most {} in all)", Shown(found)),
+            (Given::Unshown, Given::Unshown) => Ok(()),
+            (Given::Unshown, limit) => write!(f, " (without an end, limit {})", Shown(limit)),
+            (can, all) if self.kind == LintKind::UnreachableAttempts => {
+                write!(f, " ({} of {})", Shown(can), Shown(all))
+            }
+            (found, limit) => write!(f, " ({}, limit {})", Shown(found), Shown(limit)),
+        }
+    }
+}
+
+struct Shown(Given);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Given::Span(span) => span.fmt(f),
+            Given::Number(number) => number.fmt(f),
+            Given::Unshown => Ok(()),
+        }
+    }
+}
+
+impl Policy {
+    /// What is questionable about the policy alone, in the order of the numbers. Work is bounded whatever the policy.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> {
+        LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
+    }
+
+    /// The same for a caller who waits so long and no longer, which the policy does not know of: a request's time, a job's.
+    pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> {
+        self.lints().chain(self.lint_within(timeout))
+    }
+
+    /// [`LintKind::WaitAboveTimeout`], if there is reason for it. A deadline ends the sleeps, too (spec 13.7).
+    fn lint_within(&self, timeout: Span) -> Option<Lint> {
+        let (found, limit) = match [self.total_wait(), self.deadline()].into_iter().flatten().min() {
+            None => (Given::Unshown, Given::Span(timeout)),
+            longest => above(longest, Some(timeout))?,
+        };
+        Some(Lint { kind: LintKind::WaitAboveTimeout, found, limit })
+    }
+
+    /// That lint, if there is reason for it. The policy alone gives none for [`LintKind::WaitAboveTimeout`] and
+    /// [`LintKind::NestedRetries`].
+    #[must_use]
+    pub fn lint(&self, kind: LintKind) -> Option<Lint> {
+        let (found, limit) = match kind {
+            LintKind::Forever => {
+                let forever = self.attempts().is_none() && self.deadline().is_none();
+                forever.then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::Shrinking => self.smallest_factor().map(|factor| (Given::Number(factor), Given::Number(1.0))),
+            LintKind::NoJitter => {
+                let fixed = self.jitter() == Jitter::None && !self.is_random() && self.attempts() != Some(1);
+                fixed.then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::ManyAttempts => {
+                let attempts = self.attempts().filter(|attempts| *attempts > MANY);
+                attempts.map(|attempts| (Given::Number(attempts.into()), Given::Number(MANY.into())))
+            }
+            LintKind::WaitAboveDeadline => above(self.total_wait(), self.deadline()),
+            LintKind::UnreachableAttempts => {
+                self.reachable().map(|(can, all)| (Given::Number(can), Given::Number(all)))
+            }
+            LintKind::AttemptTimeoutAboveDeadline => match (self.attempt_timeout(), self.deadline()) {
+                (Some(timeout), Some(deadline)) if timeout >= deadline => {
+                    Some((Given::Span(timeout), Given::Span(deadline)))
+                }
+                _ => None,
+            },
+            LintKind::HintAboveDeadline => {
+                let clamped = self.hint_mode() != HintMode::Ignore && self.hint_over() == HintOver::Clamp;
+                above(clamped.then_some(self.hint_max()), self.deadline())
+            }
+            LintKind::LongWait => above(self.total_wait(), Some(self.patience())),
+            // spec 32.9: what the guards make questionable
+            LintKind::HedgeWithoutBudget
+            | LintKind::HedgeAboveAttempts
+            | LintKind::LateHedge
+            | LintKind::AttemptsAboveNested
+            | LintKind::OpenAboveDeadline
+            | LintKind::EmptyBudget
+            // spec 13.7 and 13.8: what is around the policy
+            | LintKind::WaitAboveTimeout
+            | LintKind::NestedRetries => None,
+        }?;
+        Some(Lint { kind, found, limit })
+    }
+
+    fn smallest_factor(&self) -> Option<f64> {
+        let factor = |backoff| if let Backoff::Exponential { factor, .. } = backoff { Some(factor) } else { None };
+        self.stages().filter_map(|stage| factor(stage.backoff)).filter(|factor| *factor < 1.0).reduce(f64::min)
+    }
+
+    /// How many attempts can happen and how many there are, when that is fewer. A deadline that leaves room for thousands
+    /// is taken to leave room for all.
+    fn reachable(&self) -> Option<(f64, f64)> {
+        let attempts = self.attempts()?;
+        self.deadline()?;
+        let all = attempts.min(COUNTED);
+        let mut paths = [0, u32::MAX].map(Path::pinned);
+        let mut can = 1_u32;
+        while can < all {
+            let in_time = paths.each_mut().map(|path| path.next(self, Failure::TRANSIENT).is_some_and(|next| next.1));
+            if in_time == [false; 2] {
+                return Some((can.into(), attempts.into()));
+            }
+            can = can.saturating_add(1);
+        }
+        None
+    }
+
+    /// How long sleeps may take before they are questioned.
+    fn patience(&self) -> Span {
+        let multiplies = |backoff| {
+            !matches!(backoff, Backoff::Constant { .. } | Backoff::Linear { .. } | Backoff::Polynomial { .. })
+        };
+        Span::from_secs(if self.stages().any(|stage| multiplies(stage.backoff)) { 900 } else { 300 })
+    }
+}
+
+impl GuardsBuilder {
+    /// What is questionable about a policy with these guards, in the order of the numbers: [`Policy::lints`], which a budget
+    /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
+    pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
+        LintKind::ALL.into_iter().filter_map(|kind| self.lint(policy, kind))
+    }
+
+    /// The same for a caller who waits so long and no longer.
+    pub fn lints_within(&self, policy: &Policy, timeout: Span) -> impl Iterator<Item = Lint> {
+        self.lints(policy).chain(policy.lint_within(timeout))
+    }
+
+    /// That lint, if there is reason for it.
+    #[must_use]
+    pub fn lint(&self, policy: &Policy, kind: LintKind) -> Option<Lint> {
+        let budget = self.budget_kind().ok().flatten();
+        let hedge = self.hedge().ok().flatten();
+        let attempts = policy.attempts();
+        let number = |count: u32| Given::Number(count.into());
+        let (found, limit) = match kind {
+            LintKind::Forever if budget.is_some() => None,
+            LintKind::HedgeWithoutBudget => {
+                (hedge.is_some() && budget.is_none()).then_some((Given::Unshown, Given::Unshown))
+            }
+            LintKind::HedgeAboveAttempts => match (hedge?.attempts(), attempts?) {
+                (round, all) if round > all => Some((number(round), number(all))),
+                _ => None,
+            },
+            LintKind::LateHedge => {
+                let ends = [policy.attempt_timeout(), policy.deadline()].into_iter().flatten().min()?;
+                let delay = hedge?.fixed_delay();
+                (delay >= ends).then_some((Given::Span(delay), Given::Span(ends)))
+            }
+            LintKind::AttemptsAboveNested => match (self.nested().ok().flatten()?, attempts) {
+                (Nesting::Cap(cap), Some(attempts)) if attempts > cap => Some((number(attempts), number(cap))),
+                _ => None,
+            },
+            LintKind::OpenAboveDeadline => {
+                let breaker =
+                    self.breaker_options().ok().flatten().filter(|breaker| breaker.refusal == Refusal::Wait)?;
+                above(Some(first_of(breaker.open_for)), policy.deadline())
+            }
+            LintKind::EmptyBudget => {
+                let empty = match budget? {
+                    BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, .. } => {
+                        capacity < cost.min(timeout_cost).min(throttled_cost)
+                    }
+                    BudgetKind::Ratio { ratio, min_per_second, .. } => ratio == 0.0 && min_per_second == 0.0,
+                    BudgetKind::Share { ratio, min_concurrency } => ratio == 0.0 && min_concurrency == 0,
+                    BudgetKind::Window { limit, .. } => limit == 0,
+                    BudgetKind::Throttle { .. } | BudgetKind::Requests { .. } => false,
+                };
+                empty.then_some((Given::Unshown, Given::Unshown))
+            }
+            _ => return policy.lint(kind),
+        }?;
+        Some(Lint { kind, found, limit })
+    }
+}
+
+impl Lint {
+    /// What is questionable about retries that are inside one another, the outermost first, each by its policy's attempts and
+    /// its nesting ([`Nesting::default`] without guards): [`LintKind::NestedRetries`] where more than one of them retries,
+    /// with the attempts of the innermost operation in all as what was found.
+    pub fn nested(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<Self> {
+        let (attempts, retrying) = multiplied(retries);
+        let found = attempts.map_or(Given::Unshown, |attempts| Given::Number(attempts as f64));
+        (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Given::Unshown })
+    }
+}
+
+/// How often an operation runs at most that never succeeds, inside all these retries, the outermost first, each by its
+/// policy's attempts and its nesting; `None` for ever. No deadline, hedge or budget is looked at (spec 13.8).
+pub fn nested_attempts(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<u64> {
+    multiplied(retries).0
+}
+
+/// The attempts in all, and how many of these retry.
+fn multiplied(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> (Option<u64>, u32) {
+    let mut retries = retries.into_iter().peekable();
+    let (mut all, mut retrying, mut token) = (Some(1_u64), 0_u32, None);
+    while let Some((own, nesting)) = retries.next() {
+        let mut attempts = nesting.attempts(token, own.unwrap_or(FOREVER));
+        token = Some(Token::child(token, 1, attempts));
+        // spec 30.4: what has been given up inside is not tried again
+        if nesting == Nesting::Innermost && retries.peek().is_some() {
+            attempts = 1;
+        }
+        all = all.filter(|_| attempts != FOREVER).map(|all| all.saturating_mul(attempts.into()));
+        retrying = retrying.saturating_add((attempts > 1).into());
+    }
+    (all, retrying)
+}
+
+/// The attempts of a policy without an end, as nesting counts them.
+const FOREVER: u32 = u32::MAX;
+
+/// The first delay of a backoff without its randomness.
+const fn first_of(backoff: Backoff) -> Span {
+    match backoff {
+        Backoff::Constant { delay } => delay,
+        Backoff::Linear { initial, .. }
+        | Backoff::Exponential { initial, .. }
+        | Backoff::Polynomial { initial, .. }
+        | Backoff::Fibonacci { initial, .. }
+        | Backoff::Decorrelated { initial, .. }
+        | Backoff::DecorrelatedV2 { initial, .. } => initial,
+    }
+}
+
+/// Both, if the first is longer.
+fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Given, Given)> {
+    let (found, limit) = (found?, limit?);
+    (found > limit).then_some((Given::Span(found), Given::Span(limit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::builder::PolicyBuilder;
+    use core::time::Duration;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn found(policy: PolicyBuilder) -> Vec<u16> {
+        policy.build().unwrap().lints().map(|lint| lint.kind.code()).collect()
+    }
+
+    #[test]
+    fn each_lint_has_its_reason() {
+        let policy = Policy::builder;
+        let exponential = |factor| policy().backoff(Backoff::exponential(SECOND, factor));
+        for (policy, lints) in [
+            (policy(), &[][..]),
+            (policy().attempts(1).jitter(Jitter::None), &[]),
+            (policy().forever(), &[301]),
+            (policy().forever().deadline(SECOND), &[]),
+            (exponential(0.5), &[302]),
+            (policy().jitter(Jitter::None), &[303]),
+            (policy().backoff(Backoff::decorrelated(SECOND)), &[]),
+            (policy().attempts(10), &[]),
+            (policy().attempts(11), &[304]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 7), &[]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 6), &[305]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
+            (exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
+            (policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
+            (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
+            (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
+            (exponential(2.0).attempts(10), &[]),
+            (exponential(2.2).attempts(10), &[309]),
+            (policy().backoff(Backoff::linear(SECOND, SECOND * 8)).attempts(10), &[]),
+            (policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
+        ] {
+            assert_eq!(found(policy), lints, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn guards_quiet_one_lint_and_add_others() {
+        use crate::value::Value;
+        let text = Value::Text;
+        let number = |value| Value::Number { value, unit: 1e9 };
+        let policy = Policy::builder;
+        for (policy, guards, lints) in [
+            (policy().forever(), &[][..], &[301][..]),
+            (policy().forever(), &[("budget", text("ratio"))], &[]),
+            (policy(), &[("hedge", text("1s"))], &[310]),
+            (policy(), &[("hedge", text("1s")), ("budget", text("token"))], &[]),
+            (policy(), &[("hedge", text("1s")), ("hedge.attempts", number(4.0))], &[310, 311]),
+            (policy().attempt_timeout(SECOND), &[("hedge", text("1s")), ("budget", text("share"))], &[312]),
+            (policy().deadline(SECOND * 9), &[("hedge", text("9s")), ("budget", text("share"))], &[312]),
+            (policy(), &[("nested", text("cap")), ("nested.cap", number(2.0))], &[313]),
+            (policy(), &[("nested", text("cap")), ("nested.cap", number(3.0))], &[]),
+            (policy().deadline(SECOND * 9), &[("breaker", text("count"))], &[]),
+            (policy().deadline(SECOND * 9), &[("breaker.refusal", text("wait"))], &[314]),
+            (policy().deadline(SECOND * 30), &[("breaker.refusal", text("wait"))], &[]),
+            (policy(), &[("budget", text("window")), ("budget.limit", number(0.0))], &[315]),
+            (policy(), &[("budget", text("token")), ("budget.capacity", number(4.0))], &[315]),
+            (policy(), &[("budget.ratio", number(0.0)), ("budget.min_per_second", number(0.0))], &[315]),
+            (policy(), &[("budget", text("window"))], &[]),
+        ] {
+            let mut builder = GuardsBuilder::NEW;
+            for (name, value) in guards {
+                builder.set(name, *value).unwrap();
+            }
+            let got: Vec<_> = builder.lints(&policy.build().unwrap()).map(|lint| lint.kind.code()).collect();
+            assert_eq!(got, lints, "{guards:?}");
+        }
+    }
+
+    #[test]
+    fn a_lint_says_what_it_found_and_what_it_expected() {
+        let policy = Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+        let policy = policy.attempts(12).deadline(SECOND * 5).build().unwrap();
+        let texts: Vec<_> = policy.lints().map(|lint| lint.to_string()).collect();
+        let expected = [
+            "warning 303 no_jitter: without jitter, clients that fail together come back together",
+            "warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)",
+            "warning 305 wait_above_deadline: the sleeps alone take longer than the deadline, without jitter (11s, limit 5s)",
+            "warning 306 unreachable_attempts: not all attempts can happen before the deadline, even with the shortest sleeps (5 of 12)",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn sleeps_are_held_against_the_time_that_somebody_waits() {
+        let policy = || Policy::builder().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
+        let within = |policy: PolicyBuilder, seconds| -> Vec<_> {
+            policy.build().unwrap().lints_within(Span::from_secs(seconds)).map(|lint| lint.to_string()).collect()
+        };
+        let text = "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter";
+        assert_eq!(within(policy(), 7), Vec::<&str>::new());
+        assert_eq!(within(policy(), 6), [std::format!("{text} (7s, limit 6s)")]);
+        assert_eq!(within(policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
+        assert_eq!(within(policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
+        assert_eq!(within(policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
+        let budget = GuardsBuilder::NEW;
+        let policy = policy().build().unwrap();
+        let codes: Vec<_> = budget.lints_within(&policy, Span::from_secs(6)).map(|lint| lint.kind.code()).collect();
+        assert_eq!(codes, [316]);
+    }
+
+    #[test]
+    fn retries_inside_retries_multiply_unless_their_nesting_says_otherwise() {
+        let (one, three, ever) = (Some(1), Some(3), None);
+        let (allow, inner, outer) = (Nesting::Allow, Nesting::Innermost, Nesting::Outermost);
+        for (retries, attempts, is_questioned) in [
+            (&[][..], Some(1), false),
+            (&[(three, allow)], Some(3), false),
+            (&[(three, inner)], Some(3), false),
+            (&[(three, allow), (one, allow), (one, allow)], Some(3), false),
+            (&[(three, allow), (three, allow)], Some(9), true),
+            (&[(three, allow); 3], Some(27), true),
+            (&[(three, allow); 90], Some(u64::MAX), true),
+            (&[(ever, allow), (three, allow)], None, true),
+            (&[(ever, allow), (one, allow)], None, false),
+            (&[(three, inner), (three, allow)], Some(3), false),
+            (&[(three, inner), (three, inner), (three, inner)], Some(3), false),
+            (&[(three, allow), (three, outer)], Some(3), false),
+            (&[(three, outer), (three, allow)], Some(9), true),
+            (&[(three, allow), (three, Nesting::Cap(5))], Some(3), false),
+            (&[(three, allow), (three, Nesting::Cap(7))], Some(6), true),
+            (&[(ever, inner), (three, Nesting::Cap(7))], Some(1), false),
+        ] {
+            assert_eq!(nested_attempts(retries.iter().copied()), attempts, "{retries:?}");
+            assert_eq!(Lint::nested(retries.iter().copied()).is_some(), is_questioned, "{retries:?}");
+        }
+        let text = |retries: &[_]| Lint::nested(retries.iter().copied()).unwrap().to_string();
+        let start = "warning 317 nested_retries: a retry inside a retry multiplies attempts";
+        assert_eq!(text(&[(three, allow); 2]), std::format!("{start} (at most 9 in all)"));
+        assert_eq!(text(&[(three, allow), (ever, allow)]), std::format!("{start} (without an end)"));
+    }
+
+    #[test]
+    fn looking_is_quick_whatever_the_policy() {
+        let policy = Policy::builder().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
+        let policy = policy.attempts(u32::MAX - 1).deadline(Duration::MAX).build().unwrap();
+        let kinds: Vec<_> = policy.lints().map(|lint| lint.kind).collect();
+        assert_eq!(kinds, [LintKind::ManyAttempts, LintKind::LongWait]);
+    }
+
+    #[test]
+    fn numbers_are_in_order() {
+        assert!(LintKind::ALL.is_sorted_by(|a, b| a.code() < b.code()));
+    }
+}

@@ -1,0 +1,359 @@
+//! Which failures are worth another try, when a policy document says so itself.
+//!
+//! The core's own classification (HTTP, gRPC, a host's errors) suits most operations. `retry_on` is for the others: a
+//! service whose 404 goes away, a client whose errors are only text, an operation that may not run twice. It is data, so
+//! that the services of a company can share one answer; the texts of its patterns stay with the host, which has the
+//! message and a fast substring search, so that the rules are plain numbers of a fixed size.
+
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::grpc::GrpcCode;
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::nearest::nearest;
+use crate::value::Value;
+
+mod write;
+pub(crate) use write::write_codes;
+
+/// What is known of an error beside its failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Facts {
+    /// Its HTTP status; 0 when it has none.
+    pub http: u16,
+    /// Its gRPC code, one that is none of the table being `UNKNOWN`; 255 when it has none.
+    pub grpc: u8,
+    /// Whether its message contains a pattern of the list that [`Rules::patterns`] says.
+    pub matched: bool,
+    /// Whether the operation can run twice without harm.
+    pub idempotent: bool,
+}
+
+impl Facts {
+    /// Of an operation that can run twice: no status, no code, no pattern in the message.
+    pub const NONE: Self = Self { http: 0, grpc: u8::MAX, matched: false, idempotent: true };
+}
+
+/// For which operations a list of `retry_on` is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Operations {
+    /// `retry_on`: those that can run twice without harm, and all when the document does not tell them apart.
+    All = 1,
+    /// `retry_on.non_idempotent`: those that may not run twice.
+    NonIdempotent = 2,
+}
+
+/// What is left for the host to keep of a value that was set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept<'a> {
+    /// The builder holds all of it.
+    All,
+    /// None of it: the name belongs to a guard, and the pair to a [`GuardsBuilder`](crate::GuardsBuilder).
+    Guard,
+    /// The list of patterns is empty so far.
+    NoPatterns(Operations),
+    /// A pattern. With `index` 0 the list begins anew: what the host has kept for these operations goes.
+    Pattern {
+        /// Whose list it belongs to.
+        list: Operations,
+        /// Its place in the list, from 0.
+        index: u32,
+        /// What a message must contain: case counts, and the empty text is in every message.
+        text: &'a str,
+    },
+}
+
+/// A document's `retry_on` (spec 8): 160 bytes of plain numbers, without the texts of its patterns.
+///
+/// # Contract
+/// [`Rules::default`] says nothing, so that every failure stays what it is. [`Rules::set`] fills it, entry by entry in the
+/// order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is valid, and no input panics.
+///
+/// A host asks it about failures only: a caller's cancellation is none, and what it knows for a programming error is
+/// permanent whatever the rules say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Rules {
+    all: Lists,
+    non_idempotent: Lists,
+}
+
+/// The lists for one sort of operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+struct Lists {
+    /// One bit for each status, from 100 on.
+    http: [u64; 8],
+    /// One bit for each code.
+    grpc: u32,
+    /// One bit for each kind, by its number.
+    kinds: u8,
+    /// Which lists were given, empty ones included.
+    given: u8,
+    /// No padding: the rules are their bytes.
+    unused: [u8; 10],
+}
+
+const HTTP: u8 = 1;
+const GRPC: u8 = 2;
+const KINDS: u8 = 4;
+const PATTERNS: u8 = 8;
+
+/// The first status there is, and how many there are.
+const FIRST_STATUS: u32 = 100;
+const STATUSES: u32 = 500;
+
+/// The kinds that can be listed.
+const RETRIED: [FailureKind; 3] = [FailureKind::Transient, FailureKind::Throttled, FailureKind::Timeout];
+
+/// The classes of HTTP statuses, with the first of each.
+const CLASSES: [(&str, u32); 5] = [("1xx", 100), ("2xx", 200), ("3xx", 300), ("4xx", 400), ("5xx", 500)];
+
+/// Every list by its path in `retry_on` and in a document: for which operations it is, and which one.
+const LISTS: [(&str, &str, Operations, u8); 8] = [
+    ("http", "retry_on.http", Operations::All, HTTP),
+    ("grpc", "retry_on.grpc", Operations::All, GRPC),
+    ("kinds", "retry_on.kinds", Operations::All, KINDS),
+    ("patterns", "retry_on.patterns", Operations::All, PATTERNS),
+    ("non_idempotent.http", "retry_on.non_idempotent.http", Operations::NonIdempotent, HTTP),
+    ("non_idempotent.grpc", "retry_on.non_idempotent.grpc", Operations::NonIdempotent, GRPC),
+    ("non_idempotent.kinds", "retry_on.non_idempotent.kinds", Operations::NonIdempotent, KINDS),
+    ("non_idempotent.patterns", "retry_on.non_idempotent.patterns", Operations::NonIdempotent, PATTERNS),
+];
+
+/// The name under which the lists for operations that may not run twice stand, in `retry_on` and in a document.
+const NON_IDEMPOTENT: (&str, &str) = ("non_idempotent", "retry_on.non_idempotent");
+
+impl Lists {
+    /// Whether a list names the error; `None` when no list speaks about it (spec 8.5).
+    fn name(&self, facts: Facts, kind: FailureKind) -> Option<bool> {
+        let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
+        let says = [
+            (self.given & HTTP != 0 && facts.http != 0, self.has_status(u32::from(facts.http))),
+            (self.given & GRPC != 0 && facts.grpc != u8::MAX, self.grpc >> code.code() & 1 == 1),
+            (self.given & KINDS != 0, self.kinds >> kind.code() & 1 == 1),
+            (self.given & PATTERNS != 0, facts.matched),
+        ];
+        let mut speaking = says.into_iter().filter(|list| list.0).peekable();
+        speaking.peek()?;
+        Some(speaking.any(|list| list.1))
+    }
+
+    fn has_status(&self, status: u32) -> bool {
+        let Some((word, bit)) = place(status) else { return false };
+        self.http.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
+    }
+
+    fn add_status(&mut self, status: u32) {
+        if let Some((word, bit)) = place(status)
+            && let Some(bits) = self.http.get_mut(word)
+        {
+            *bits |= 1 << bit;
+        }
+    }
+
+    /// Empties a list and notes that it was given.
+    fn begin(&mut self, list: u8) {
+        self.given |= list;
+        match list {
+            HTTP => self.http = [0; 8],
+            GRPC => self.grpc = 0,
+            KINDS => self.kinds = 0,
+            _ => {}
+        }
+    }
+}
+
+/// The word and the bit of a status; `None` outside 100 to 599.
+fn place(status: u32) -> Option<(usize, u32)> {
+    let index = status.checked_sub(FIRST_STATUS).filter(|index| *index < STATUSES)?;
+    Some((usize::try_from(index / u64::BITS).ok()?, index % u64::BITS))
+}
+
+impl Lists {
+    const NONE: Self = Self { http: [0; 8], grpc: 0, kinds: 0, given: 0, unused: [0; 10] };
+}
+
+impl Rules {
+    /// Rules that say nothing: every failure stays what it is.
+    pub const NONE: Self = Self { all: Lists::NONE, non_idempotent: Lists::NONE };
+
+    /// What the document makes of a failure of which the default classification says `default` (spec 8.4 to 8.8).
+    ///
+    /// The hint stays, and so does the kind of a failure that is retried, unless it was permanent: then it is transient.
+    #[must_use]
+    pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
+        let operations = self.operations(facts.idempotent);
+        let kind = match (self.lists(operations).name(facts, default.kind), operations) {
+            (Some(true), _) if default.kind == FailureKind::Permanent => FailureKind::Transient,
+            (Some(true), _) | (None, Operations::All) => default.kind,
+            // spec 8.8: what is not said to be safe is not
+            (Some(false), _) | (None, Operations::NonIdempotent) => FailureKind::Permanent,
+        };
+        Failure { kind, ..default }
+    }
+
+    /// Whose patterns the host is to look for in the message of an error, `None` when no list of patterns applies and the
+    /// message need not be made.
+    #[must_use]
+    pub fn patterns(&self, idempotent: bool) -> Option<Operations> {
+        let operations = self.operations(idempotent);
+        if self.lists(operations).given & PATTERNS != 0 { Some(operations) } else { None }
+    }
+
+    /// Whether an HTTP answer is to be judged: a status from 400 on is a failure anyway, and one below is when the document
+    /// lists it (202 for an operation that is not done yet) (spec 8.9).
+    #[must_use]
+    pub fn is_failure(&self, status: u32, idempotent: bool) -> bool {
+        status >= 400 || self.lists(self.operations(idempotent)).has_status(status)
+    }
+
+    /// Which lists apply (spec 8.8).
+    const fn operations(&self, idempotent: bool) -> Operations {
+        if idempotent || self.non_idempotent.given == 0 { Operations::All } else { Operations::NonIdempotent }
+    }
+
+    const fn lists(&self, operations: Operations) -> &Lists {
+        match operations {
+            Operations::All => &self.all,
+            Operations::NonIdempotent => &self.non_idempotent,
+        }
+    }
+
+    const fn lists_mut(&mut self, operations: Operations) -> &mut Lists {
+        match operations {
+            Operations::All => &mut self.all,
+            Operations::NonIdempotent => &mut self.non_idempotent,
+        }
+    }
+
+    /// Sets one entry of a list, an empty list ([`Value::NoItems`]: given, and naming nothing), or nothing at all
+    /// ([`Value::Nothing`], and [`Value::Empty`] where fields may stand).
+    ///
+    /// `path` is what follows `retry_on.` in the document, `http[0]` or `non_idempotent.patterns[2]`; empty for `retry_on`
+    /// itself. Entry 0 begins its list anew, so that a document set later replaces the list of one set earlier.
+    ///
+    /// # Errors
+    /// An unknown path, a list that is none, an entry that is not what the list takes.
+    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Kept<'a>, ConfigError> {
+        if path.is_empty() || path == NON_IDEMPOTENT.0 {
+            return match value {
+                Value::Nothing | Value::Empty => Ok(Kept::All),
+                _ => Err(refused(ErrorCode::WrongType, value, None)),
+            };
+        }
+        let (operations, list, index) = find(path)?;
+        let lists = self.lists_mut(operations);
+        let Some(index) = index else {
+            return match value {
+                Value::Nothing => Ok(Kept::All),
+                Value::NoItems => {
+                    lists.begin(list);
+                    Ok(if list == PATTERNS { Kept::NoPatterns(operations) } else { Kept::All })
+                }
+                _ => Err(refused(ErrorCode::NotAList, value, None)),
+            };
+        };
+        // Read first: an entry that is refused changes nothing.
+        let entry = Entry::read(list, value)?;
+        if index == 0 {
+            lists.begin(list);
+        }
+        lists.given |= list;
+        match entry {
+            Entry::Status(status) => lists.add_status(status),
+            Entry::Class(first) => (first..first.saturating_add(100)).for_each(|status| lists.add_status(status)),
+            Entry::Code(code) => lists.grpc |= 1 << code.code(),
+            Entry::Kind(kind) => lists.kinds |= 1 << kind.code(),
+            Entry::Pattern(text) => return Ok(Kept::Pattern { list: operations, index, text }),
+        }
+        Ok(Kept::All)
+    }
+}
+
+/// An entry of a list.
+enum Entry<'a> {
+    Status(u32),
+    Class(u32),
+    Code(GrpcCode),
+    Kind(FailureKind),
+    Pattern(&'a str),
+}
+
+impl<'a> Entry<'a> {
+    fn read(list: u8, value: Value<'a>) -> Result<Self, ConfigError> {
+        match (list, value) {
+            (HTTP, Value::Number { value: number, .. }) => {
+                let status = whole(number).filter(|status| place(*status).is_some());
+                status.map(Self::Status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, None))
+            }
+            (HTTP, Value::Text(text)) => {
+                let class = CLASSES.into_iter().find(|class| class.0 == text);
+                let near = || nearest(text, CLASSES.into_iter().map(|class| class.0));
+                class.map(|class| Self::Class(class.1)).ok_or_else(|| refused(ErrorCode::HttpStatus, value, near()))
+            }
+            (HTTP, _) => Err(refused(ErrorCode::HttpStatus, value, None)),
+            (GRPC, Value::Number { value: number, .. }) => {
+                let code = whole(number).and_then(GrpcCode::from_code);
+                code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, None))
+            }
+            (GRPC, Value::Text(text)) => {
+                let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
+                let code = GrpcCode::from_name(text);
+                code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))
+            }
+            (GRPC, _) => Err(refused(ErrorCode::GrpcCode, value, None)),
+            (KINDS, Value::Text(text)) => {
+                let kind = RETRIED.into_iter().find(|kind| kind.name() == text);
+                let near = || nearest(text, RETRIED.into_iter().map(FailureKind::name));
+                kind.map(Self::Kind).ok_or_else(|| refused(ErrorCode::RetryKind, value, near()))
+            }
+            (KINDS, _) => Err(refused(ErrorCode::RetryKind, value, None)),
+            (_, Value::Text(text)) => Ok(Self::Pattern(text)),
+            (..) => Err(refused(ErrorCode::PatternText, value, None)),
+        }
+    }
+}
+
+/// The number as a whole one, when it is.
+fn whole(number: f64) -> Option<u32> {
+    // The cast saturates, so that whatever is no whole number in range does not come back equal.
+    let whole = number as u32;
+    if f64::from(whole) == number { Some(whole) } else { None }
+}
+
+/// The list that a path names, and the place of the entry when it names one.
+fn find(path: &str) -> Result<(Operations, u8, Option<u32>), ConfigError> {
+    let (name, index) = match path.split_once('[') {
+        Some((name, rest)) => (name, rest.strip_suffix(']').and_then(place_in_list).map(Some)),
+        None => (path, Some(None)),
+    };
+    match (LISTS.into_iter().find(|known| known.0 == name), index) {
+        (Some((_, _, operations, list)), Some(index)) => Ok((operations, list, index)),
+        (known, _) => {
+            let near = known.map(|known| known.1).or_else(|| {
+                let names = LISTS.into_iter().map(|known| (known.0, known.1)).chain([NON_IDEMPOTENT]);
+                let near = nearest(name, names.clone().map(|known| known.0))?;
+                names.into_iter().find(|known| known.0 == near).map(|known| known.1)
+            });
+            Err(refused(ErrorCode::UnknownField, Value::Other, near))
+        }
+    }
+}
+
+/// The digits between brackets as a number.
+fn place_in_list(digits: &str) -> Option<u32> {
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+/// The one place where an error of `retry_on` is made. Whoever set the value knows its path.
+fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> ConfigError {
+    let given = match value {
+        Value::Number { value, .. } => Given::Number(value),
+        _ => Given::Unshown,
+    };
+    ConfigError { given, nearest, ..ConfigError::of_use(code) }
+}
+
+#[cfg(test)]
+mod tests;

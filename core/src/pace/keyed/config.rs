@@ -1,0 +1,310 @@
+//! What a gate makes of failures and successes, and the systems whose numbers have names.
+
+use crate::decide::backoff::{real, truncated};
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::field::Field;
+use crate::time::Span;
+
+/// How the delays of a [`crate::Gate`] grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Growth {
+    /// `initial * factor^n`, for the n-th failure that is not let off, n from 0. Successes can take it back step by step.
+    Power,
+    /// The last delay, jitter included, times `factor`. The first one is not held against `max`.
+    Feedback,
+}
+
+/// Which way jitter moves a delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Longer: from the delay up to `jitter` of it more.
+    Up,
+    /// Shorter: from the delay down to `jitter` of it less.
+    Down,
+}
+
+/// The choices for a gate: [`GateOptions::build`] checks them once. The default doubles from one second up to five minutes,
+/// forgives one failure a success, and keeps an entry for five minutes after it was last closed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct GateOptions {
+    /// The first delay.
+    pub initial: Span,
+    /// What each further failure multiplies it by: finite, from 0 on.
+    pub factor: f64,
+    /// The longest delay.
+    pub max: Span,
+    /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 for [`Direction::Down`].
+    pub jitter: f64,
+    /// Which way.
+    pub direction: Direction,
+    /// How delays grow.
+    pub growth: Growth,
+    /// How many failures are let off, and with what delay instead.
+    pub grace: u32,
+    /// See `grace`.
+    pub grace_delay: Span,
+    /// Whether the first failure after the grace already counts as the second. Under [`Growth::Power`] only.
+    pub ahead: bool,
+    /// How many failures a success takes back; `u32::MAX` for all.
+    pub forgives: u32,
+    /// For how long at least it closes after a success.
+    pub rest: Span,
+    /// After more than this between two failures the second is the first again; `None` for never.
+    pub quiet: Option<Span>,
+    /// For how long an entry that has been open without failures is worth keeping; `None` for ever.
+    pub keep: Option<Span>,
+    /// The same with failures.
+    pub keep_failed: Option<Span>,
+    /// Delays under [`Growth::Power`] and in the grace are rounded to whole multiples of this, half up; zero to cut them to
+    /// nanoseconds.
+    pub quantum: Span,
+}
+
+impl Default for GateOptions {
+    fn default() -> Self {
+        Self {
+            initial: Span::from_secs(1),
+            factor: 2.0,
+            max: Span::from_secs(300),
+            jitter: 0.0,
+            direction: Direction::Up,
+            growth: Growth::Power,
+            grace: 0,
+            grace_delay: Span::ZERO,
+            ahead: false,
+            forgives: 1,
+            rest: Span::ZERO,
+            quiet: None,
+            keep: Some(Span::from_secs(300)),
+            keep_failed: Some(Span::from_secs(300)),
+            quantum: Span::ZERO,
+        }
+    }
+}
+
+/// No limit, where a span may be missing.
+pub(super) const NONE: u64 = u64::MAX;
+
+pub(super) const FEEDBACK: u8 = 1;
+pub(super) const DOWNWARD: u8 = 2;
+pub(super) const AHEAD: u8 = 4;
+
+/// The checked choices for a gate: 96 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct GateConfig {
+    pub(super) initial: u64,
+    pub(super) factor: f64,
+    pub(super) max: u64,
+    pub(super) jitter: f64,
+    pub(super) grace_delay: u64,
+    pub(super) rest: u64,
+    pub(super) quiet: u64,
+    pub(super) keep: u64,
+    pub(super) keep_failed: u64,
+    pub(super) quantum: u64,
+    pub(super) grace: u32,
+    pub(super) forgives: u32,
+    pub(super) flags: u8,
+    /// No padding: a configuration is its bytes.
+    pub(super) unused: [u8; 7],
+}
+
+impl GateOptions {
+    /// The configuration.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FactorRange`] or [`ErrorCode::JitterFactorRange`] for a `factor` or `jitter` out of its range.
+    pub fn build(&self) -> Result<GateConfig, ConfigError> {
+        let down = self.direction == Direction::Down;
+        if !(self.factor >= 0.0 && self.factor.is_finite()) {
+            return Err(ConfigError::new(ErrorCode::FactorRange, Field::BackoffFactor, Given::Number(self.factor)));
+        }
+        if !(self.jitter >= 0.0 && self.jitter.is_finite()) || down && self.jitter > 1.0 {
+            return Err(ConfigError::new(
+                ErrorCode::JitterFactorRange,
+                Field::JitterFactor,
+                Given::Number(self.jitter),
+            ));
+        }
+        let mut flags = 0;
+        if self.growth == Growth::Feedback {
+            flags |= FEEDBACK;
+        }
+        if down {
+            flags |= DOWNWARD;
+        }
+        if self.ahead {
+            flags |= AHEAD;
+        }
+        let or_none = |span: Option<Span>| span.map_or(NONE, Span::as_nanos);
+        Ok(GateConfig {
+            initial: self.initial.as_nanos(),
+            factor: self.factor,
+            max: self.max.as_nanos(),
+            jitter: self.jitter,
+            grace_delay: self.grace_delay.as_nanos(),
+            rest: self.rest.as_nanos(),
+            quiet: or_none(self.quiet),
+            keep: or_none(self.keep),
+            keep_failed: or_none(self.keep_failed),
+            quantum: self.quantum.as_nanos(),
+            grace: self.grace,
+            forgives: self.forgives,
+            flags,
+            unused: [0; 7],
+        })
+    }
+}
+
+impl GateConfig {
+    /// An entry of Kubernetes' `flowcontrol.Backoff` (client-go, `util/flowcontrol/backoff.go`): it doubles with jitter that
+    /// feeds back, the first delay is not held against `max`, and it begins again after more than twice `max` without a
+    /// failure. A `max_jitter` that is not positive means none. `Next` is [`crate::Gate::failure_of`], `DeleteEntry` and
+    /// `Reset` are [`crate::Gate::forget`].
+    ///
+    /// # Errors
+    /// [`ErrorCode::JitterFactorRange`] for a `max_jitter` that is not finite.
+    pub fn flowcontrol(initial: Span, max: Span, max_jitter: f64) -> Result<Self, ConfigError> {
+        let jitter = if max_jitter < 0.0 && max_jitter.is_finite() { 0.0 } else { max_jitter };
+        let quiet = Span::from_nanos(max.as_nanos().saturating_mul(2));
+        let options = GateOptions {
+            initial,
+            max,
+            jitter,
+            growth: Growth::Feedback,
+            forgives: u32::MAX,
+            quiet: Some(quiet),
+            keep: None,
+            keep_failed: None,
+            ..GateOptions::default()
+        };
+        options.build()
+    }
+
+    /// The same, beginning again after more than `quiet` without a failure.
+    #[must_use]
+    pub const fn with_quiet(mut self, quiet: Span) -> Self {
+        self.quiet = quiet.as_nanos();
+        self
+    }
+
+    /// An item of Kubernetes' `ItemExponentialFailureRateLimiter` (client-go,
+    /// `util/workqueue/default_rate_limiters.go`): `base * 2^failures` as a double, at most `max`. `When` is
+    /// [`crate::Gate::failure`], `Forget` is [`crate::Gate::forget`], `NumRequeues` is [`crate::Gate::failures`].
+    #[must_use]
+    pub fn item_exponential(base: Span, max: Span) -> Self {
+        Self { initial: truncated(real(base.as_nanos())), factor: 2.0, max: max.as_nanos(), ..Self::ITEM }
+    }
+
+    /// An item of Kubernetes' `ItemFastSlowRateLimiter` (same source): `fast` for the first `max_fast_attempts` failures,
+    /// then `slow`; `slow` at once where that number is not positive.
+    #[must_use]
+    pub fn fast_slow(fast: Span, slow: Span, max_fast_attempts: i64) -> Self {
+        let grace = u32::try_from(max_fast_attempts.max(0)).unwrap_or(u32::MAX);
+        Self { initial: slow.as_nanos(), grace_delay: fast.as_nanos(), grace, ..Self::ITEM }
+    }
+
+    /// Chromium's `net::BackoffEntry` (`net/base/backoff_entry.cc`), from the fields of its policy in their order but for the
+    /// first, times in milliseconds: jitter shortens, delays are whole milliseconds, a success takes back one failure, and
+    /// nothing opens it sooner than it said. `None` is its -1: no longest delay, an entry that is kept for ever.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FactorRange`] or [`ErrorCode::JitterFactorRange`] for a factor out of its range.
+    pub fn chromium(
+        initial_delay: u64,
+        multiply_factor: f64,
+        jitter_factor: f64,
+        maximum_backoff: Option<u64>,
+        entry_lifetime: Option<u64>,
+        errors_to_ignore: u32,
+        always_use_initial_delay: bool,
+    ) -> Result<Self, ConfigError> {
+        let initial = Span::from_millis(initial_delay);
+        let at_once = if always_use_initial_delay { initial } else { Span::ZERO };
+        let max = maximum_backoff.map(Span::from_millis);
+        let keep = entry_lifetime.map(Span::from_millis);
+        let options = GateOptions {
+            initial,
+            factor: multiply_factor,
+            max: max.unwrap_or(Span::MAX),
+            jitter: jitter_factor,
+            direction: Direction::Down,
+            grace: errors_to_ignore,
+            grace_delay: at_once,
+            ahead: always_use_initial_delay,
+            rest: at_once,
+            keep,
+            keep_failed: keep.map(|keep| keep.max(max.unwrap_or(Span::ZERO))),
+            quantum: Span::from_millis(1),
+            ..GateOptions::default()
+        };
+        options.build()
+    }
+
+    /// What Kubernetes keeps of an item until told to forget it.
+    const ITEM: Self = Self {
+        initial: 0,
+        factor: 1.0,
+        max: Span::MAX.as_nanos(),
+        jitter: 0.0,
+        grace_delay: 0,
+        rest: 0,
+        quiet: NONE,
+        keep: NONE,
+        keep_failed: NONE,
+        quantum: 0,
+        grace: 0,
+        forgives: u32::MAX,
+        flags: 0,
+        unused: [0; 7],
+    };
+
+    pub(super) const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+#[cfg(test)]
+impl GateConfig {
+    /// Any bits at all, for tests of the gate.
+    pub(super) const fn from_words(words: [u64; 9], [grace, forgives]: [u32; 2], flags: u8) -> Self {
+        let [initial, factor, max, jitter, grace_delay, rest, quiet, keep, quantum] = words;
+        let (factor, jitter) = (f64::from_bits(factor), f64::from_bits(jitter));
+        let keep_failed = keep.rotate_left(7);
+        Self {
+            initial,
+            factor,
+            max,
+            jitter,
+            grace_delay,
+            rest,
+            quiet,
+            keep,
+            keep_failed,
+            quantum,
+            grace,
+            forgives,
+            flags,
+            unused: [0; 7],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_that_are_no_factors_are_refused() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let error = GateOptions { factor: bad, ..GateOptions::default() }.build().unwrap_err();
+            assert_eq!(error.code, ErrorCode::FactorRange);
+            let error = GateOptions { jitter: bad, ..GateOptions::default() }.build().unwrap_err();
+            assert_eq!(error.code, ErrorCode::JitterFactorRange);
+        }
+        let options = GateOptions { jitter: 1.5, ..GateOptions::default() };
+        assert!(options.build().is_ok());
+        assert!(GateOptions { direction: Direction::Down, ..options }.build().is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! A periodic's step as plain numbers, for hosts on the other side of a language border.
+
+use super::{Answer, PeriodicStep};
+
+/// [`PeriodicStep`] in 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct FlatPeriodicStep {
+    /// One of the constants below.
+    pub kind: u8,
+    /// [`FlatPeriodicStep::STOP`]: the number of the [`crate::Ended`]; else 0.
+    pub ended: u8,
+    /// No padding: a step is its bytes.
+    pub unused: [u8; 6],
+    /// [`FlatPeriodicStep::RUN`]: the number of the run. [`FlatPeriodicStep::SLEEP`]: until when. Else 0.
+    pub value: u64,
+}
+
+impl FlatPeriodicStep {
+    /// Run it.
+    pub const RUN: u8 = 1;
+    /// Nothing runs: wait, then tick.
+    pub const SLEEP: u8 = 2;
+    /// A run is in flight.
+    pub const WAIT: u8 = 3;
+    /// It is over.
+    pub const STOP: u8 = 4;
+}
+
+impl From<PeriodicStep> for FlatPeriodicStep {
+    fn from(step: PeriodicStep) -> Self {
+        let flat = |kind, ended, value| Self { kind, ended, unused: [0; 6], value };
+        match step {
+            PeriodicStep::Run { run } => flat(Self::RUN, 0, run),
+            PeriodicStep::Sleep { until } => flat(Self::SLEEP, 0, until.as_nanos()),
+            PeriodicStep::Wait => flat(Self::WAIT, 0, 0),
+            PeriodicStep::Stop(ended) => flat(Self::STOP, ended.code(), 0),
+        }
+    }
+}
+
+impl Answer {
+    /// Every answer, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Again, Self::Done, Self::Failed];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Again => "again",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The answer with this number, if there is one.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::Again),
+            2 => Some(Self::Done),
+            3 => Some(Self::Failed),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pace::periodic::Ended;
+    use crate::time::Timestamp;
+
+    #[test]
+    fn a_step_is_sixteen_bytes_that_say_the_same() {
+        assert_eq!(size_of::<FlatPeriodicStep>(), 16);
+        let of = |step| {
+            let FlatPeriodicStep { kind, ended, value, .. } = FlatPeriodicStep::from(step);
+            (kind, ended, value)
+        };
+        assert_eq!(of(PeriodicStep::Run { run: 7 }), (1, 0, 7));
+        assert_eq!(of(PeriodicStep::Sleep { until: Timestamp::from_nanos(9) }), (2, 0, 9));
+        assert_eq!(of(PeriodicStep::Wait), (3, 0, 0));
+        assert_eq!(of(PeriodicStep::Stop(Ended::Steps)), (4, 5, 0));
+    }
+
+    #[test]
+    fn an_answer_is_found_by_its_number() {
+        for answer in Answer::ALL {
+            assert_eq!(Answer::from_code(answer.code()), Some(answer));
+        }
+        assert_eq!(Answer::from_code(0), None);
+    }
+}

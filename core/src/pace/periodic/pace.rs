@@ -1,0 +1,233 @@
+//! How long until the next time: a stepped backoff that begins again by itself.
+//!
+//! What runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet time, or a
+//! while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they are one machine
+//! with a rule (spec 17).
+
+use crate::decide::rng::Rng;
+use crate::error::ConfigError;
+use crate::pace::wait_backoff::Stepped;
+use crate::time::{Span, Timestamp};
+
+/// When a pace begins again with its first delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reset {
+    /// It never does.
+    Never,
+    /// When asked more than this after it was last asked (or made).
+    AfterQuiet(Span),
+    /// When asked more than this after it last began again (or was made), however busy it was in between.
+    Every(Span),
+}
+
+const NEVER: u8 = 0;
+const AFTER_QUIET: u8 = 1;
+const EVERY: u8 = 2;
+
+/// The delays between the runs of something that runs again and again: 80 bytes, `Copy`, its own configuration.
+///
+/// # Contract
+/// [`Pace::next`] is the only input: the delay to wait now. Whether it begins again is decided there, before the step, and
+/// strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before the last one reads as no time
+/// passed, and the next is measured from it. Every bit pattern of the state is valid and no input panics.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[repr(C)]
+pub struct Pace {
+    backoff: Stepped,
+    /// What a reset goes back to.
+    first_duration: u64,
+    first_steps: u64,
+    limit: u64,
+    /// What the limit is measured from.
+    since: u64,
+    rule: u8,
+    /// No padding: the state is its bytes.
+    unused: [u8; 7],
+}
+
+impl Pace {
+    /// The delays of `backoff`, beginning again by the rule `reset`, made at `now`.
+    #[must_use]
+    pub const fn new(backoff: Stepped, reset: Reset, now: Timestamp) -> Self {
+        let (rule, limit) = match reset {
+            Reset::Never => (NEVER, Span::ZERO),
+            Reset::AfterQuiet(limit) => (AFTER_QUIET, limit),
+            Reset::Every(limit) => (EVERY, limit),
+        };
+        Self {
+            backoff,
+            first_duration: backoff.duration().as_nanos(),
+            first_steps: backoff.steps(),
+            limit: limit.as_nanos(),
+            since: now.as_now().as_nanos(),
+            rule,
+            unused: [0; 7],
+        }
+    }
+
+    /// The same delay each time and up to `jitter` of it more: Kubernetes' `NewJitteredBackoffManager`, where a jitter that
+    /// is not positive means none.
+    ///
+    /// # Errors
+    /// As [`Stepped::constant`], but for a negative `jitter`.
+    pub fn jittered(period: Span, jitter: f64) -> Result<Self, ConfigError> {
+        let backoff = Stepped::kubernetes(period, 0.0, jitter, 0, 0)?;
+        Ok(Self::new(backoff, Reset::Never, Timestamp::ZERO))
+    }
+
+    /// Grows from `initial` by `factor` up to `max`, and begins again after more than `reset` without being asked:
+    /// Kubernetes' `NewExponentialBackoffManager`. The quiet time includes the delay itself, so a delay longer than `reset`
+    /// is always followed by the first one.
+    ///
+    /// # Errors
+    /// As [`Stepped::new`], but for a negative `jitter`.
+    pub fn exponential(
+        initial: Span,
+        max: Span,
+        reset: Span,
+        factor: f64,
+        jitter: f64,
+        now: Timestamp,
+    ) -> Result<Self, ConfigError> {
+        let cap = max.as_nanos().cast_signed();
+        let backoff = Stepped::kubernetes(initial, factor, jitter, i64::from(i32::MAX), cap)?;
+        Ok(Self::new(backoff, Reset::AfterQuiet(reset), now))
+    }
+
+    /// Steps `backoff` and begins again every `reset`: Kubernetes' `Backoff.DelayWithReset`, where a `reset` of zero means
+    /// that it never steps at all.
+    #[must_use]
+    pub fn with_reset(backoff: Stepped, reset: Span, now: Timestamp) -> Self {
+        if reset == Span::ZERO && backoff.factor() > 0.0 {
+            return Self::new(backoff.restarted(backoff.duration(), 0), Reset::Never, now);
+        }
+        let rule = if backoff.factor() > 0.0 { Reset::Every(reset) } else { Reset::Never };
+        Self::new(backoff, rule, now)
+    }
+
+    /// The delay to wait at `now`, for the uniform `u` from [0, 1), which only jitter looks at (spec 17.2 and 17.3).
+    pub fn next(&mut self, now: Timestamp, u: f64) -> Span {
+        let now = now.as_now();
+        let over = now.since(Timestamp::from_nanos(self.since)).as_nanos() > self.limit;
+        if over && (self.rule == AFTER_QUIET || self.rule == EVERY) {
+            self.backoff = self.backoff.restarted(Span::from_nanos(self.first_duration), self.first_steps);
+            self.since = now.as_nanos();
+        }
+        if self.rule == AFTER_QUIET {
+            self.since = now.as_nanos();
+        }
+        self.backoff.step(u)
+    }
+
+    /// [`Pace::next`] with a uniform from `rng`, drawn only if [`Pace::draws`].
+    pub fn next_with(&mut self, now: Timestamp, rng: &mut Rng) -> Span {
+        let u = if self.draws() { rng.uniform() } else { 0.0 };
+        self.next(now, u)
+    }
+
+    /// Whether [`Pace::next`] looks at its uniform.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        self.backoff.draws()
+    }
+
+    /// The backoff as it stands.
+    #[must_use]
+    pub const fn backoff(&self) -> &Stepped {
+        &self.backoff
+    }
+}
+
+#[cfg(test)]
+impl Pace {
+    /// Any bits at all, for tests of the machines that hold one.
+    pub(crate) const fn from_words(words: [u64; 9], rule: u8) -> Self {
+        let [duration, factor, jitter, cap, steps, first_duration, first_steps, limit, since] = words;
+        let backoff = Stepped::from_words([duration, factor, jitter, cap, steps]);
+        Self { backoff, first_duration, first_steps, limit, since, rule, unused: [0; 7] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::rng::Rng; // proptest has one too
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const fn ns(nanos: u64) -> Span {
+        Span::from_nanos(nanos)
+    }
+
+    const fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    fn delays(mut pace: Pace, times: &[u64]) -> Vec<u64> {
+        times.iter().map(|now| pace.next(at(*now), 0.0).as_nanos()).collect()
+    }
+
+    fn exponential() -> Pace {
+        Pace::exponential(ns(1), ns(10), ns(10), 2.0, 0.0, at(0)).unwrap()
+    }
+
+    #[test]
+    fn a_quiet_time_must_pass_the_limit_to_begin_again() {
+        assert_eq!(delays(exponential(), &[0, 0, 10, 21, 21]), [1, 2, 4, 1, 2]);
+        assert_eq!(delays(exponential(), &[0, 9, 18, 27, 36, 45]), [1, 2, 4, 8, 10, 10]);
+    }
+
+    #[test]
+    fn being_busy_does_not_put_off_a_reset_that_comes_every_so_often() {
+        let backoff = Stepped::kubernetes(ns(1), 2.0, 0.0, 10, 10).unwrap();
+        assert_eq!(delays(Pace::with_reset(backoff, ns(10), at(0)), &[6, 12, 18, 24, 30]), [1, 1, 2, 1, 2]);
+        assert_eq!(delays(Pace::with_reset(backoff, ns(0), at(0)), &[6, 12, 18]), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_is_measured_from_where_it_went() {
+        assert_eq!(delays(exponential(), &[20, 20, 15, 25, 26, 37]), [1, 2, 4, 8, 10, 1]);
+    }
+
+    #[test]
+    fn without_a_cap_in_kubernetes_there_is_none_here() {
+        let pace = Pace::exponential(ns(1), ns(0), ns(10), 4.0, -1.0, at(0)).unwrap();
+        assert_eq!(delays(pace, &[0; 4]), [1, 4, 16, 64]);
+    }
+
+    #[test]
+    fn jitter_is_drawn_from_the_generator_as_from_the_caller() {
+        let mut pace = Pace::jittered(ns(1000), 0.5).unwrap();
+        let u = Rng::new(9).uniform();
+        assert_eq!(pace.next_with(at(0), &mut Rng::new(9)), Pace::jittered(ns(1000), 0.5).unwrap().next(at(0), u));
+    }
+
+    proptest! {
+        #[test]
+        fn a_pace_is_a_backoff_cut_at_its_resets(
+            times in prop::collection::vec(0u64..60, 1..40), limit in 0u64..60, quiet: bool, factor in 0.0..4.0f64
+        ) {
+            let backoff = Stepped::new(ns(100), factor, 0.0, ns(3_000), 6).unwrap();
+            let reset = if quiet { Reset::AfterQuiet(ns(limit)) } else { Reset::Every(ns(limit)) };
+            let mut pace = Pace::new(backoff, reset, at(0));
+            let (mut now, mut since, mut fresh) = (0, 0, backoff);
+            for time in times {
+                now += time;
+                if now - since > limit {
+                    (fresh, since) = (backoff, now);
+                } else if quiet {
+                    since = now;
+                }
+                prop_assert_eq!(pace.next(at(now), 0.0), fresh.step(0.0));
+            }
+        }
+
+        #[test]
+        fn no_numbers_panic(words: [u64; 9], rule: u8, now: u64, u: f64) {
+            let mut pace = Pace::from_words(words, rule);
+            for _ in 0..4 {
+                prop_assert!(pace.next(at(now), u) <= Span::MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What outlives a call: events, the recorder that emits them, their replay, and saved states.
+
+pub(crate) mod event;
+pub(crate) mod recorder;
+pub(crate) mod replay;
+pub(crate) mod save;

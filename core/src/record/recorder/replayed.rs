@@ -1,0 +1,208 @@
+//! A recorder put where its log says that it is, event by event.
+
+use super::{Recorder, UNDECIDED};
+use crate::decide::call::Step;
+use crate::decide::guarded::{Guarded, Guards};
+use crate::decide::policy::Policy;
+use crate::decide::retry::Cause;
+use crate::error::StopReason;
+use crate::record::event::{Event, EventKind};
+use crate::time::Timestamp;
+
+/// Why an event is not what comes next.
+pub(crate) enum Wrong {
+    /// No machine says so here.
+    Impossible,
+    /// A machine says something else, or nothing.
+    Diverged(Option<Event>),
+}
+
+impl Recorder {
+    /// The recorder after its first event.
+    pub(crate) fn replayed(policy: &Policy, event: &Event) -> Self {
+        let call = match event.attempt() {
+            0 => Guarded::waiting(event.seed(), event.at()),
+            _ => Guarded::begin(policy, &mut Guards::none(), event.seed(), event.at()).0,
+        };
+        Self { sequence: event.sequence(), ..Self::beginning(call, event.is_guarded()) }
+    }
+
+    /// The time of the latest event.
+    pub(crate) const fn latest(&self) -> Timestamp {
+        self.call.latest()
+    }
+
+    /// Takes the next event. What it says is done, also where it is not what this policy decides, unless that is to be verified.
+    pub(crate) fn replay(&mut self, policy: &Policy, event: &Event, verify: bool) -> Result<(), Wrong> {
+        let computed = match event.kind() {
+            EventKind::Started => return Err(Wrong::Impossible),
+            EventKind::AttemptFailed => self.replay_failure(policy, event)?,
+            EventKind::RetryScheduled => self.replay_sleep(policy, event)?,
+            EventKind::Resumed => self.replay_attempt(policy, event)?,
+            EventKind::GaveUp => self.replay_end(policy, event)?,
+            EventKind::Succeeded | EventKind::Cancelled => self.replay_outcome(event)?,
+        };
+        if verify && let Computed::Other(other) = computed {
+            return Err(Wrong::Diverged(other));
+        }
+        self.sequence = event.sequence();
+        Ok(())
+    }
+
+    fn replay_failure(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+        let ticket =
+            self.call.running().filter(|ticket| ticket.attempt() == event.attempt()).ok_or(Wrong::Impossible)?;
+        self.call.fail(policy, &mut Guards::none(), ticket, event.at(), event.as_failure());
+        (self.reruns, self.pending) = (0, UNDECIDED);
+        Ok(Computed::Same)
+    }
+
+    fn replay_sleep(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+        let (at, until) = (event.at(), event.until());
+        let cause = event.cause().ok_or(Wrong::Impossible)?;
+        let guards = of_guards(cause);
+        if guards && !self.is_guarded() {
+            return Err(Wrong::Impossible);
+        }
+        if self.undecided() {
+            possible(event.attempt() == self.call.attempt().saturating_add(1))?;
+            let computed = self.decision(self.call.held());
+            let same = is(computed, event);
+            let stretched = self.is_guarded()
+                && computed
+                    .is_some_and(|own| own.cause() == Some(Cause::Backoff) && own.at() == at && own.until() <= until)
+                && cause == Cause::Backoff;
+            if !same {
+                self.call.put_asleep(at, until, cause);
+            }
+            self.pending = 0;
+            let right = same || stretched || guards && asks(computed, at);
+            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
+        }
+        possible(guards)?;
+        let late = self.late(policy, event);
+        if let Some(ticket) = self.call.running() {
+            possible(ticket.attempt() == event.attempt())?;
+            self.call.interrupt(at);
+        } else {
+            possible(event.attempt() == self.call.attempt().saturating_add(1) && self.due(at))?;
+        }
+        self.call.put_asleep(at, until, cause);
+        Ok(late)
+    }
+
+    fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+        possible(!self.undecided())?;
+        let late = self.late(policy, event);
+        if let Some(ticket) = self.call.running() {
+            possible(ticket.attempt() == event.attempt())?;
+            self.call.interrupt(event.at());
+            self.call.join(&mut Guards::none(), event.at());
+        } else {
+            possible(event.attempt() == self.call.attempt().saturating_add(1) && self.due(event.at()))?;
+        }
+        self.call.proceed(policy, event.at());
+        self.runs();
+        Ok(late)
+    }
+
+    fn replay_end(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+        possible(event.attempt() == self.ran)?;
+        let (at, retry_at) = (event.at(), event.until());
+        let reason = event.reason().ok_or(Wrong::Impossible)?;
+        let guards =
+            matches!(reason, StopReason::Budget | StopReason::Breaker | StopReason::Limiter | StopReason::Bulkhead);
+        possible(reason != StopReason::Cancelled && (!guards || self.is_guarded()))?;
+        if self.undecided() {
+            let computed = self.decision(self.call.held());
+            let same = is(computed, event);
+            if !same {
+                self.call.put_down(at, reason, retry_at);
+            }
+            self.pending = 0;
+            let right = same || guards && asks(computed, at);
+            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
+        }
+        possible(guards || reason == StopReason::Deadline)?;
+        let running = self.call.running().is_some();
+        possible(running || self.due(at))?;
+        let computed = match self.late(policy, event) {
+            Computed::Other(computed) if is(computed, event) => Computed::Same,
+            Computed::Other(computed) => Computed::Other(computed),
+            Computed::Same if guards => Computed::Same,
+            Computed::Same => {
+                let attempt = if running { self.ran } else { self.call.attempt().saturating_add(1) };
+                Computed::Other(Some(Event::plain(EventKind::Resumed, at, attempt)))
+            }
+        };
+        if running && guards {
+            self.call.interrupt(at);
+        }
+        self.call.put_down(at, reason, retry_at);
+        Ok(computed)
+    }
+
+    fn replay_outcome(&mut self, event: &Event) -> Result<Computed, Wrong> {
+        possible(!self.undecided() && event.attempt() == self.ran)?;
+        let none = &mut Guards::none();
+        match self.call.running() {
+            Some(ticket) if event.kind() == EventKind::Succeeded => self.call.succeed(none, ticket, event.at()),
+            Some(_) => self.call.cancel(none, event.at()),
+            None => {
+                possible(event.kind() == EventKind::Cancelled && self.call.sleeps())?;
+                self.call.cancel(none, event.at())
+            }
+        };
+        Ok(Computed::Same)
+    }
+
+    /// Whether an attempt may begin at that time: its sleep is over, or it was for a guard, which is asked at any time.
+    fn due(&self, at: Timestamp) -> bool {
+        match self.call.held() {
+            Step::Sleep { until, cause } => at >= until || of_guards(cause),
+            _ => false,
+        }
+    }
+
+    /// What the machine says instead when the deadline has passed.
+    fn late(&self, policy: &Policy, event: &Event) -> Computed {
+        if event.at() < self.call.deadline(policy) {
+            return Computed::Same;
+        }
+        let retry_at = match self.call.held() {
+            Step::Sleep { until, .. } => until,
+            _ => event.at(),
+        };
+        Computed::Other(Some(Event::gave_up(event.at(), self.ran, StopReason::Deadline, retry_at)))
+    }
+
+    const fn undecided(&self) -> bool {
+        self.pending == UNDECIDED
+    }
+}
+
+/// What the machine says where the log has an event.
+enum Computed {
+    /// The same, or it does not know.
+    Same,
+    /// Another event, or none.
+    Other(Option<Event>),
+}
+
+const fn possible(is: bool) -> Result<(), Wrong> {
+    if is { Ok(()) } else { Err(Wrong::Impossible) }
+}
+
+/// Whether a computed event is the recorded one.
+fn is(computed: Option<Event>, event: &Event) -> bool {
+    computed.is_some_and(|own| own.numbered(event.sequence()) == *event)
+}
+
+/// Whether guards are asked after what the machine decided: it sleeps (spec 29.5).
+fn asks(computed: Option<Event>, at: Timestamp) -> bool {
+    computed.is_some_and(|own| own.kind() == EventKind::RetryScheduled && own.at() == at)
+}
+
+const fn of_guards(cause: Cause) -> bool {
+    matches!(cause, Cause::Breaker | Cause::Limiter | Cause::Bulkhead)
+}

@@ -1,0 +1,181 @@
+//! A log read back: the call as it was when its latest event was written, whatever has become of the process (spec 34).
+//!
+//! Nothing is taken from the log that the machine can say itself. It is run again on what happened to it, the attempts that
+//! failed and the times; so what it holds inside, the state of its jitter included, is what it held. What it decides can
+//! then be held against what it decided.
+
+use crate::decide::policy::Policy;
+use crate::error::ErrorCode;
+use crate::record::event::{Event, EventKind};
+use crate::record::recorder::{Recorder, Wrong};
+use core::fmt;
+
+/// Which decision counts where the log has one and the policy makes another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum ReplayMode {
+    /// The log's: what was promised is kept, also when the policy is another one by now.
+    Follow = 1,
+    /// None: the first difference is an error.
+    Verify = 2,
+}
+
+impl ReplayMode {
+    /// Every mode, in the order of their numbers.
+    pub const ALL: [Self; 2] = [Self::Follow, Self::Verify];
+
+    /// The number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The word, the same in every language.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Follow => "follow",
+            Self::Verify => "verify",
+        }
+    }
+
+    /// The mode with that number.
+    #[must_use]
+    pub const fn from_code(code: u32) -> Option<Self> {
+        match code {
+            1 => Some(Self::Follow),
+            2 => Some(Self::Verify),
+            _ => None,
+        }
+    }
+}
+
+/// A log that is being read, event by event.
+///
+/// # Contract
+/// [`Replay::apply`] takes the events in their order, each once; an error changes nothing, and names the event by its number.
+/// [`Replay::finish`] gives the recorder, which goes on by [`Recorder::resume`]. Of a call without guards it is bit for bit
+/// the one that wrote the log; of one with guards its [`Recorder::call`] is. A log that ends between a failure and what was
+/// decided about it gives a recorder whose first input writes that decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay {
+    recorder: Option<Recorder>,
+    mode: ReplayMode,
+    any_policy: bool,
+}
+
+#[expect(clippy::result_large_err, reason = "an error is rare and shows both events; there is no heap to put them on")]
+impl Replay {
+    /// A log of which nothing was read yet.
+    #[must_use]
+    pub const fn new(mode: ReplayMode) -> Self {
+        Self { recorder: None, mode, any_policy: false }
+    }
+
+    /// The log may have been written under another policy.
+    #[must_use]
+    pub const fn any_policy(self) -> Self {
+        Self { any_policy: true, ..self }
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    /// A [`ReplayError`]: the event contradicts itself, is not the next one, or is not what this policy decides.
+    pub fn apply(&mut self, policy: &Policy, event: &Event) -> Result<(), ReplayError> {
+        let wrong = |code, sequence| ReplayError { code, sequence, recorded: Some(*event), computed: None };
+        let expected = self.recorder.map_or(1, |recorder| recorder.sequence().saturating_add(1));
+        let event = &event.check().map_err(|error| wrong(error.code, expected))?;
+        let sequence = event.sequence();
+        let Some(mut recorder) = self.recorder else {
+            if sequence != 1 || event.kind() != EventKind::Started {
+                return Err(wrong(ErrorCode::LogStart, 1));
+            }
+            if !self.any_policy && event.policy() != policy.fingerprint() {
+                return Err(wrong(ErrorCode::LogPolicy, 1));
+            }
+            self.recorder = Some(Recorder::replayed(policy, event));
+            return Ok(());
+        };
+        if sequence > expected {
+            return Err(wrong(ErrorCode::LogGap, expected));
+        }
+        if sequence < expected {
+            let twice = sequence == recorder.sequence();
+            return Err(wrong(if twice { ErrorCode::LogTwice } else { ErrorCode::LogOrder }, sequence));
+        }
+        if event.at() < recorder.latest() {
+            return Err(wrong(ErrorCode::LogTime, sequence));
+        }
+        match recorder.replay(policy, event, self.mode == ReplayMode::Verify) {
+            Ok(()) => {
+                self.recorder = Some(recorder);
+                Ok(())
+            }
+            Err(Wrong::Impossible) => Err(wrong(ErrorCode::LogImpossible, sequence)),
+            Err(Wrong::Diverged(computed)) => {
+                let computed = computed.map(|computed| computed.numbered(sequence));
+                Err(ReplayError { computed, ..wrong(ErrorCode::LogDiverged, sequence) })
+            }
+        }
+    }
+
+    /// The recorder as it was when the latest event was written.
+    ///
+    /// # Errors
+    /// There was no event.
+    pub fn finish(self) -> Result<Recorder, ReplayError> {
+        self.recorder.ok_or(ReplayError { code: ErrorCode::LogEmpty, sequence: 1, recorded: None, computed: None })
+    }
+
+    /// The number of the event that comes next.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        self.recorder.map_or(1, |recorder| recorder.sequence().saturating_add(1))
+    }
+}
+
+/// What is wrong with a log, and at which event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplayError {
+    /// The number of the rule that was broken.
+    pub code: ErrorCode,
+    /// The event that it is about: the one that came, or of a gap the first that did not.
+    pub sequence: u64,
+    /// The event that came.
+    pub recorded: Option<Event>,
+    /// What the machine says in its place, when that is known.
+    pub computed: Option<Event>,
+}
+
+/// `event 5: is not what the policy decides: the log says RETRY_SCHEDULED, attempt 3, in 2s (backoff); the policy says
+/// GAVE_UP, attempt 2, attempts`.
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = self.code.rule(None);
+        let Some(recorded) = &self.recorded else { return write!(f, "the log {rule}") };
+        write!(f, "event {}: {rule}", self.sequence)?;
+        match self.code {
+            ErrorCode::LogGap | ErrorCode::LogStart => write!(f, "; what came is {recorded}"),
+            ErrorCode::LogDiverged | ErrorCode::LogImpossible => {
+                f.write_str(": the log says ")?;
+                recorded.told(f)?;
+                match (&self.computed, self.code) {
+                    (Some(computed), _) => {
+                        f.write_str("; the policy says ")?;
+                        computed.told(f)
+                    }
+                    (None, ErrorCode::LogDiverged) => f.write_str("; the policy says nothing here"),
+                    (None, _) => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for ReplayError {}
+
+#[cfg(test)]
+#[expect(clippy::result_large_err, reason = "an error shows both events")]
+mod tests;

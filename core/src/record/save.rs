@@ -1,0 +1,370 @@
+//! Saving a state, to resume it later, elsewhere, or in another language.
+//!
+//! A clock is local to a machine, often to a process, so a saved state holds no instant: only how long ago the operation
+//! began and how long its sleep still lasts, both counted from the moment of saving. Resuming counts them from the `now`
+//! of the new clock, and the next decision is the one that would have come without (spec 12). The time in between does
+//! not count; a host that knows it and wants it to says so with [`Saved::aged`].
+//!
+//! An attempt in flight cannot be saved: its result will never arrive. It is *abandoned and counts*. Resuming takes it as
+//! a failure of kind `timeout`, whose effect is as unknown as that of an answer which did not come in time, and decides
+//! about it as about any other. It is not run again under the same number, because then a process that dies of its own
+//! attempt would try for ever, at once and without backoff; and it is not dropped, because then the operation would wait
+//! for it for ever. A host that knows better reports what it knows before it saves.
+//!
+//! Bytes are for programs, and a damaged one is noticed. JSON is for people and for stores that hold nothing else. Neither
+//! is signed: whoever can write it can decide how often and when the operation runs.
+
+use crate::decide::backoff::UNSTARTED;
+use crate::decide::call::{Call, Outcome, Step, Ticket};
+use crate::decide::failure::Failure;
+use crate::decide::policy::Policy;
+use crate::decide::retry::{Cause, Retry};
+use crate::error::{ErrorCode, Given, StopReason};
+use crate::time::{Span, Timestamp};
+use core::fmt;
+
+pub(crate) mod bytes;
+mod field;
+#[cfg(feature = "serde")]
+mod serde;
+
+/// The version of the layout, in bytes and in JSON.
+pub(crate) const LAYOUT: u32 = 1;
+/// "No time" and "no delay yet" in flat form.
+pub(crate) const NOTHING: u64 = u64::MAX;
+
+/// What a [`Retry`] hands over, all times relative.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    pub(crate) seed: u64,
+    pub(crate) elapsed: u64,
+    pub(crate) base: u64,
+    pub(crate) place: u32,
+    pub(crate) failures: u32,
+}
+
+/// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
+///
+/// # Contract
+/// Made from a machine by [`Retry::saved`] or [`Call::saved`], from bytes by [`Saved::from_bytes`], or field by field from
+/// [`Saved::EMPTY`] with [`Saved::set`], in any order. It becomes bytes by [`Saved::to_bytes`], JSON by its `Display`, and
+/// a machine by [`Saved::retry`] or [`Saved::call`], which check it. Every bit pattern is valid memory, and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Saved {
+    policy: u64,
+    seed: u64,
+    elapsed: u64,
+    base: u64,
+    remaining: u64,
+    failures: u32,
+    place: u32,
+    attempt: u32,
+    layout: u32,
+    /// One bit for each field that was set, by its place in the table of fields.
+    given: u32,
+    kind: u8,
+    phase: u8,
+    cause: u8,
+    reason: u8,
+}
+
+/// The numbers of the kinds.
+const RETRY: u8 = 1;
+const CALL: u8 = 2;
+
+/// The numbers of a call's phases.
+const CANCELLED: u8 = 0;
+const RUNNING: u8 = 1;
+const SLEEPING: u8 = 2;
+const SUCCEEDED: u8 = 3;
+const GAVE_UP: u8 = 4;
+
+impl Saved {
+    /// Nothing yet, to be filled by [`Saved::set`].
+    pub const EMPTY: Self = Self {
+        policy: 0,
+        seed: 0,
+        elapsed: 0,
+        base: UNSTARTED,
+        remaining: NOTHING,
+        failures: 0,
+        place: 0,
+        attempt: 0,
+        layout: LAYOUT,
+        given: 0,
+        kind: 0,
+        phase: CANCELLED,
+        cause: 0,
+        reason: 0,
+    };
+
+    fn of(kept: Kept, kind: u8, policy: &Policy) -> Self {
+        let Kept { seed, elapsed, base, place, failures } = kept;
+        let given = field::needed(kind);
+        Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
+    }
+
+    /// Whether this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
+    #[must_use]
+    pub const fn is_call(&self) -> bool {
+        self.kind == CALL
+    }
+
+    /// How long ago the operation began when it was saved.
+    #[must_use]
+    pub const fn elapsed(&self) -> Span {
+        Span::from_nanos(self.elapsed)
+    }
+
+    /// The fingerprint of the policy that it was saved under.
+    #[must_use]
+    pub const fn policy(&self) -> u64 {
+        self.policy
+    }
+
+    /// The state as it is when it lay for `away` and that time is to count: against the deadline, and as sleep.
+    #[must_use]
+    pub const fn aged(mut self, away: Span) -> Self {
+        self.elapsed = self.elapsed.saturating_add(away.as_nanos());
+        if self.remaining != NOTHING {
+            self.remaining = self.remaining.saturating_sub(away.as_nanos());
+        }
+        self
+    }
+
+    /// The state as if it had been saved under `policy`, for one that is known to have changed harmlessly. Counters, elapsed
+    /// time and the latest delay are then read under the new one.
+    #[must_use]
+    pub fn forced(mut self, policy: &Policy) -> Self {
+        self.policy = policy.fingerprint();
+        self.given |= field::POLICY;
+        self
+    }
+
+    /// The machine for one failure at a time, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
+    pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, SaveError> {
+        self.check(RETRY, policy)?;
+        Ok(Retry::restored(self.kept(), now))
+    }
+
+    /// The loop, on a clock that reads `now`. What comes next is said by [`Call::tick`]. An attempt that was in flight is
+    /// abandoned: it fails now, with kind timeout.
+    ///
+    /// # Errors
+    /// As [`Saved::retry`].
+    pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, SaveError> {
+        self.check(CALL, policy)?;
+        let mut call = Call::holding(Retry::restored(self.kept(), now), self.attempt, self.step(now.as_now()));
+        if self.phase == RUNNING {
+            call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
+        }
+        Ok(call)
+    }
+
+    const fn kept(&self) -> Kept {
+        let Self { seed, elapsed, base, place, failures, .. } = *self;
+        Kept { seed, elapsed, base, place, failures }
+    }
+
+    /// The step that held when the call was saved.
+    const fn step(&self, now: Timestamp) -> Step {
+        let at = Timestamp::from_nanos(match self.remaining {
+            NOTHING => NOTHING,
+            remaining => {
+                let at = now.as_nanos().saturating_add(remaining);
+                if at > Timestamp::LAST.as_nanos() { Timestamp::LAST.as_nanos() } else { at }
+            }
+        });
+        match self.phase {
+            RUNNING => Step::Wait { until: Timestamp::NEVER },
+            SLEEPING => Step::Sleep { until: at, cause: crate::decide::call::cause(self.cause) },
+            SUCCEEDED => Step::Stop(Outcome::Succeeded),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: crate::decide::call::reason(self.reason), retry_at: at }),
+            _ => Step::Stop(Outcome::Cancelled),
+        }
+    }
+
+    /// Takes up the step that holds in a call at `now`. A time that is past reads as `now`.
+    fn hold(&mut self, step: Step, now: Timestamp) {
+        let left = |at: Timestamp| if at.is_never() { NOTHING } else { at.as_nanos().saturating_sub(now.as_nanos()) };
+        match step {
+            Step::Attempt { .. } | Step::Wait { .. } => self.phase = RUNNING,
+            Step::Sleep { until, cause } => {
+                (self.phase, self.cause, self.remaining) = (SLEEPING, cause.code(), left(until));
+            }
+            Step::Stop(Outcome::Succeeded) => self.phase = SUCCEEDED,
+            Step::Stop(Outcome::Cancelled) => self.phase = CANCELLED,
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
+                (self.phase, self.reason, self.remaining) = (GAVE_UP, reason.code(), left(retry_at));
+            }
+        }
+    }
+
+    /// Whether it is complete, of this kind, without contradiction, and saved under that policy.
+    fn check(&self, kind: u8, policy: &Policy) -> Result<(), SaveError> {
+        self.whole()?;
+        if self.kind != kind {
+            return Err(SaveError::new(ErrorCode::StateKind, Some("kind")));
+        }
+        if self.policy != policy.fingerprint() {
+            return Err(SaveError::new(ErrorCode::StatePolicy, Some("policy")));
+        }
+        Ok(())
+    }
+
+    /// Whether the fields are those of the kind and do not contradict each other (spec 12.6).
+    fn whole(&self) -> Result<(), SaveError> {
+        if self.layout != LAYOUT {
+            let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
+            return Err(SaveError { given: Given::Number(f64::from(self.layout)), ..error });
+        }
+        field::complete(self.kind, self.given)?;
+        if self.kind == RETRY {
+            return Ok(());
+        }
+        let sleeping = self.phase == SLEEPING;
+        let gave_up = self.phase == GAVE_UP;
+        let known = self.phase <= GAVE_UP
+            && (self.cause == 0 || Cause::ALL.iter().any(|cause| cause.code() == self.cause))
+            && (self.reason == 0 || StopReason::ALL.iter().any(|reason| reason.code() == self.reason));
+        let fits = (self.cause != 0) == sleeping && (self.reason != 0) == gave_up;
+        if known && fits && (sleeping || gave_up || self.remaining == NOTHING) {
+            return Ok(());
+        }
+        Err(SaveError::new(ErrorCode::StateDamaged, None))
+    }
+}
+
+impl Retry {
+    /// How many bytes [`Retry::save`] makes.
+    pub const SAVED: usize = bytes::RETRY_LENGTH;
+
+    /// The state at `now`, in flat form. The policy is the one that the state was made under.
+    #[must_use]
+    pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
+        Saved::of(self.kept(now), RETRY, policy)
+    }
+
+    /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
+    #[must_use]
+    pub fn save(&self, policy: &Policy, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        self.saved(policy, now).fill(&mut bytes);
+        bytes
+    }
+
+    /// The state that [`Retry::save`] made bytes of, in whatever language, on a clock that reads `now`.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved state, damaged, of another layout, kind or policy.
+    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+        Saved::from_bytes(bytes)?.retry(policy, now)
+    }
+
+    /// [`Retry::resume`] under whatever policy: see [`Saved::forced`].
+    ///
+    /// # Errors
+    /// As [`Retry::resume`], but for the policy.
+    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+        Saved::from_bytes(bytes)?.forced(policy).retry(policy, now)
+    }
+}
+
+impl Call {
+    /// How many bytes [`Call::save`] makes.
+    pub const SAVED: usize = bytes::CALL_LENGTH;
+
+    /// The state at `now`, in flat form. The policy is the one that the state was made under.
+    #[must_use]
+    pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
+        let retry = self.retry();
+        let mut saved = Saved::of(retry.kept(now), CALL, policy);
+        saved.attempt = self.attempt();
+        saved.hold(self.held(), retry.clock(now));
+        saved
+    }
+
+    /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
+    #[must_use]
+    pub fn save(&self, policy: &Policy, now: Timestamp) -> [u8; Self::SAVED] {
+        let mut bytes = [0; Self::SAVED];
+        self.saved(policy, now).fill(&mut bytes);
+        bytes
+    }
+
+    /// The call that [`Call::save`] made bytes of, in whatever language, on a clock that reads `now`. What comes next is
+    /// said by [`Call::tick`]. An attempt that was in flight is abandoned: it fails now, with kind timeout.
+    ///
+    /// # Errors
+    /// A [`SaveError`]: no saved state, damaged, of another layout, kind or policy.
+    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+        Saved::from_bytes(bytes)?.call(policy, now)
+    }
+
+    /// [`Call::resume`] under whatever policy: see [`Saved::forced`].
+    ///
+    /// # Errors
+    /// As [`Call::resume`], but for the policy.
+    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+        Saved::from_bytes(bytes)?.forced(policy).call(policy, now)
+    }
+}
+
+/// What is wrong with a saved state: the field, the value, the rule, and the nearest valid name.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SaveError {
+    /// The number of the rule that was broken.
+    pub code: ErrorCode,
+    /// The field; `None` when it is about the state as a whole or no field has the name that was given.
+    pub field: Option<&'static str>,
+    /// The value that broke the rule.
+    pub given: Given,
+    /// The valid name or word nearest to the one that was given, when one is near.
+    pub nearest: Option<&'static str>,
+}
+
+impl SaveError {
+    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
+        Self { code, field, given: Given::Unshown, nearest: None }
+    }
+
+    /// The rule in words: what the field must be.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        match (self.code, self.field) {
+            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => field::takes(name),
+            (code, _) => code.rule(None),
+        }
+    }
+}
+
+/// `saved state, attempt = -1: must be a whole number from 0 to 4294967295`.
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("saved state")?;
+        match self.field {
+            Some(name) => write!(f, ", {name}")?,
+            None if self.code == ErrorCode::UnknownStateField => f.write_str(", this name")?,
+            None => {}
+        }
+        match self.given {
+            Given::Unshown => f.write_str(": ")?,
+            Given::Span(span) => write!(f, " = {span}: ")?,
+            Given::Number(number) => write!(f, " = {number}: ")?,
+        }
+        f.write_str(self.rule())?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for SaveError {}
+
+#[cfg(test)]
+mod tests;
