@@ -36,6 +36,13 @@ pub fn digest(folder: &Path, count: u64, seed: u64) -> Result<u64> {
     Ok(digest.0)
 }
 
+/// The digest of a text, of the same kind as that of logs.
+pub fn digest_text(text: &str) -> u64 {
+    let mut digest = Fnv::new();
+    digest.take(text.as_bytes());
+    digest.0
+}
+
 /// splitmix64.
 struct Drawn(u64);
 

@@ -1,7 +1,8 @@
 //! Running vectors in every language.
 
 use crate::{Lang, c, python, rust, shell, wasm};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,14 +51,42 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seed = seed.unwrap_or(since.as_secs());
     let folder = shell::target().join("sessions");
-    std::fs::create_dir_all(&folder)?;
-    let mut sessions = shell::cargo();
-    sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
-    shell::run(sessions.args([&seed.to_string(), SESSIONS]).arg(&folder))?;
+    sessions(seed, &folder)?;
     println!("{SESSIONS} random sessions, seed {seed}");
     conform(lang, Some(folder))?;
     println!("{count} random logs, seed {seed}");
     logs(lang, seed, count)
+}
+
+/// Writes the random sessions of a seed; the digests of the single calls and of those that share guards.
+fn sessions(seed: u64, folder: &Path) -> Result<Vec<String>> {
+    fs::create_dir_all(folder)?;
+    let mut sessions = shell::cargo();
+    sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
+    let digests = shell::output(sessions.args([&seed.to_string(), SESSIONS]).arg(folder))?;
+    Ok(digests.lines().map(str::to_owned).collect())
+}
+
+/// Fails when Rust decides differently from when tests/frozen.json was written. The file has, for each seed, the digests of
+/// its random sessions and logs.
+pub(crate) fn frozen() -> Result<()> {
+    let file = shell::root().join("tests/frozen.json");
+    let seeds: BTreeMap<u64, BTreeMap<String, String>> = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let (_, logs) = runner(Lang::Rust, &shell::root().join("tests/vectors"))?;
+    for (seed, digests) in seeds {
+        let mut now = sessions(seed, &shell::target().join("frozen"))?;
+        let (seed, count) = (seed.to_string(), LOGS.to_string());
+        now.push(shell::output(again(&logs).args(["--logs", &count, "--seed", &seed]))?);
+        for (name, digest) in ["calls", "guarded", "logs"].into_iter().zip(now) {
+            let frozen =
+                digests.get(name).with_context(|| format!("tests/frozen.json has no {name} of seed {seed}"))?;
+            if digest != *frozen {
+                bail!("a decision changed: the {name} of seed {seed} have the digest {digest} instead of {frozen}");
+            }
+        }
+        println!("the decisions of seed {seed} are those of tests/frozen.json");
+    }
+    Ok(())
 }
 
 /// Compares the digests of random logs. That of Rust is made in any case, so that there are two to compare.

@@ -1,8 +1,8 @@
 //! Writes random sessions with the core's steps: `sessions SEED COUNT FOLDER`, as many of single calls and a quarter as many of
-//! calls that share guards.
+//! calls that share guards. Prints the digest of each file.
 
 use anyhow::{Context as _, Result};
-use conformance::{guarded, sessions};
+use conformance::{guarded, random_logs, sessions};
 use std::path::Path;
 
 fn main() -> Result<()> {
@@ -12,7 +12,9 @@ fn main() -> Result<()> {
     for (name, file) in
         [("calls.json", sessions::sessions(seed, count)), ("guarded.json", guarded::sessions(seed, count / 4))]
     {
-        std::fs::write(Path::new(folder).join(name), serde_json::to_string(&file)?)?;
+        let text = serde_json::to_string(&file)?;
+        println!("{:016x}", random_logs::digest_text(&text));
+        std::fs::write(Path::new(folder).join(name), text)?;
     }
     Ok(())
 }
