@@ -57,6 +57,7 @@ mod json;
 mod nearest;
 mod pace;
 mod record;
+mod saved_bytes;
 #[cfg(feature = "serde")]
 mod serde_value;
 mod time;
@@ -119,6 +120,7 @@ pub use record::event::Noted;
 pub use record::event::{Event, EventError, EventJson, EventKind, EventReader, Notes, Taken};
 pub use record::recorder::{Events, Recorded, Recorder};
 pub use record::replay::{Replay, ReplayError, ReplayMode};
-pub use record::save::{SaveError, Saved};
+pub use record::save::Saved;
+pub use saved_bytes::SaveError;
 pub use time::{Span, Timestamp};
 pub use value::Value;

@@ -7,7 +7,6 @@ use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, LIMITED_PLAINL
 use crate::decide::rng::Rng;
 use crate::decide::stages::Position;
 use crate::error::StopReason;
-use crate::record::save::Kept;
 use crate::time::{Span, Timestamp};
 
 /// Why a sleep is as long as it is.
@@ -88,6 +87,16 @@ pub struct Retry {
     base: u64,
     /// How many attempts have failed and the place of a [`Position`], see [`counts`].
     counts: u64,
+}
+
+/// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
+#[derive(Clone, Copy)]
+pub(crate) struct Snapshot {
+    pub(crate) seed: u64,
+    pub(crate) elapsed: u64,
+    pub(crate) base: u64,
+    pub(crate) place: u32,
+    pub(crate) failures: u32,
 }
 
 /// What the lower half of the counts says when both counts are one number: the upper half and one more.
@@ -200,8 +209,8 @@ impl Retry {
     }
 
     /// What is saved of the state (spec 12.2).
-    pub(crate) const fn kept(&self, now: Timestamp) -> Kept {
-        Kept {
+    pub(crate) const fn snapshot(&self, now: Timestamp) -> Snapshot {
+        Snapshot {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
             base: self.base,
@@ -211,20 +220,20 @@ impl Retry {
     }
 
     /// The state of which that was saved, on a clock that reads `now` (spec 12.4).
-    pub(crate) const fn restored(kept: Kept, now: Timestamp) -> Self {
+    pub(crate) const fn restored(snapshot: Snapshot, now: Timestamp) -> Self {
         let now = now.as_now();
-        let elapsed = match kept.elapsed.saturating_sub(now.as_nanos()) {
+        let elapsed = match snapshot.elapsed.saturating_sub(now.as_nanos()) {
             before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
-            _ => kept.elapsed,
+            _ => snapshot.elapsed,
         };
         let mut retry = Self {
-            rng: Rng::new(kept.seed),
+            rng: Rng::new(snapshot.seed),
             started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
-            base: kept.base,
+            base: snapshot.base,
             counts: 0,
         };
-        retry.count(if kept.failures == u32::MAX { u32::MAX - 1 } else { kept.failures }, kept.place);
+        retry.count(if snapshot.failures == u32::MAX { u32::MAX - 1 } else { snapshot.failures }, snapshot.place);
         retry
     }
 

@@ -8,12 +8,11 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
-use crate::decide::retry::{Decision, Retry};
+use crate::decide::retry::{Decision, Retry, Snapshot};
 use crate::decide::rng::Rng;
 use crate::describe::guards::GuardsBuilder;
 use crate::describe::lint::Lint;
 use crate::error::StopReason;
-use crate::record::save::Kept;
 use crate::time::{Span, Timestamp};
 use core::fmt;
 
@@ -212,7 +211,7 @@ impl Path {
         let passed = if policy.deadline().is_none() { Span::ZERO } else { self.total };
         let now = Timestamp::ZERO.after(passed);
         let seed = Rng::about_to_draw(self.draw).state();
-        self.retry = Retry::restored(Kept { seed, ..self.retry.kept(now) }, now);
+        self.retry = Retry::restored(Snapshot { seed, ..self.retry.snapshot(now) }, now);
         let (until, in_time) = match self.retry.on_failure(policy, now, failure) {
             Decision::Sleep { until, .. } => (until, true),
             Decision::GiveUp { reason: StopReason::Deadline, retry_at } => (retry_at, false),

@@ -18,30 +18,19 @@ use crate::decide::backoff::UNSTARTED;
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
 use crate::decide::policy::Policy;
-use crate::decide::retry::{Cause, Retry};
+use crate::decide::retry::{Cause, Retry, Snapshot};
 use crate::error::{ErrorCode, Given, StopReason};
+use crate::saved_bytes::LAYOUT;
+use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
-use core::fmt;
 
-pub(crate) mod bytes;
+mod bytes;
 mod field;
 #[cfg(feature = "serde")]
 mod serde;
 
-/// The version of the layout, in bytes and in JSON.
-pub(crate) const LAYOUT: u32 = 1;
 /// "No time" and "no delay yet" in flat form.
 pub(crate) const NOTHING: u64 = u64::MAX;
-
-/// What a [`Retry`] hands over, all times relative.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept {
-    pub(crate) seed: u64,
-    pub(crate) elapsed: u64,
-    pub(crate) base: u64,
-    pub(crate) place: u32,
-    pub(crate) failures: u32,
-}
 
 /// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
 ///
@@ -99,8 +88,8 @@ impl Saved {
         reason: 0,
     };
 
-    fn of(kept: Kept, kind: u8, policy: &Policy) -> Self {
-        let Kept { seed, elapsed, base, place, failures } = kept;
+    fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
+        let Snapshot { seed, elapsed, base, place, failures } = snapshot;
         let given = field::needed(kind);
         Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
     }
@@ -148,7 +137,7 @@ impl Saved {
     /// A [`SaveError`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
     pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, SaveError> {
         self.check(RETRY, policy)?;
-        Ok(Retry::restored(self.kept(), now))
+        Ok(Retry::restored(self.snapshot(), now))
     }
 
     /// The loop, on a clock that reads `now`. What comes next is said by [`Call::tick`]. An attempt that was in flight is
@@ -158,16 +147,16 @@ impl Saved {
     /// As [`Saved::retry`].
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, SaveError> {
         self.check(CALL, policy)?;
-        let mut call = Call::holding(Retry::restored(self.kept(), now), self.attempt, self.step(now.as_now()));
+        let mut call = Call::holding(Retry::restored(self.snapshot(), now), self.attempt, self.step(now.as_now()));
         if self.phase == RUNNING {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }
         Ok(call)
     }
 
-    const fn kept(&self) -> Kept {
+    const fn snapshot(&self) -> Snapshot {
         let Self { seed, elapsed, base, place, failures, .. } = *self;
-        Kept { seed, elapsed, base, place, failures }
+        Snapshot { seed, elapsed, base, place, failures }
     }
 
     /// The step that held when the call was saved.
@@ -246,7 +235,7 @@ impl Retry {
     /// The state at `now`, in flat form. The policy is the one that the state was made under.
     #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
-        Saved::of(self.kept(now), RETRY, policy)
+        Saved::of(self.snapshot(now), RETRY, policy)
     }
 
     /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
@@ -282,7 +271,7 @@ impl Call {
     #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         let retry = self.retry();
-        let mut saved = Saved::of(retry.kept(now), CALL, policy);
+        let mut saved = Saved::of(retry.snapshot(now), CALL, policy);
         saved.attempt = self.attempt();
         saved.hold(self.held(), retry.clock(now));
         saved
@@ -313,58 +302,6 @@ impl Call {
         Saved::from_bytes(bytes)?.forced(policy).call(policy, now)
     }
 }
-
-/// What is wrong with a saved state: the field, the value, the rule, and the nearest valid name.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SaveError {
-    /// The number of the rule that was broken.
-    pub code: ErrorCode,
-    /// The field; `None` when it is about the state as a whole or no field has the name that was given.
-    pub field: Option<&'static str>,
-    /// The value that broke the rule.
-    pub given: Given,
-    /// The valid name or word nearest to the one that was given, when one is near.
-    pub nearest: Option<&'static str>,
-}
-
-impl SaveError {
-    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
-        Self { code, field, given: Given::Unshown, nearest: None }
-    }
-
-    /// The rule in words: what the field must be.
-    #[must_use]
-    pub fn rule(&self) -> &'static str {
-        match (self.code, self.field) {
-            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => field::takes(name),
-            (code, _) => code.rule(None),
-        }
-    }
-}
-
-/// `saved state, attempt = -1: must be a whole number from 0 to 4294967295`.
-impl fmt::Display for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("saved state")?;
-        match self.field {
-            Some(name) => write!(f, ", {name}")?,
-            None if self.code == ErrorCode::UnknownStateField => f.write_str(", this name")?,
-            None => {}
-        }
-        match self.given {
-            Given::Unshown => f.write_str(": ")?,
-            Given::Span(span) => write!(f, " = {span}: ")?,
-            Given::Number(number) => write!(f, " = {number}: ")?,
-        }
-        f.write_str(self.rule())?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for SaveError {}
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, Kept, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
-use crate::record::save::SaveError;
+use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// How the rate moves. All rates are calls a second.

@@ -10,7 +10,7 @@ pub(crate) mod config;
 use crate::decide::guards::save::{self, AROUND, Kept, Pass};
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
-use crate::record::save::SaveError;
+use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
 

@@ -9,7 +9,7 @@ use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
 use crate::decide::guards::save::{self, AROUND, Kept, Pass};
 use crate::decide::rng::Rng;
-use crate::record::save::SaveError;
+use crate::saved_bytes::SaveError;
 use crate::time::Timestamp;
 
 mod config;

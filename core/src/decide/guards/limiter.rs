@@ -21,7 +21,7 @@ use crate::decide::guards::Refusal;
 use crate::decide::guards::save::{self, AROUND, Kept, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
-use crate::record::save::SaveError;
+use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 use gcra::Part;
 use log::Log;

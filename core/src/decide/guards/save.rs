@@ -5,8 +5,7 @@
 //! long as it is of the same kind: a limit that was raised should not cost what was learned.
 
 use crate::error::{ErrorCode, Given};
-use crate::record::save::SaveError;
-use crate::record::save::bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
+use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
 use crate::time::Timestamp;
 
 /// The distance of what never is, and the furthest of anything else.

@@ -9,7 +9,7 @@ use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, Kept, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
-use crate::record::save::SaveError;
+use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// By how much delays are stretched, and what counts: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an

@@ -9,20 +9,12 @@
 //! 16  8  seed of what is yet drawn  48 or 64  8  checksum of all before it
 //! ```
 
-pub(crate) use super::LAYOUT;
-use super::{CALL, RETRY, SaveError, Saved, field};
+use super::{CALL, RETRY, Saved, field};
 use crate::error::{ErrorCode, Given};
+use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
 
-pub(crate) const MAGIC: [u8; 4] = *b"hold";
 pub(super) const RETRY_LENGTH: usize = 56;
 pub(super) const CALL_LENGTH: usize = 72;
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo). Each step is one-to-one in the sum so far and in the byte, so one changed byte
-/// always changes it.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
 
 impl Saved {
     /// Fills a buffer of the kind's length.
@@ -117,35 +109,5 @@ impl Saved {
         }
         saved.whole()?;
         Ok(saved)
-    }
-}
-
-pub(crate) struct Writer<'a>(pub(crate) &'a mut [u8]);
-
-impl Writer<'_> {
-    pub(crate) fn put(&mut self, bytes: &[u8]) {
-        let room = core::mem::take(&mut self.0);
-        let (now, rest) = room.split_at_mut(bytes.len().min(room.len()));
-        now.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        self.0 = rest;
-    }
-}
-
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
-
-impl Reader<'_> {
-    pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (now, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*now)
-    }
-
-    /// The length was checked before, so that zero for what is missing is never seen.
-    pub(crate) fn word(&mut self) -> u64 {
-        u64::from_le_bytes(self.take().unwrap_or_default())
-    }
-
-    pub(crate) fn half(&mut self) -> u32 {
-        u32::from_le_bytes(self.take().unwrap_or_default())
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn complete(kind: u8, given: u32) -> Result<(), SaveError> {
 }
 
 /// What a field takes, in words.
-pub(super) fn takes(name: &str) -> &'static str {
+fn takes(name: &str) -> &'static str {
     match name {
         "kind" => "must be one of retry, call",
         "phase" => "must be one of cancelled, running, sleeping, succeeded, gave_up",
@@ -188,7 +188,7 @@ fn wrong(name: &'static str, value: Value<'_>) -> SaveError {
         Value::Nanos(number) => Given::Number(number as f64),
         _ => Given::Unshown,
     };
-    SaveError { given, ..SaveError::new(ErrorCode::WrongType, Some(name)) }
+    SaveError { given, rule: takes(name), ..SaveError::new(ErrorCode::WrongType, Some(name)) }
 }
 
 fn word(name: &'static str, value: Value<'_>, words: &'static [Word]) -> Result<u8, SaveError> {
@@ -197,7 +197,7 @@ fn word(name: &'static str, value: Value<'_>, words: &'static [Word]) -> Result<
         Some(&(_, number)) => Ok(number),
         None => {
             let nearest = nearest(text, words.iter().map(|known| known.0));
-            Err(SaveError { nearest, ..SaveError::new(ErrorCode::UnknownWord, Some(name)) })
+            Err(SaveError { nearest, rule: takes(name), ..SaveError::new(ErrorCode::UnknownWord, Some(name)) })
         }
     }
 }

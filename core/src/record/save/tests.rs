@@ -73,17 +73,17 @@ fn the_deadline_counts_what_was_before_even_on_a_clock_younger_than_the_operatio
 fn an_operation_older_than_its_clock_stays_past_its_deadline_to_the_end_of_time() {
     let policy = steady().deadline(SECOND * 60).forever().build().unwrap();
     for elapsed in [12 * 1_000_000_000, 1 << 62, u64::MAX - 1, u64::MAX] {
-        let kept = Kept { seed: 0, elapsed, base: UNSTARTED, place: 0, failures: 1 };
+        let snapshot = Snapshot { seed: 0, elapsed, base: UNSTARTED, place: 0, failures: 1 };
         for late in [Timestamp::LAST, Timestamp::NEVER] {
-            let mut retry = Retry::restored(kept, at(2));
-            assert!(retry.kept(late).elapsed >= Span::MAX.as_nanos());
+            let mut retry = Retry::restored(snapshot, at(2));
+            assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());
             assert_eq!(retry.elapsed(late), Span::MAX);
             let decision = retry.on_failure(&policy, late, Failure::TRANSIENT);
             assert!(
                 matches!(decision, Decision::GiveUp { reason: StopReason::Deadline, .. }),
                 "{elapsed}: {decision:?}"
             );
-            assert!(retry.kept(late).elapsed >= Span::MAX.as_nanos());
+            assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());
         }
     }
 }

@@ -1,0 +1,94 @@
+//! Saved states as bytes: the header, the checksum and the error that calls and guards share (spec 12.8, 31).
+
+use crate::error::{ErrorCode, Given};
+use core::fmt;
+
+pub(crate) const MAGIC: [u8; 4] = *b"hold";
+/// The version of the layout, in bytes and in JSON.
+pub(crate) const LAYOUT: u32 = 1;
+/// FNV-1a, 64 bits (Fowler, Noll, Vo). Each step is one-to-one in the sum so far and in the byte, so one changed byte
+/// always changes it.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+pub(crate) struct Writer<'a>(pub(crate) &'a mut [u8]);
+
+impl Writer<'_> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        let room = core::mem::take(&mut self.0);
+        let (now, rest) = room.split_at_mut(bytes.len().min(room.len()));
+        now.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.0 = rest;
+    }
+}
+
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl Reader<'_> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (now, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*now)
+    }
+
+    /// The length was checked before, so that zero for what is missing is never seen.
+    pub(crate) fn word(&mut self) -> u64 {
+        u64::from_le_bytes(self.take().unwrap_or_default())
+    }
+
+    pub(crate) fn half(&mut self) -> u32 {
+        u32::from_le_bytes(self.take().unwrap_or_default())
+    }
+}
+
+/// What is wrong with a saved state: the field, the value, the rule, and the nearest valid name.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SaveError {
+    /// The number of the rule that was broken.
+    pub code: ErrorCode,
+    /// The field; `None` when it is about the state as a whole or no field has the name that was given.
+    pub field: Option<&'static str>,
+    /// The value that broke the rule.
+    pub given: Given,
+    pub(crate) rule: &'static str,
+    /// The valid name or word nearest to the one that was given, when one is near.
+    pub nearest: Option<&'static str>,
+}
+
+impl SaveError {
+    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
+        Self { code, field, given: Given::Unshown, rule: code.rule(None), nearest: None }
+    }
+
+    /// The rule in words: what the field must be.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        self.rule
+    }
+}
+
+/// `saved state, attempt = -1: must be a whole number from 0 to 4294967295`.
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("saved state")?;
+        match self.field {
+            Some(name) => write!(f, ", {name}")?,
+            None if self.code == ErrorCode::UnknownStateField => f.write_str(", this name")?,
+            None => {}
+        }
+        match self.given {
+            Given::Unshown => f.write_str(": ")?,
+            Given::Span(span) => write!(f, " = {span}: ")?,
+            Given::Number(number) => write!(f, " = {number}: ")?,
+        }
+        f.write_str(self.rule)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for SaveError {}
