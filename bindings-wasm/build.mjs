@@ -39,7 +39,6 @@ await build({
     guards: "src-ts/guards/index.ts",
     log: "src-ts/log/index.ts",
     timers: "src-ts/timers/index.ts",
-    bullmq: "src-ts/bullmq/index.ts",
     node: "src-ts/node.ts",
     lite: "src-ts/lite/index.ts",
   },

@@ -26,7 +26,7 @@ export class ConfigError extends TypeError {
   /** The valid name or word nearest to the one that was given, when one is near. */
   readonly nearest: string | undefined;
 
-  /** @internal */
+  /** For engines that check options of their own; `value` is what stands between path and rule, such as ` = 5`. */
   constructor(
     code: number,
     word: string,

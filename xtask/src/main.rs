@@ -11,6 +11,7 @@ mod c;
 mod conform;
 mod crash;
 mod demo;
+mod engines;
 mod explain;
 mod fuzz;
 mod generate;
@@ -179,7 +180,10 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             for lang in lang.each() {
                 match lang {
-                    Lang::Wasm => println!("{}", wasm::dist()?.display()),
+                    Lang::Wasm => {
+                        println!("{}", wasm::dist()?.display());
+                        println!("{}", engines::bullmq::dist()?.display());
+                    }
                     Lang::Python => println!("{}", python::dist()?.display()),
                     Lang::C => println!("{}", c::dist()?.display()),
                     Lang::Rust | Lang::All => {}

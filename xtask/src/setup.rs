@@ -28,6 +28,7 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     }
     if needs.wasm {
         npm_packages(&shell::root().join("bindings-wasm"))?;
+        npm_packages(&shell::root().join("engines/bullmq"))?;
         npm_packages(&shell::root().join("benches/peers/js"))?;
     }
     if needs.demo {

@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, conform, crash, demo, python, rust, wasm};
+use crate::{Lang, baseline, c, conform, crash, demo, engines, python, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,10 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
             Lang::Python => ("python", python::test),
             Lang::C | Lang::All => ("c", c::test),
         });
-        if lang == Lang::Python {
-            parts.push(("crash", crash::short));
+        match lang {
+            Lang::Wasm => parts.push(("bullmq", engines::bullmq::test)),
+            Lang::Python => parts.push(("crash", crash::short)),
+            _ => {}
         }
     }
     if lang == Lang::All {

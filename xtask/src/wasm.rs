@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-mod packages;
+pub(crate) mod packages;
 
 /// The npm package's folder.
-fn package() -> PathBuf {
+pub(crate) fn package() -> PathBuf {
     shell::root().join("bindings-wasm")
 }
 
@@ -62,22 +62,23 @@ pub(crate) fn build() -> Result<()> {
 /// Builds what is shipped into target/dist/npm, and says where it is.
 pub(crate) fn dist() -> Result<PathBuf> {
     build()?;
+    let tarball = pack(&package())?;
+    if !tarball.ends_with(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz")) {
+        bail!("{} was packed: is the version in package.json that of the workspace?", tarball.display());
+    }
+    Ok(tarball)
+}
+
+/// Packs a folder whose `dist` is built, with the licences, and says where the tarball is.
+pub(crate) fn pack(package: &Path) -> Result<PathBuf> {
     let folder = shell::target().join("dist/npm");
     fs::create_dir_all(&folder)?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        let licence = shell::root().join(name);
-        if licence.exists() {
-            fs::copy(licence, package().join("dist").join(name))?;
-        }
+        fs::copy(shell::root().join(name), package.join("dist").join(name))?;
     }
     let mut npm = shell::command("npm");
-    npm.current_dir(package()).args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&folder);
-    shell::step("packing the npm tarball", &mut npm)?;
-    let tarball = folder.join(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz"));
-    if !tarball.exists() {
-        bail!("{} is not there: is the version in package.json that of the workspace?", tarball.display());
-    }
-    Ok(tarball)
+    npm.current_dir(package).args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&folder);
+    Ok(folder.join(shell::output(&mut npm)?))
 }
 
 /// Every test of this language.
@@ -89,6 +90,7 @@ pub(crate) fn test() -> Result<()> {
         "biome",
         lint.args([
             "bindings-wasm",
+            "engines/bullmq",
             "tests/runners/node",
             "tests/packages",
             "examples/javascript",
@@ -98,14 +100,22 @@ pub(crate) fn test() -> Result<()> {
     )?;
     let mut types = tool("tsc");
     shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
-    let mut tests = shell::command("node");
-    tests.current_dir(package()).args(["--test", "--expose-gc", "--test-reporter=spec"]);
-    let files = sorted(&package().join("test"))?;
-    tests.args(files.iter().filter(|file| file.to_string_lossy().ends_with(".test.mjs")));
-    shell::step("unit and property tests", &mut tests)?;
+    unit_tests(&package())?;
     shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))?;
     examples()?;
-    packages::test(&tarball)
+    for name in ["node-esm", "node-cjs", "typescript", "vite"] {
+        packages::consume(name, &[&tarball], &package())?;
+    }
+    Ok(())
+}
+
+/// Runs the `test/*.test.mjs` of an npm package.
+pub(crate) fn unit_tests(package: &Path) -> Result<()> {
+    let mut tests = shell::command("node");
+    tests.current_dir(package).args(["--test", "--expose-gc", "--test-reporter=spec"]);
+    let files = sorted(&package.join("test"))?;
+    tests.args(files.iter().filter(|file| file.to_string_lossy().ends_with(".test.mjs")));
+    shell::step("unit and property tests", &mut tests)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.

@@ -1,6 +1,5 @@
 /** What consumers see: compiled, never run. */
 
-import type { Job, Queue, WorkerOptions } from "bullmq";
 import {
   Call,
   type Decision,
@@ -19,7 +18,6 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
-import { BullRetries } from "holdoff/bullmq";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
 import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
 import { Gates, type Layered, Pace, type PeriodicStep, type resumeCall, Stepped, save } from "holdoff/machines";
@@ -231,21 +229,3 @@ check<ReturnType<typeof timers.sleep>, Promise<void>>(true);
 retry(() => 1, { clock: timers });
 const due = new Wheel().pop(5n);
 check<typeof due, Due<bigint> | undefined>(true);
-
-declare const queue: Queue<{ amount: number }, string>;
-const retries = new BullRetries({
-  policy: "temporal",
-  queue,
-  when: (error) => error !== undefined,
-  seed: ({ id }) => BigInt(id ?? 0),
-});
-queue.add("charge", { amount: 5 }, retries.jobOptions({ priority: 2 }));
-const processor = retries.processor(async (job: Job<{ amount: number }, string>, { attempt, signal, token }) => {
-  check<typeof attempt, number>(true);
-  check<typeof signal, AbortSignal>(true);
-  check<typeof token, string | undefined>(true);
-  return String(job.data.amount);
-});
-check<ReturnType<typeof processor>, Promise<string>>(true);
-const workerOptions: Partial<WorkerOptions> = { ...retries.workerOptions };
-check<typeof workerOptions, Partial<WorkerOptions>>(true);

@@ -24,7 +24,6 @@ async function main() {
   assert.equal(replay(new Policy(), events).sequence, 1);
   assert.equal(policy.guards.breaker.state(), "open");
   await new (require("holdoff/timers").Timers)().sleep(1);
-  assert.equal(typeof require("holdoff/bullmq").BullRetries, "function");
 
   const result = await retry(
     ({ attempt }) => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
-import { BullRetries } from "holdoff/bullmq";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { Event, Recorder, replay } from "holdoff/log";
@@ -62,12 +61,5 @@ const timers = new Timers();
 await timers.sleep("1ms");
 assert.equal(await retry(({ attempt }) => attempt, { clock: timers }), 1);
 assert.equal(new Wheel().nextWake, undefined);
-// Nobody needs BullMQ who has none.
-const lines = [];
-const retries = new BullRetries({ policy, queue: { getJobLogs: async () => ({ logs: lines }) } });
-const job = { id: "1", attemptsStarted: 1, opts: retries.jobOptions(), log: async (line) => lines.push(line) };
-assert.equal(await retries.processor(async (_, { attempt }) => attempt)(job), 1);
-assert.equal(lines.length, 2);
-
 const command = execFileSync("npx", ["--no-install", "holdoff", "explain", "kubernetes"], { encoding: "utf8" });
 assert.equal(command.trimEnd(), String(explain("kubernetes")));

@@ -5,27 +5,24 @@ use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Installs the tarball into a copy of each project of tests/packages that needs it, and runs the copy.
-pub(super) fn test(tarball: &Path) -> Result<()> {
-    for name in ["node-esm", "node-cjs", "typescript", "vite"] {
-        let folder = scratch(name)?;
-        copy(&shell::root().join("tests/packages").join(name), &folder)?;
-        let mut install = shell::command("npm");
-        install.current_dir(&folder).args(["install", "--offline", "--silent", "--no-audit", "--no-fund", "--no-save"]);
-        shell::step(&format!("installing the tarball in {name}"), install.arg(tarball))?;
-        let mut run = shell::command("npm");
-        run.current_dir(&folder).args(["run", "--silent", "check"]);
-        // The tools are the package's own: a consumer that installs nothing else needs no network.
-        let tools = super::package().join("node_modules");
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let dirs = std::iter::once(tools.join(".bin")).chain(std::env::split_paths(&path));
-        run.env("PATH", std::env::join_paths(dirs)?).env("TOOLS", &tools);
-        if let Some(browser) = shell::browser() {
-            run.env("CHROMIUM", browser);
-        }
-        shell::step(&format!("checking {name}"), &mut run)?;
+/// Installs tarballs into a copy of a project of tests/packages, and runs the copy with the tools of a package of ours.
+pub(crate) fn consume(name: &str, tarballs: &[&Path], package: &Path) -> Result<()> {
+    let folder = scratch(name)?;
+    copy(&shell::root().join("tests/packages").join(name), &folder)?;
+    let mut install = shell::command("npm");
+    // A consumer that installs nothing else needs no network, and so no peers of what it installs.
+    install.args(["install", "--offline", "--legacy-peer-deps", "--silent", "--no-audit", "--no-fund", "--no-save"]);
+    shell::step(&format!("installing the tarball in {name}"), install.current_dir(&folder).args(tarballs))?;
+    let mut run = shell::command("npm");
+    run.current_dir(&folder).args(["run", "--silent", "check"]);
+    let tools = package.join("node_modules");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs = std::iter::once(tools.join(".bin")).chain(std::env::split_paths(&path));
+    run.env("PATH", std::env::join_paths(dirs)?).env("TOOLS", &tools);
+    if let Some(browser) = shell::browser() {
+        run.env("CHROMIUM", browser);
     }
-    Ok(())
+    shell::step(&format!("checking {name}"), &mut run)
 }
 
 /// An empty folder outside of the repository's own packages, so that nothing is found by chance.

@@ -1,8 +1,8 @@
-// A worker in a process of its own: `node bullmq-worker.mjs PORT`. Says on its standard output when the job is in flight that
+// A worker in a process of its own: `node worker.mjs PORT`. Says on its standard output when the job is in flight that
 // it is going to be killed in, and never ends that attempt.
 import { Queue, Worker } from "bullmq";
-import { BullRetries } from "holdoff/bullmq";
-import { failuresOf, HANGING, policy } from "./bullmq-jobs.mjs";
+import { BullRetries } from "holdoff-bullmq";
+import { failuresOf, HANGING, policy } from "./jobs.mjs";
 
 const connection = { host: "127.0.0.1", port: Number(process.argv[2]), maxRetriesPerRequest: null };
 const isVictim = process.argv[3] === "victim";

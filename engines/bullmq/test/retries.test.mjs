@@ -5,9 +5,9 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Queue, Worker } from "bullmq";
 import { ConfigError, classify, outcomeOf, Policy } from "holdoff";
-import { BullRetries } from "holdoff/bullmq";
 import { Event, Guards, Recorder } from "holdoff/log";
-import { COUNT, failuresOf, HANGING, policy } from "./bullmq-jobs.mjs";
+import { BullRetries } from "holdoff-bullmq";
+import { COUNT, failuresOf, HANGING, policy } from "./jobs.mjs";
 import { startRedis } from "./redis.mjs";
 
 let redis;
@@ -64,7 +64,7 @@ test("jobs whose worker is killed are decided as in one process, and all end", a
     Array.from({ length: COUNT }, (_, number) => ({ name: "job", data: { number }, opts: retries.jobOptions() })),
   );
   const start = (...more) => {
-    const file = fileURLToPath(new URL("bullmq-worker.mjs", import.meta.url));
+    const file = fileURLToPath(new URL("worker.mjs", import.meta.url));
     return spawn(process.execPath, [file, String(connection.port), ...more], { stdio: ["ignore", "pipe", "inherit"] });
   };
   const victim = start("victim");
