@@ -15,6 +15,7 @@ mod engines;
 mod explain;
 mod fuzz;
 mod generate;
+mod house;
 mod python;
 mod rust;
 mod setup;
@@ -92,9 +93,15 @@ enum Task {
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
     Generate,
-    /// Say whether any of it is stale, and whether something grew by more than a twentieth: the instructions of the hot
+    /// Say whether any of it is stale, whether the sources keep the rules of the house, and whether something grew by more than a twentieth: the instructions of the hot
     /// paths, or the bytes of what is shipped.
     Check {
+        /// Only read the sources: imports that go up or in a circle, long files.
+        #[arg(long)]
+        house: bool,
+        /// Also show the words that a stranger would have to learn.
+        #[arg(long, requires = "house")]
+        riddles: bool,
         /// Accept what is measured now: write benches/baseline.json anew.
         #[arg(long)]
         update: bool,
@@ -205,7 +212,8 @@ fn run(task: Task) -> Result<()> {
             conform::agree(lang, seed, logs)
         }
         Task::Generate => generate::generate(),
-        Task::Check { update, why } => {
+        Task::Check { house: true, riddles, .. } => house::check(riddles),
+        Task::Check { update, why, .. } => {
             setup::setup(Lang::All)?;
             generate::check()?;
             if update { baseline::update(&why) } else { baseline::check() }
