@@ -9,7 +9,7 @@
 import { Desk } from "../border.js";
 import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
-import { system } from "../run.js";
+import { system } from "../operation.js";
 import { writeSeed } from "../seed.js";
 
 type Name =

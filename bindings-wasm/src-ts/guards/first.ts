@@ -2,13 +2,13 @@
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
 import type { Clock, HostOptions, Work } from "../host.js";
+import { ATTEMPT, first, system } from "../operation.js";
 import type { Policy } from "../policy.js";
-import { ATTEMPT, Attempt, system } from "../run.js";
 import { isSeeded } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { core, give, giveSeed, layPolicy, nanosOf, permitOf, seedOf, stepCodes, succeeded } from "./desk.js";
+import { Guarded, nestingOf } from "./engine.js";
 import { type Guards, layAll } from "./guards.js";
-import { Guarded, nestingOf } from "./run.js";
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
@@ -36,23 +36,7 @@ export function runUnder<T>(
       return quick(guards, fn, policy, options);
     }
   }
-  return new Guarded(guards, fn, policy, options).begin();
-}
-
-/** Runs the first attempt. */
-function first<T>(
-  fn: Work<T>,
-  failed: (error: unknown) => Promise<Awaited<T>>,
-  succeeded: (value: Awaited<T>) => Awaited<T>,
-) {
-  let result: unknown;
-  try {
-    result = fn(new Attempt(1));
-  } catch (error) {
-    return failed(error);
-  }
-  const promise = (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
-  return promise.then(succeeded, failed);
+  return new Guarded(guards, fn, policy, options).operation.begin();
 }
 
 /** Under nothing but a closed breaker, which needs no clock until something fails. */
@@ -97,7 +81,7 @@ function quick<T>(
   give(0, started);
   giveSeed(seed);
   core.call_begin(guards.mask);
-  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun(started);
+  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
   const permit = core.call_permit() >>> 0;
   return first(
     fn,

@@ -1,0 +1,230 @@
+/** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
+import { readBigint, SPAN } from "../core.js";
+import { outcomeOf } from "../errors.js";
+import { isOwn } from "../failure.js";
+import type { HostOptions, Work } from "../host.js";
+import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
+import type { Policy } from "../policy.js";
+import type { StopReason } from "../words.js";
+import type { Bulkhead, Waiter } from "./bulkhead.js";
+import {
+  core,
+  desk,
+  give,
+  giveSeed,
+  got,
+  layPolicy,
+  type Seed,
+  seedOf,
+  stepAt,
+  stepAttempt,
+  stepCodes,
+  stepWakeAt,
+  takePolicy,
+} from "./desk.js";
+import type { Guards } from "./guards.js";
+import { layAll } from "./guards.js";
+import { currentToken, layToken, type Nesting, Token, within } from "./nested.js";
+import { Refused } from "./refused.js";
+
+const BULKHEAD = 7;
+const FOREVER = 0xffffffff;
+
+/** A policy's own nesting, whichever guards there are. */
+export const nestingOf = (policy: Policy): Nesting | undefined =>
+  policy["kept"] === undefined ? undefined : policy.guards?.nesting;
+
+/** An attempt that tells the retries inside it about the ones around them. */
+class NestedAttempt extends Attempt {
+  readonly token: Token;
+
+  constructor(attempt: number, abortAt: number, token: Token) {
+    super(attempt, abortAt);
+    this.token = token;
+  }
+}
+
+export class Guarded<T> implements Engine, Waiter {
+  readonly discardsAsleep = false;
+  readonly operation: Operation<T>;
+  private readonly guards: Guards;
+  private readonly options: HostOptions<Awaited<T>>;
+  private readonly nesting: Nesting | undefined;
+  /** The policy's words, with as many attempts as there may be inside others. */
+  private words: Uint32Array;
+  private parent: Token | undefined;
+  /** The number of attempts of this policy, for the retries inside it. */
+  private attempts = 0;
+  /** The core's state; undefined until the call begins. */
+  private call: Uint32Array | undefined;
+  private stopped = false;
+  /** In the bulkhead's queue: what to call with the step that ends the wait. */
+  private called: ((step: () => void) => void) | undefined;
+
+  constructor(guards: Guards, fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined) {
+    this.guards = guards;
+    this.options = options ?? {};
+    this.words = policy["words"];
+    this.nesting = nestingOf(policy);
+    // All operations under the same guards count from the same epoch.
+    this.operation = new Operation(this, fn, policy, options, 0);
+  }
+
+  begin(): Step {
+    if (this.nesting) this.nest(this.nesting);
+    const seed = seedOf(this.options.seed);
+    return this.move(this.operation.now(), () => {
+      giveSeed(seed);
+      desk().core.call_begin(this.guards.mask);
+    });
+  }
+
+  /** Takes over the call that the core has just begun; its first step is not an attempt. */
+  begun(): Promise<Awaited<T>> {
+    this.call = desk().taken("call");
+    return this.operation.goOn(readStep());
+  }
+
+  /** Goes on from the failure of the first attempt, which ran under that permit. */
+  rescue(error: unknown, permit: number, seed: Seed | undefined, started: number | undefined): Promise<Awaited<T>> {
+    let failedAt: number | undefined;
+    this.operation.safely(() => {
+      // The call is known to the core before a clock that throws can end the operation.
+      const from = started ?? (failedAt = this.operation.now());
+      giveSeed(seed ?? seedOf(this.options.seed));
+      give(5, permit);
+      give(6, from);
+      core.call_underway();
+      this.call = desk().taken("call");
+    });
+    return this.operation.rescue(error, failedAt);
+  }
+
+  /** Inside other retries, and around others. */
+  private nest({ mode, cap }: Nesting): void {
+    this.parent = this.options.token ?? currentToken();
+    layPolicy(this.words);
+    layToken(this.parent);
+    this.attempts = desk().core.nested_policy(mode, cap) >>> 0;
+    this.words = takePolicy();
+  }
+
+  /** One transition, with everything in the core's memory. No code of the user runs meanwhile. */
+  private move(now: number, transition: () => void): Step {
+    const { words } = desk();
+    layAll(this.guards);
+    layPolicy(this.words);
+    if (this.call) words.call.set(this.call);
+    give(0, now);
+    transition();
+    const { call } = desk().words;
+    if (this.call) this.call.set(call);
+    else this.call = call.slice();
+    return readStep();
+  }
+
+  fail(attempt: number, kind: number, error: unknown, now: number): Step {
+    const { nesting } = this;
+    const hint = readBigint(SPAN);
+    const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
+    const judged = inner ? desk().core.nested_failure(nesting.mode, kind) : kind;
+    return this.move(now, () => {
+      give(2, attempt);
+      desk().longs[3] = hint;
+      desk().core.call_fail(this.guards.mask, judged);
+    });
+  }
+
+  abandon(attempt: number, error: unknown, now: number): Step | undefined {
+    if (!isOwn(error)) return undefined;
+    return this.move(now, () => {
+      give(2, attempt);
+      desk().core.call_abandon(this.guards.mask);
+    });
+  }
+
+  succeed(attempt: number): void {
+    const { codes } = this.move(this.operation.now(), () => {
+      give(2, attempt);
+      desk().core.call_succeed(this.guards.mask);
+    });
+    this.stopped = (codes & 255) === STOP;
+  }
+
+  tick(now: number): Step {
+    return this.move(now, () => desk().core.call_tick(this.guards.mask));
+  }
+
+  delay(): number {
+    return got(4);
+  }
+
+  context(attempt: number, abortAt: number): Attempt {
+    if (!this.nesting) return new Attempt(attempt, abortAt);
+    const attempts = this.attempts === FOREVER ? Infinity : this.attempts;
+    return new NestedAttempt(attempt, abortAt, Token.child(this.parent, attempt, attempts));
+  }
+
+  run<R>(fn: Work<R>, context: Attempt): R {
+    return context instanceof NestedAttempt ? within(context.token, () => fn(context)) : fn(context);
+  }
+
+  follows(step: Step): void {
+    const { bulkhead } = this.guards;
+    this.stopped = (step.codes & 255) === STOP;
+    if (bulkhead === undefined) return;
+    if (isQueued(step)) this.join(bulkhead);
+    else bulkhead.part(this);
+    bulkhead.stir();
+  }
+
+  refused(reason: StopReason, retryAt: number | undefined): Refused {
+    return new Refused(reason, retryAt);
+  }
+
+  end(): void {
+    if (!this.stopped && this.call) {
+      this.stopped = true;
+      let now = 0;
+      try {
+        now = this.operation.now();
+      } catch {
+        // Its permits go back all the same, at the latest time that it has seen.
+      }
+      this.move(now, () => desk().core.call_cancel(this.guards.mask));
+    }
+    this.guards.bulkhead?.part(this);
+    this.guards.bulkhead?.stir();
+  }
+
+  /** Asks for a place in the bulkhead again; whether it waits no longer. */
+  ask(): boolean {
+    const { operation } = this;
+    if (operation.ended) return true;
+    operation.safely(() => {
+      const step = this.tick(operation.now());
+      if (isQueued(step)) return;
+      const { called } = this;
+      this.called = undefined;
+      this.guards.bulkhead?.part(this);
+      called?.(() => {
+        if (!operation.ended) operation.follow(step);
+      });
+    });
+    return this.called === undefined;
+  }
+
+  /** Queues from now on. The call that leaves the bulkhead ends the wait; this operation goes on in its own async context. */
+  private join(bulkhead: Bulkhead): void {
+    if (this.called === undefined) {
+      new Promise<() => void>((resolve) => {
+        this.called = resolve;
+      }).then((step) => this.operation.safely(step));
+    }
+    bulkhead.join(this);
+  }
+}
+
+const isQueued = ({ codes }: Step): boolean => (codes & 255) === SLEEP && codes >>> 24 === BULKHEAD;
+
+const readStep = (): Step => ({ codes: stepCodes(), at: stepAt(), wakeAt: stepWakeAt(), attempt: stepAttempt() });

@@ -1,0 +1,431 @@
+/**
+ * One operation: the loop of this package. It runs attempts, waits, aborts, cancels and says what happened; what to do next it
+ * asks its {@link Engine}.
+ */
+import { discard } from "./answer.js";
+import { hear, hearNoMore } from "./cancel.js";
+import { attach, ConfigError, type Outcome, remember } from "./errors.js";
+import { LONGEST, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, writeVerdict } from "./failure.js";
+import type { AttemptContext, Clock, HostOptions, Work } from "./host.js";
+import type { Policy } from "./policy.js";
+import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
+
+/** The globals are looked up at each use, so that fake timers work. */
+export const system: Clock = {
+  now: () => performance.now(),
+  setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
+  clearTimeout: (timer) => clearTimeout(timer as number),
+};
+
+/** A longer `setTimeout` fires at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** The numbers of steps and of the outcome of an operation that failed. */
+export const ATTEMPT = 1;
+export const SLEEP = 2;
+const WAIT = 3;
+export const STOP = 4;
+const GAVE_UP = 2;
+
+/** The next step of an operation. Times are in nanoseconds of the operation's clock. */
+export interface Step {
+  /** The numbers of the step, the outcome, the reason and the cause, a byte each. */
+  readonly codes: number;
+  /** When to abort the attempt, or until when to sleep. */
+  readonly at: number;
+  /** When to tick although an attempt runs. */
+  readonly wakeAt: number;
+  /** The number of the attempt. */
+  readonly attempt: number;
+}
+
+/** The state of one operation and what decides about it: the core's call, with or without guards. */
+export interface Engine {
+  /** Whether a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
+  readonly discardsAsleep: boolean;
+  begin(): Step;
+  /** Reports a failure of a kind whose hint is written. */
+  fail(attempt: number, kind: number, error: unknown, now: number): Step;
+  /** Reports an error of the program's own; undefined where it is a failure like others. */
+  abandon(attempt: number, error: unknown, now: number): Step | undefined;
+  succeed(attempt: number): void;
+  tick(now: number): Step;
+  /** The length of the sleep that was just decided, in nanoseconds. */
+  delay(): number;
+  /** Makes the context of an attempt, and runs the attempt in it. */
+  context(attempt: number, abortAt: number): Attempt;
+  run<T>(fn: Work<T>, context: Attempt): T;
+  /** Is told each step that the operation follows. */
+  follows(step: Step): void;
+  /** The error of an operation that ended before its first attempt. */
+  refused(reason: StopReason, retryAt: number | undefined): unknown;
+  /** Gives back whatever the operation has borrowed. */
+  end(): void;
+}
+
+/** An attempt in flight. Its controller is made only if somebody asks for the signal. */
+export class Attempt implements AttemptContext {
+  readonly attempt: number;
+  /** When the attempt is over its limit; Infinity without one. */
+  readonly abortAt: number;
+  private controller: AbortController | undefined;
+  private over: { reason: unknown } | undefined;
+
+  constructor(attempt: number, abortAt = Infinity) {
+    this.attempt = attempt;
+    this.abortAt = abortAt;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.over) this.controller.abort(this.over.reason);
+    }
+    return this.controller.signal;
+  }
+
+  static abort(attempt: Attempt, reason: unknown): void {
+    attempt.over = { reason };
+    attempt.controller?.abort(reason);
+  }
+}
+
+export const promised = <T>(result: unknown): Promise<Awaited<T>> =>
+  (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+
+/** Runs the first attempt of an operation that nothing can abort. */
+export function first<T>(
+  fn: Work<T>,
+  failed: (error: unknown) => Promise<Awaited<T>>,
+  succeeded: ((value: Awaited<T>) => Awaited<T>) | undefined,
+): Promise<Awaited<T>> {
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return failed(error);
+  }
+  return promised<T>(result).then(succeeded, failed);
+}
+
+const NO_OPTIONS = {};
+
+/** One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. */
+export class Operation<T> {
+  private readonly engine: Engine;
+  private readonly fn: Work<T>;
+  private readonly policy: Policy;
+  private readonly options: HostOptions<Awaited<T>>;
+  private readonly clock: Clock;
+  private readonly promise: Promise<Awaited<T>>;
+  private resolve!: (value: Awaited<T> | PromiseLike<Awaited<T>>) => void;
+  private reject!: (error: unknown) => void;
+  // Every field has a value from the beginning: objects of one shape are quicker.
+  /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
+  private epoch: number | undefined;
+  /** Whether the operation is settled. */
+  ended = false;
+  /** The number of the latest attempt. */
+  private attempt = 0;
+  private running: Attempt[] = [];
+  /** When to tick. */
+  private wakeAt = Infinity;
+  private timer: unknown = undefined;
+  private signal: AbortSignal | undefined = undefined;
+  /** How the latest failed attempt ended: with an error, or with a value that is no success. */
+  private lastError: unknown = undefined;
+  private lastResult: Awaited<T> | undefined = undefined;
+  private returned = false;
+
+  constructor(
+    engine: Engine,
+    fn: Work<T>,
+    policy: Policy,
+    options: HostOptions<Awaited<T>> | undefined,
+    epoch?: number,
+  ) {
+    this.engine = engine;
+    this.fn = fn;
+    this.policy = policy;
+    this.options = options ?? NO_OPTIONS;
+    this.clock = this.options.clock ?? system;
+    this.epoch = epoch;
+    this.promise = new Promise<Awaited<T>>((resolve, reject) => {
+      this.resolve = resolve as typeof this.resolve;
+      this.reject = reject;
+    });
+  }
+
+  /** From its beginning on. */
+  begin(): Promise<Awaited<T>> {
+    const { signal } = this.options;
+    if (signal) {
+      this.signal = signal;
+      if (signal.aborted) {
+        this.cancel();
+        return this.promise;
+      }
+      hear(signal, this);
+    }
+    this.safely(() => this.follow(this.engine.begin()));
+    return this.promise;
+  }
+
+  /** From a step on that the engine has just decided. */
+  goOn(step: Step): Promise<Awaited<T>> {
+    this.safely(() => this.follow(step));
+    return this.promise;
+  }
+
+  /** From the failure of the first attempt on, which nobody could abort. */
+  rescue(error: unknown, now?: number): Promise<Awaited<T>> {
+    this.attempt = 1;
+    this.running.push(new Attempt(1));
+    this.safely(() => this.failed(1, error, false, now));
+    return this.promise;
+  }
+
+  /** Runs code, whose error ends the operation. */
+  safely(step: () => void): void {
+    try {
+      step();
+    } catch (raised) {
+      this.raise(raised);
+    }
+  }
+
+  /** An error of a hook or of the clock ends the operation. */
+  private raise(error: unknown): void {
+    if (!this.ended) {
+      this.end();
+      this.abortAll();
+    }
+    this.reject(error);
+  }
+
+  follow(step: Step): void {
+    const { codes, at } = step;
+    this.engine.follows(step);
+    switch (codes & 255) {
+      case ATTEMPT:
+        this.wakeAt = step.wakeAt;
+        this.start(step.attempt, at);
+        break;
+      case SLEEP:
+      case WAIT:
+        this.wakeAt = at;
+        this.arm();
+        break;
+      default:
+        if (((codes >> 8) & 255) === GAVE_UP) this.gaveUp(reasonWord((codes >> 16) & 255), at);
+    }
+  }
+
+  private start(attempt: number, abortAt: number): void {
+    this.attempt = attempt;
+    const context = this.engine.context(attempt, abortAt);
+    this.running.push(context);
+    this.arm();
+    let result: T;
+    try {
+      result = this.engine.run(this.fn, context);
+    } catch (error) {
+      this.failed(attempt, error, false);
+      return;
+    }
+    promised<T>(result).then(
+      (value) => this.safely(() => this.succeeded(attempt, value)),
+      (error: unknown) => this.safely(() => this.failed(attempt, error, false)),
+    );
+  }
+
+  /** Whether the result of an attempt is awaited; from then on it is not. */
+  private lands(attempt: number): boolean {
+    const at = this.ended ? -1 : this.running.findIndex((running) => running.attempt === attempt);
+    if (at >= 0) this.running.splice(at, 1);
+    return at >= 0;
+  }
+
+  private succeeded(attempt: number, value: Awaited<T>): void {
+    if (!this.lands(attempt)) {
+      // Nobody will read it, unless the winner returned the same value.
+      if (this.ended && value !== this.lastResult) discard(value);
+      return;
+    }
+    const { whenResult } = this.options;
+    if (whenResult) this.asked(attempt, value, whenResult);
+    else this.succeed(attempt, value);
+  }
+
+  private succeed(attempt: number, value: Awaited<T>): void {
+    this.engine.succeed(attempt);
+    this.failedWith(undefined, value, false);
+    this.end();
+    this.abortAll();
+    this.resolve(value);
+  }
+
+  /** Whether a value is a success, or else what failure. */
+  private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Verdict)): void {
+    const rules = this.policy["rules"];
+    const idempotent = this.options.idempotent ?? true;
+    const judge = whenResult === true;
+    const verdict = judge ? writeAnswer(value, rules, idempotent) !== 0 : whenResult(value);
+    if (this.ended) return;
+    if (!verdict) {
+      remember(value, undefined);
+      this.succeed(attempt, value);
+      return;
+    }
+    this.failedWith(undefined, value, true);
+    const now = this.now();
+    this.decide(attempt, judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value), now);
+  }
+
+  private failed(attempt: number, error: unknown, timeout: boolean, now = this.now()): void {
+    if (!this.lands(attempt)) return;
+    this.failedWith(error, undefined, false);
+    const { when } = this.options;
+    const idempotent = this.options.idempotent ?? true;
+    const rules = this.policy["rules"];
+    try {
+      // The user's code comes first: it may run other operations, and the core's memory is shared.
+      const verdict = when && !timeout ? when(error) : undefined;
+      if (this.ended) return;
+      const unjudged = !timeout && (verdict === undefined || verdict === null);
+      const step = unjudged ? this.engine.abandon(attempt, error, now) : undefined;
+      if (step) {
+        this.follow(step);
+        return;
+      }
+      const kind = timeout ? writeTimeout(error, rules, idempotent) : writeVerdict(verdict, error, rules, idempotent);
+      this.decide(attempt, kind, now);
+    } catch (raised) {
+      // A hook's own error, or its answer is no verdict.
+      if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
+      this.raise(raised);
+    }
+  }
+
+  /** Remembers how an attempt ended. The value that an earlier one returned is of no use now, unless it was returned again. */
+  private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
+    if (this.returned && this.lastResult !== result) discard(this.lastResult);
+    this.lastError = error;
+    this.lastResult = result;
+    this.returned = returned;
+  }
+
+  /** Asks the engine about a failure whose kind is known and whose hint is written. */
+  private decide(attempt: number, kind: number, now: number): void {
+    // The user's code that was asked may have cancelled this.
+    if (this.ended) return;
+    const { onRetry } = this.options;
+    const hint = onRetry ? readHint() : undefined;
+    const { lastError: error, lastResult: result, engine } = this;
+    const step = engine.fail(attempt, kind, error, now);
+    if ((step.codes & 255) === SLEEP) {
+      const cause = causeWord(step.codes >>> 24);
+      onRetry?.({ attempt, error, result, failure: kindWord(kind), hint, delay: engine.delay() / 1e6, cause });
+      // The hook may have begun to read the value.
+      if (this.returned && engine.discardsAsleep) discard(result);
+      if (this.ended) return;
+    }
+    this.follow(step);
+  }
+
+  private gaveUp(reason: StopReason, at: number): void {
+    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
+    const { attempt: attempts, lastError, lastResult } = this;
+    const outcome: Outcome = { outcome: "gave_up", reason, attempts, retryAt, lastError, lastResult };
+    this.end();
+    this.abortAll();
+    if (this.returned) {
+      const value = lastResult as Awaited<T>;
+      remember(value, outcome);
+      this.resolve(value);
+      return;
+    }
+    const error = attach(attempts === 0 ? this.engine.refused(reason, retryAt) : lastError, outcome);
+    const { fallback } = this.options;
+    if (!fallback) {
+      this.reject(error);
+      return;
+    }
+    try {
+      this.resolve(fallback(error) as Awaited<T> | PromiseLike<Awaited<T>>);
+    } catch (raised) {
+      this.reject(raised);
+    }
+  }
+
+  /** Aborts attempts whose results are of no interest. */
+  private abortAll(): void {
+    if (this.running.length === 0) return;
+    const reason = new DOMException("the operation is over", "AbortError");
+    for (const attempt of this.running.splice(0)) Attempt.abort(attempt, reason);
+  }
+
+  private timedOut(attempt: Attempt, now: number): void {
+    const error = new DOMException(`attempt ${attempt.attempt} took longer than its limit`, "TimeoutError");
+    this.failed(attempt.attempt, error, true, now);
+    // Only now, so that an error which the abort makes the attempt throw is no second failure.
+    Attempt.abort(attempt, error);
+  }
+
+  /** The caller's signal has aborted. */
+  cancel(): void {
+    if (this.ended) return;
+    const { lastError, lastResult, attempt: attempts } = this;
+    const word = "cancelled";
+    const reason: unknown = this.signal?.reason;
+    const running = this.running.splice(0);
+    this.end();
+    this.reject(attach(reason, { outcome: word, reason: word, attempts, retryAt: undefined, lastError, lastResult }));
+    for (const attempt of running) Attempt.abort(attempt, reason);
+  }
+
+  /** Leaves no timer, no listener and nothing that the engine has borrowed. */
+  private end(): void {
+    this.ended = true;
+    this.disarm();
+    if (this.signal) hearNoMore(this.signal, this);
+    this.engine.end();
+  }
+
+  private disarm(): void {
+    if (this.timer !== undefined) {
+      this.clock.clearTimeout(this.timer);
+      this.timer = undefined;
+    }
+  }
+
+  /** Sets the timer to what comes first: the limit of an attempt, or the time to tick. */
+  private arm(): void {
+    this.disarm();
+    let at = this.wakeAt;
+    for (const { abortAt } of this.running) at = Math.min(at, abortAt);
+    if (at === Infinity) return;
+    const milliseconds = Math.min(Math.max(Math.ceil((at - this.now()) / 1e6), 0), LONGEST_TIMER);
+    this.timer = this.clock.setTimeout(() => {
+      this.timer = undefined;
+      this.safely(() => this.wake(this.now()));
+    }, milliseconds);
+  }
+
+  private wake(now: number): void {
+    for (const attempt of this.running.filter(({ abortAt }) => abortAt <= now)) {
+      if (this.running.includes(attempt)) this.timedOut(attempt, now);
+    }
+    if (this.ended || this.timer !== undefined) return;
+    if (now >= this.wakeAt) this.follow(this.engine.tick(now));
+    else this.arm();
+  }
+
+  /** Nanoseconds since the epoch of this operation. A clock that answers nonsense stands still. */
+  now(): number {
+    const time = this.clock.now();
+    this.epoch ??= time;
+    const nanos = Math.round((time - this.epoch) * 1e6);
+    return nanos > 0 ? Math.min(nanos, LONGEST) : 0;
+  }
+}
