@@ -40,7 +40,7 @@ fn javascript(folder: &Path) -> Result<PathBuf> {
     let scripts = folder.join("javascript");
     let package = scripts.join("node_modules/holdoff");
     clear(&package)?;
-    for entry in fs::read_dir(shell::root().join("demo/javascript"))? {
+    for entry in fs::read_dir(shell::root().join("examples/demo/javascript"))? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
             fs::copy(entry.path(), scripts.join(entry.file_name()))?;
@@ -55,7 +55,7 @@ fn javascript(folder: &Path) -> Result<PathBuf> {
 /// The driver stays where npm has installed what it imports.
 fn browser() -> Result<Value> {
     let chromium = shell::browser().context("no Chromium is installed")?;
-    let driver = shell::root().join("demo/javascript/browser.mjs");
+    let driver = shell::root().join("examples/demo/javascript/browser.mjs");
     Ok(json!({ "name": "browser", "command": ["node", driver], "env": { "CHROMIUM": chromium } }))
 }
 
@@ -67,7 +67,7 @@ fn python_host(folder: &Path) -> Result<Value> {
     let mut pip = shell::command(shell::python());
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target"]);
     shell::step("installing the wheel", pip.arg(&packages).arg(&wheel))?;
-    let script = shell::root().join("demo/python/host.py");
+    let script = shell::root().join("examples/demo/python/host.py");
     let env = json!({ "PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1" });
     Ok(json!({ "name": "python", "command": [shell::python(), script], "env": env }))
 }
@@ -79,7 +79,7 @@ fn c_host(folder: &Path) -> Result<PathBuf> {
     flags.args(["--cflags", "--libs", "holdoff", "libcurl", "libcjson"]);
     let flags = shell::output(flags.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")))?;
     let mut compile = shell::command("gcc");
-    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "demo/c/host.c", "-o"]).arg(&program);
+    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "examples/demo/c/host.c", "-o"]).arg(&program);
     compile.args(flags.split_whitespace()).arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
     shell::step("compiling the C host", &mut compile)?;
     Ok(program)

@@ -26,7 +26,7 @@ pub(crate) fn fuzz(target: Option<String>, seconds: u64) -> Result<()> {
 
 /// The targets of the fuzz crate, sorted.
 fn targets() -> Result<Vec<String>> {
-    let folder = shell::root().join("fuzz/fuzz_targets");
+    let folder = shell::root().join("tests/fuzz/fuzz_targets");
     let mut names = Vec::new();
     for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
@@ -81,10 +81,10 @@ fn run(name: &str, seconds: u64) -> Result<()> {
         seed(&corpus)?;
     }
     let mut command = nightly();
-    command.args(["fuzz", "run", "--target-dir"]).arg(shell::target().join("fuzz/build")).arg(name).arg(&corpus);
+    command.args(["fuzz", "run", "--fuzz-dir", "tests/fuzz", "--target-dir"]).arg(shell::target().join("fuzz/build")).arg(name).arg(&corpus);
     command.arg("--").arg(format!("-max_total_time={seconds}")).arg("-max_len=600");
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    let words = shell::root().join("fuzz").join(format!("{name}.dict"));
+    let words = shell::root().join("tests/fuzz").join(format!("{name}.dict"));
     if words.exists() {
         command.arg(format!("-dict={}", words.display()));
     }

@@ -133,7 +133,7 @@ enum Task {
     },
     /// Search for bytes that break what reads them; needs a nightly compiler.
     Fuzz {
-        /// One target; all of fuzz/fuzz_targets unless given.
+        /// One target; all of tests/fuzz/fuzz_targets unless given.
         target: Option<String>,
         /// How long each one runs.
         #[arg(long, default_value_t = 600)]

@@ -71,7 +71,7 @@ const SOURCES: [&str; 6] = [
     "tests/runners/python",
     "tests/packages/python",
     "examples/python",
-    "demo/python",
+    "examples/demo/python",
     "benches/peers/python",
 ];
 

@@ -32,7 +32,7 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
         npm_packages(&shell::root().join("benches/peers/js"))?;
     }
     if needs.demo {
-        npm_packages(&shell::root().join("demo/javascript"))?;
+        npm_packages(&shell::root().join("examples/demo/javascript"))?;
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ fn python_packages() -> Result<()> {
     let venv = shell::target().join("venv");
     let lists = [
         "bindings-python/requirements-dev.txt",
-        "demo/python/requirements.txt",
+        "examples/demo/python/requirements.txt",
         "benches/peers/python/requirements.txt",
     ]
     .map(|list| shell::root().join(list));

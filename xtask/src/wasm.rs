@@ -94,7 +94,7 @@ pub(crate) fn test() -> Result<()> {
             "tests/runners/node",
             "tests/packages",
             "examples/javascript",
-            "demo/javascript",
+            "examples/demo/javascript",
             "benches/peers/js",
         ]),
     )?;
