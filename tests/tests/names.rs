@@ -33,7 +33,7 @@ fn has_word(text: &str, word: &str) -> bool {
 fn every_name_in_the_table_is_one_of_its_language() {
     let languages = [
         surface(&["core/src", "bindings-rust/src"], &["rs"]),
-        surface(&["bindings-wasm/src-ts"], &["ts"]),
+        surface(&["bindings-wasm/src-ts", "engines/bullmq/src"], &["ts"]),
         surface(&["bindings-python/python"], &["py", "pyi"]) + "holdoff.testing",
         surface(&["bindings-c/include"], &["h"]),
     ];
