@@ -67,24 +67,24 @@ fn sessions(seed: u64, folder: &Path) -> Result<Vec<String>> {
     Ok(digests.lines().map(str::to_owned).collect())
 }
 
-/// Fails when Rust decides differently from when tests/frozen.json was written. The file has, for each seed, the digests of
+/// Fails when Rust decides differently from when tests/digests.json was written. The file has, for each seed, the digests of
 /// its random sessions and logs.
-pub(crate) fn frozen() -> Result<()> {
-    let file = shell::root().join("tests/frozen.json");
+pub(crate) fn digests() -> Result<()> {
+    let file = shell::root().join("tests/digests.json");
     let seeds: BTreeMap<u64, BTreeMap<String, String>> = serde_json::from_str(&fs::read_to_string(file)?)?;
     let (_, logs) = runner(Lang::Rust, &shell::root().join("tests/vectors"))?;
     for (seed, digests) in seeds {
-        let mut now = sessions(seed, &shell::target().join("frozen"))?;
+        let mut now = sessions(seed, &shell::target().join("digests"))?;
         let (seed, count) = (seed.to_string(), LOGS.to_string());
         now.push(shell::output(again(&logs).args(["--logs", &count, "--seed", &seed]))?);
         for (name, digest) in ["calls", "guarded", "logs"].into_iter().zip(now) {
-            let frozen =
-                digests.get(name).with_context(|| format!("tests/frozen.json has no {name} of seed {seed}"))?;
-            if digest != *frozen {
-                bail!("a decision changed: the {name} of seed {seed} have the digest {digest} instead of {frozen}");
+            let recorded =
+                digests.get(name).with_context(|| format!("tests/digests.json has no {name} of seed {seed}"))?;
+            if digest != *recorded {
+                bail!("a decision changed: the {name} of seed {seed} have the digest {digest} instead of {recorded}");
             }
         }
-        println!("the decisions of seed {seed} are those of tests/frozen.json");
+        println!("the decisions of seed {seed} are those of tests/digests.json");
     }
     Ok(())
 }

@@ -87,9 +87,9 @@ enum Task {
         /// How many logs.
         #[arg(long, default_value_t = conform::LOGS)]
         logs: u64,
-        /// Instead compare the decisions of Rust with those of the seeds in tests/frozen.json.
+        /// Instead compare the decisions of Rust with those of the seeds in tests/digests.json.
         #[arg(long, conflicts_with_all = ["lang", "seed", "logs"])]
-        frozen: bool,
+        digests: bool,
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
     Generate,
@@ -206,7 +206,7 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             conform::conform(lang, dir)
         }
-        Task::Agree { frozen: true, .. } => conform::frozen(),
+        Task::Agree { digests: true, .. } => conform::digests(),
         Task::Agree { lang, seed, logs, .. } => {
             setup::setup(lang)?;
             conform::agree(lang, seed, logs)

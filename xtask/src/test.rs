@@ -25,7 +25,7 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         }
     }
     if lang == Lang::All {
-        parts.push(("frozen", conform::frozen));
+        parts.push(("digests", conform::digests));
         parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
         parts.push(("demo", || demo::demo(demo::SEED)));
         // Last, because it weighs what the others have built.

@@ -1,12 +1,12 @@
 //! Which floor may import which, and that no files import each other in a circle.
 
-use super::{Arrow, Fault, Files, is_test};
+use super::sources::{Arrow, Fault, Files, is_test};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The floors of core, and those that each may import beside itself. Files directly in core/src are the ground.
+/// The floors of core, each with the floors that it may import beside itself. Files directly in core/src are the ground.
 const FLOORS: [(&str, &[&str]); 5] = [
     ("ground", &[]),
     ("decide", &["ground"]),
@@ -108,7 +108,7 @@ mod tests {
 
     fn tree(files: &[(&str, &str)]) -> (Files, Vec<Arrow>) {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        let mut arrows = rust::arrows(&files);
+        let mut arrows = rust::arrows(&rust::parse(&files));
         arrows.extend(scripts::arrows(&files));
         (files, arrows)
     }

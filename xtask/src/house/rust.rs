@@ -1,13 +1,22 @@
 //! The imports of Rust files among each other, resolved through re-exports to the file that defines a name.
 
-use super::{Arrow, Files, is_test};
+use super::sources::{Arrow, Files, is_test};
 use proc_macro2::{TokenStream, TokenTree};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, ItemMod, ItemUse, Macro, Meta, UseTree, Visibility};
 
 /// Re-exports that are followed before a name counts as unknown.
 const MOST_REEXPORTS: usize = 16;
+
+/// The items of each Rust file by its path.
+pub(super) type Parsed = BTreeMap<String, syn::File>;
+
+/// Parses every Rust file; a file that does not parse is left to the compiler.
+pub(super) fn parse(files: &Files) -> Parsed {
+    let rust = files.iter().filter(|(path, _)| path.ends_with(".rs") && !is_test(path));
+    rust.filter_map(|(path, text)| Some((path.clone(), syn::parse_file(text).ok()?))).collect()
+}
 
 /// A path that a module mentions, and its line.
 type Mention = (Vec<String>, usize);
@@ -22,16 +31,16 @@ struct Module {
     items: HashSet<String>,
     /// The names that it imports, with their paths.
     imports: HashMap<String, Vec<String>>,
-    /// The modules of which it imports every name.
+    /// Modules whose names are all imported.
     globs: Vec<Vec<String>>,
     mentions: Vec<Mention>,
 }
 
 /// Every mention of a name that another file of the same crate defines, for all crates; tests are left out.
-pub(super) fn arrows(files: &Files) -> Vec<Arrow> {
+pub(super) fn arrows(files: &Parsed) -> Vec<Arrow> {
     let root = |path: &str| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs") || path.contains("src/bin/");
     let mut arrows = Vec::new();
-    for path in files.keys().filter(|path| root(path) && path.ends_with(".rs") && !is_test(path)) {
+    for path in files.keys().filter(|path| root(path)) {
         let mut tree = Tree { files, modules: Vec::new() };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         tree.read(path, folder, 0);
@@ -42,16 +51,15 @@ pub(super) fn arrows(files: &Files) -> Vec<Arrow> {
 
 /// The modules of one crate; the first is its root.
 struct Tree<'a> {
-    files: &'a Files,
+    files: &'a Parsed,
     modules: Vec<Module>,
 }
 
 impl Tree<'_> {
     /// Reads a file whose modules lie in `folder`.
     fn read(&mut self, file: &str, folder: &str, parent: usize) -> usize {
-        let text = self.files.get(file).map_or("", |text| text);
-        let items = syn::parse_file(text).map(|parsed| parsed.items).unwrap_or_default();
-        self.module(file, folder, parent, &items)
+        let items = self.files.get(file).map_or(&[][..], |parsed| &parsed.items);
+        self.module(file, folder, parent, items)
     }
 
     fn module(&mut self, file: &str, folder: &str, parent: usize, items: &[Item]) -> usize {
@@ -128,7 +136,7 @@ impl Tree<'_> {
         self.below(number, names, reexports).unwrap_or_else(|| (!relative).then_some(&*self.modules[number].file))
     }
 
-    /// What `names` mean below a module: `None` for an unknown name, `Some(None)` for one of another crate.
+    /// The file that defines what `names` mean below a module: `None` for an unknown name, `Some(None)` for one of another crate.
     fn below(&self, number: usize, names: &[String], reexports: usize) -> Option<Option<&str>> {
         let module = &self.modules[number];
         let Some((name, rest)) = names.split_first() else { return Some(Some(&module.file)) };
@@ -251,6 +259,55 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
+}
+
+/// The names that a file defines, each with its line; tests are left out.
+#[derive(Default)]
+pub(super) struct Names(Vec<(usize, String)>);
+
+impl Names {
+    pub(super) fn of(file: &syn::File) -> Vec<(usize, String)> {
+        let mut names = Self::default();
+        names.visit_file(file);
+        names.0
+    }
+
+    fn add(&mut self, ident: &Ident) {
+        self.0.push((ident.span().start().line, ident.to_string()));
+    }
+}
+
+/// Adds the name of each kind of definition.
+macro_rules! named {
+    ($($visit:ident: $kind:ty),*) => {
+        $(fn $visit(&mut self, defined: &'ast $kind) {
+            self.add(&defined.ident);
+            visit::$visit(self, defined);
+        })*
+    };
+}
+
+impl<'ast> Visit<'ast> for Names {
+    named! {
+        visit_signature: syn::Signature, visit_item_struct: syn::ItemStruct, visit_item_enum: syn::ItemEnum,
+        visit_item_trait: syn::ItemTrait, visit_item_type: syn::ItemType, visit_item_const: syn::ItemConst,
+        visit_item_static: syn::ItemStatic, visit_item_mod: ItemMod, visit_variant: syn::Variant,
+        visit_const_param: syn::ConstParam, visit_impl_item_const: syn::ImplItemConst,
+        visit_impl_item_type: syn::ImplItemType, visit_trait_item_type: syn::TraitItemType,
+        visit_trait_item_const: syn::TraitItemConst
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        if let Some(ident) = &field.ident {
+            self.add(ident);
+        }
+    }
+
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !attributes(item).iter().any(test_only) {
+            visit::visit_item(self, item);
+        }
+    }
 }
 
 /// Says whether an attribute leaves an item to tests.

@@ -1,6 +1,6 @@
 //! The imports of TypeScript, JavaScript and Python files among each other.
 
-use super::{Arrow, Files, has_ending, is_test};
+use super::sources::{Arrow, Files, has_ending, is_test};
 use regex::{Captures, Regex};
 
 const SCRIPTS: [&str; 4] = ["ts", "mts", "mjs", "js"];
