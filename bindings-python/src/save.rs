@@ -37,7 +37,7 @@ pub(crate) fn read(
 }
 
 fn no_state() -> SaveError {
-    SaveError { code: ErrorCode::NotAState, field: None, given: holdoff_core::Given::Unshown, nearest: None }
+    SaveError::new(ErrorCode::NotAState, None)
 }
 
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {

@@ -58,7 +58,9 @@ pub struct SaveError {
 }
 
 impl SaveError {
-    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
+    /// An error of the field with this name, or of the state as a whole.
+    #[must_use]
+    pub const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
         Self { code, field, given: Given::Unshown, rule: code.rule(None), nearest: None }
     }
 
