@@ -81,7 +81,11 @@ fn run(name: &str, seconds: u64) -> Result<()> {
         seed(&corpus)?;
     }
     let mut command = nightly();
-    command.args(["fuzz", "run", "--fuzz-dir", "tests/fuzz", "--target-dir"]).arg(shell::target().join("fuzz/build")).arg(name).arg(&corpus);
+    command
+        .args(["fuzz", "run", "--fuzz-dir", "tests/fuzz", "--target-dir"])
+        .arg(shell::target().join("fuzz/build"))
+        .arg(name)
+        .arg(&corpus);
     command.arg("--").arg(format!("-max_total_time={seconds}")).arg("-max_len=600");
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     let words = shell::root().join("tests/fuzz").join(format!("{name}.dict"));

@@ -2,7 +2,6 @@
 //!
 //! A host turns its own errors and responses into a [`Failure`]; nothing else of them enters a machine.
 
-use crate::decide::grpc::GrpcCode;
 use crate::decide::hint::Hint;
 
 /// The kinds of failure a decision depends on.
@@ -116,16 +115,6 @@ impl Failure {
     #[must_use]
     pub fn from_http(status: u32, retry_after: Option<&[u8]>) -> Option<Self> {
         Self::of_answer(status, retry_after.map_or(Hint::NONE, Hint::retry_after))
-    }
-
-    /// How a gRPC call ended: its status code and the value of its `grpc-retry-pushback-ms`, if it has one. `None` for
-    /// `OK`; a code that is none of the table reads as `UNKNOWN` (spec 8.3).
-    ///
-    /// A call that may not be retried stays so, whatever the pushback.
-    #[must_use]
-    pub fn from_grpc(code: u32, pushback: Option<&[u8]>) -> Option<Self> {
-        let kind = GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).kind()?;
-        Some(Self::new(kind).with_hint(pushback.map_or(Hint::NONE, Hint::pushback)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The status codes of gRPC and what each means for a retry.
 
-use crate::decide::failure::FailureKind;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::hint::Hint;
 
 /// A gRPC status code: the seventeen of `google/rpc/code.proto`, with its numbers and names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -121,6 +122,18 @@ impl GrpcCode {
             Self::DeadlineExceeded => Some(FailureKind::Timeout),
             _ => Some(FailureKind::Permanent),
         }
+    }
+}
+
+impl Failure {
+    /// How a gRPC call ended: its status code and the value of its `grpc-retry-pushback-ms`, if it has one. `None` for
+    /// `OK`; a code that is none of the table reads as `UNKNOWN` (spec 8.3).
+    ///
+    /// A call that may not be retried stays so, whatever the pushback.
+    #[must_use]
+    pub fn from_grpc(code: u32, pushback: Option<&[u8]>) -> Option<Self> {
+        let kind = GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).kind()?;
+        Some(Self::new(kind).with_hint(pushback.map_or(Hint::NONE, Hint::pushback)))
     }
 }
 

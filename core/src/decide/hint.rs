@@ -1,18 +1,16 @@
-//! What a server said about when to come back.
+//! Hints: when a server wants to be asked again.
 //!
 //! A hint is one flat word so that a failure stays two words and travels in registers: a span from now, "never", or
-//! nothing at all. It is read here, from the bytes of header lines, so that every language reads alike: libraries differ
-//! in what they make of a date, a list or a sign, and such a difference shows first when a service is down.
+//! nothing at all. Core reads it from the bytes of header lines, so that every language reads alike: libraries differ in how
+//! they read a date, a list or a sign, and such a difference shows first when a service is down.
 
 mod date;
 mod number;
 mod quota;
-mod reader;
-
-pub use reader::HintReader;
+pub(crate) mod reader;
+mod value;
 
 use crate::time::Span;
-use number::Reset;
 
 /// A server's word on the next attempt: nothing, "not before this long from now", or "never".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,100 +71,6 @@ impl Hint {
     pub(crate) const fn after_millis(millis: u64) -> Self {
         Self::after(Span::from_millis(millis))
     }
-
-    /// Reads the value of a `Retry-After` header without a clock: what it says in seconds. An HTTP date is no hint, see
-    /// [`Hint::retry_after_at`].
-    #[must_use]
-    pub fn retry_after(value: &[u8]) -> Self {
-        Self::retry_after_at(value, u64::MAX)
-    }
-
-    /// Reads the value of a `Retry-After` header (RFC 9110 section 10.2.3): a number of seconds, or a date in one of the
-    /// three forms of HTTP or in ISO 8601, which smithy's clients read as well. `wall` is now, in nanoseconds since the
-    /// Unix epoch; without it (`u64::MAX`) a date is no hint.
-    ///
-    /// Seconds that a [`Span`] does not hold are [`Span::MAX`]; a date that is past is no time at all. Of a list with
-    /// commas, which is what a proxy makes of the header sent twice, the last readable value counts. Everything else, a
-    /// sign or a fraction included, is [`Hint::NONE`] (spec 7.6).
-    #[must_use]
-    pub fn retry_after_at(value: &[u8], wall: u64) -> Self {
-        last(value, wall, retry_after_value)
-    }
-
-    /// Reads the value of gRPC's `grpc-retry-pushback-ms` (gRFC A6): whole milliseconds; [`Hint::NEVER`] for a negative
-    /// number and for anything that is no number of 64 bits.
-    #[must_use]
-    pub fn pushback(value: &[u8]) -> Self {
-        let value = value.trim_ascii();
-        match number::whole(value.strip_prefix(b"+").unwrap_or(value)) {
-            Some(millis) if millis <= i64::MAX as u64 => Self::after_millis(millis),
-            _ => Self::NEVER,
-        }
-    }
-
-    /// What one header line says for itself, for any header that [`HintReader`] knows; `wall` as there.
-    #[must_use]
-    pub fn from_header(name: &[u8], value: &[u8], wall: u64) -> Self {
-        let mut reader = HintReader::new(wall);
-        reader.header(name, value);
-        reader.hint()
-    }
-}
-
-/// How one value is read, at a time of the wall clock.
-type ReadValue = fn(&[u8], u64) -> Hint;
-
-/// One value of `Retry-After`.
-fn retry_after_value(value: &[u8], wall: u64) -> Hint {
-    match number::whole(value) {
-        Some(seconds) => Hint::after(Span::from_secs(seconds)),
-        None => date_value(value, wall),
-    }
-}
-
-/// One value of a quota's reset: a number, a duration or a date.
-fn reset_value(value: &[u8], wall: u64) -> Hint {
-    match number::reset(value) {
-        Some(Reset::In(span)) => Hint::after(span),
-        Some(Reset::At(_)) if wall == u64::MAX => Hint::NONE,
-        Some(Reset::At(moment)) => Hint::after(moment.since(wall)),
-        None => number::duration(value).map_or_else(|| date_value(value, wall), Hint::after),
-    }
-}
-
-/// One value in milliseconds, perhaps with a fraction.
-fn millis_value(value: &[u8], _: u64) -> Hint {
-    number::millis(value).map_or(Hint::NONE, Hint::after)
-}
-
-/// One value in whole milliseconds.
-fn whole_millis_value(value: &[u8], _: u64) -> Hint {
-    number::whole(value).map_or(Hint::NONE, Hint::after_millis)
-}
-
-fn date_value(value: &[u8], wall: u64) -> Hint {
-    if wall == u64::MAX {
-        return Hint::NONE;
-    }
-    date::date(value, wall).map_or(Hint::NONE, |moment| Hint::after(moment.since(wall)))
-}
-
-/// The last readable one of the values between commas. A date may have a comma of its own.
-fn last(list: &[u8], wall: u64, read: ReadValue) -> Hint {
-    let mut found = Hint::NONE;
-    let (mut from, mut before): (usize, usize) = (0, 0);
-    for value in list.split(|byte| *byte == b',') {
-        let to = from.saturating_add(value.len());
-        for start in [from, before] {
-            let hint = read(list.get(start..to).unwrap_or_default().trim_ascii(), wall);
-            if !hint.is_none() {
-                found = hint;
-                break;
-            }
-        }
-        (before, from) = (from, to.saturating_add(1));
-    }
-    found
 }
 
 impl Default for Hint {

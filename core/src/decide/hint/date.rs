@@ -2,28 +2,9 @@
 //!
 //! Only the way from a date to a span is needed, and only ahead: what is before 1970 is as past as 1970 is.
 
-use super::number;
-use crate::time::Span;
+use super::number::{self, Moment, SECOND};
 
-/// Nanoseconds in a second.
-pub(super) const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400;
-
-/// The moment that is `seconds` and `nanos` after the Unix epoch.
-#[derive(Clone, Copy)]
-pub(super) struct Moment {
-    pub(super) seconds: u64,
-    pub(super) nanos: u64,
-}
-
-impl Moment {
-    /// How long after `wall` (nanoseconds since the Unix epoch) this is; zero when it is not later.
-    pub(super) const fn since(self, wall: u64) -> Span {
-        let Some(seconds) = self.seconds.checked_sub(wall / SECOND) else { return Span::ZERO };
-        let nanos = seconds.saturating_mul(SECOND).saturating_add(self.nanos);
-        Span::from_nanos(nanos.saturating_sub(wall % SECOND))
-    }
-}
 
 /// The forms, with the marks of C's `strftime`: IMF-fixdate, RFC 850 and asctime of HTTP, then ISO 8601, where `%f` is a
 /// fraction of a second that may be missing and `%z` is `Z`, `+01:00` or `-01:00`.
@@ -214,6 +195,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
     use proptest::prelude::*;
     use std::format;
     use std::string::String;

@@ -1,7 +1,25 @@
 //! Numbers in header values. All are unsigned and saturate, and a fraction rounds up: a hint is never cut short.
 
-use super::date::{Moment, SECOND};
 use crate::time::Span;
+
+/// Nanoseconds in a second.
+pub(super) const SECOND: u64 = 1_000_000_000;
+
+/// The moment that is `seconds` and `nanos` after the Unix epoch.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) seconds: u64,
+    pub(super) nanos: u64,
+}
+
+impl Moment {
+    /// How long after `wall` (nanoseconds since the Unix epoch) this is; zero when it is not later.
+    pub(super) const fn since(self, wall: u64) -> Span {
+        let Some(seconds) = self.seconds.checked_sub(wall / SECOND) else { return Span::ZERO };
+        let nanos = seconds.saturating_mul(SECOND).saturating_add(self.nanos);
+        Span::from_nanos(nanos.saturating_sub(wall % SECOND))
+    }
+}
 
 /// From this number on a reset is a moment, not a span: as seconds it is 31 years, as a moment the year 2001.
 const EPOCH_SECONDS: u64 = 1_000_000_000;

@@ -4,7 +4,8 @@
 //! (draft-ietf-httpapi-ratelimit-headers), the three fields of its first six versions, the `X-` fields that came before,
 //! and a set of those for each resource (`requests`, `tokens`), as OpenAI and Anthropic count them.
 
-use super::{Hint, number, reset_value};
+use super::value::{last, reset_value};
+use super::{Hint, number};
 use crate::time::Span;
 
 /// What a header line says of which quota.
@@ -85,7 +86,7 @@ impl Quota {
     }
 
     pub(super) fn reset(&mut self, value: &[u8], wall: u64) {
-        let hint = super::last(value, wall, reset_value);
+        let hint = last(value, wall, reset_value);
         if !hint.is_none() {
             self.reset = hint;
         }

@@ -1,7 +1,8 @@
 //! All that an answer says about when to come back, from its header lines.
 
+use super::Hint;
 use super::quota::{self, Line, QUOTAS, Quota, Resets};
-use super::{Hint, ReadValue, last, millis_value, retry_after_value, whole_millis_value};
+use super::value::{ReadValue, last, millis_value, retry_after_value, whole_millis_value};
 
 /// Reads the hint out of an answer's header lines, whatever their order.
 ///
@@ -51,6 +52,16 @@ const SAID: [(&[u8], ReadValue); 5] = [
     (b"retry-after", retry_after_value),
     (b"x-amz-retry-after", whole_millis_value),
 ];
+
+impl Hint {
+    /// Reads one header line by itself, of any header that [`HintReader`] knows; `wall` as for [`HintReader::new`].
+    #[must_use]
+    pub fn from_header(name: &[u8], value: &[u8], wall: u64) -> Self {
+        let mut reader = HintReader::new(wall);
+        reader.header(name, value);
+        reader.hint()
+    }
+}
 
 impl HintReader {
     /// A reader of an answer that came at `wall`: nanoseconds since the Unix epoch, by the clock on the wall; `u64::MAX`
