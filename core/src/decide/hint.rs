@@ -116,6 +116,7 @@ pub enum HintOver {
 
 #[cfg(test)]
 mod tests {
+    use super::value::reset_value;
     use super::*;
     use proptest::prelude::*;
 
