@@ -4,9 +4,8 @@
  */
 import { encoder } from "./core.js";
 import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
-import type { Duration } from "./fields.js";
-import { checkTime, parseNanos, type Same, type Time } from "./machine.js";
 import { decoded } from "./module.js";
+import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
 
 /** The functions that a module exports, by their names. */
 type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;

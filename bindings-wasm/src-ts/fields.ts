@@ -1,9 +1,8 @@
 /** What a policy can be given as. The core knows the names, reads the values and says what is wrong; these are its types. */
 import type { GuardFields, NestedFields } from "./guards/fields.js";
+import type { Duration } from "./times.js";
 import type { FailureKind } from "./words.js";
 
-/** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
-export type Duration = number | string;
 type Maybe<T> = T | null | undefined;
 
 /** A named policy: what another system does when nobody tells it otherwise. */

@@ -1,9 +1,10 @@
 /** What a host adds to a policy: how to run, hear about and cancel one operation. */
+import type { Clock } from "./clock.js";
 import { problem, WRONG_TYPE } from "./errors.js";
-import type { Verdict } from "./failure.js";
+import type { Rules, Verdict } from "./failure.js";
 import type { Token } from "./guards/nested.js";
-import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
+import { isFields, type Kept } from "./values.js";
 import type { Cause, FailureKind } from "./words.js";
 
 /** What an attempt is told. */
@@ -16,9 +17,37 @@ export interface AttemptContext {
   readonly token?: Token;
 }
 
-/** What runs operations under guards: the `Guards` of `holdoff/guards`. */
+/** Runs operations under guards: the `Guards` of `holdoff/guards`. */
 export interface Guarding {
-  run<T>(fn: Work<T>, policy: Policy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>>;
+  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>>;
+}
+
+/** A policy that the core has checked: every `Policy` is one. */
+export interface CompiledPolicy {
+  /** How long the first attempt may take, in milliseconds, or Infinity. */
+  readonly firstLimit: number;
+  /** The guards that all operations under the policy share. */
+  readonly guards: Guarding | undefined;
+  /**
+   * The policy as the core reads it.
+   * @internal
+   */
+  readonly words: Uint32Array;
+  /**
+   * The first attempt's limit in nanoseconds.
+   * @internal
+   */
+  readonly limit: number;
+  /**
+   * The lists of `retryOn`.
+   * @internal
+   */
+  readonly rules: Rules | undefined;
+  /**
+   * The fields of its guards.
+   * @internal
+   */
+  readonly kept?: Kept | undefined;
 }
 
 /** The operation: called once for each attempt. */
@@ -38,14 +67,6 @@ export interface RetryInfo<V = unknown> {
   /** How long the sleep is, in milliseconds. */
   readonly delay: number;
   readonly cause: Cause;
-}
-
-/** A clock and its timers, for tests in which time is a number. */
-export interface Clock {
-  /** Milliseconds since any moment, never going backwards. */
-  now(): number;
-  setTimeout(callback: () => void, milliseconds: number): unknown;
-  clearTimeout(timer: unknown): void;
 }
 
 type Maybe<T> = T | null | undefined;
@@ -97,11 +118,6 @@ export function isHostField(name: string): boolean {
     default:
       return false;
   }
-}
-
-/** Whether this is an object of fields, and not a list, a date, a policy or another value. */
-export function isFields(value: unknown): value is Record<string, unknown> {
-  return Object.prototype.toString.call(value) === "[object Object]";
 }
 
 export function checkWork(fn: unknown): void {

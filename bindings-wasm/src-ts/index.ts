@@ -1,4 +1,5 @@
 /** Retries decided by one tested core. */
+export type { Clock } from "./clock.js";
 export { init } from "./core.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {
@@ -14,7 +15,6 @@ export {
 export type {
   BackoffFields,
   BackoffKind,
-  Duration,
   HintFields,
   JitterFields,
   JitterKind,
@@ -24,19 +24,16 @@ export type {
   RetryOnLists,
 } from "./fields.js";
 export type { HeadersLike } from "./headers.js";
-export type { AttemptContext, Clock, HostOptions, RetryInfo, Work } from "./host.js";
+export type { AttemptContext, HostOptions, RetryInfo, Work } from "./host.js";
 export {
   Call,
   type Decision,
-  parseDuration,
-  parseNanos,
   Retry,
-  type Same,
   Schedule,
   type Step,
-  type Time,
 } from "./machine.js";
 export { Policy } from "./policy.js";
 export { type RetryOptions, retry, wrap } from "./retry.js";
 export { seed, seedAt } from "./seed.js";
+export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

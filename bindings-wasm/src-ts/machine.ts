@@ -27,18 +27,13 @@ import {
   writeBigint,
   writeDouble,
   writeNumber,
-  writeText,
 } from "./core.js";
 import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
 import { type Failure, kindOf, writeFailure } from "./failure.js";
 import { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
+import { checkTime, type Same, type Time } from "./times.js";
 import { type Cause, causeWord, type FailureKind, reasonWord, type StopReason } from "./words.js";
-
-/** Nanoseconds. */
-export type Time = number | bigint;
-/** The type that times come back in. */
-export type Same<T extends Time> = T extends bigint ? bigint : number;
 
 /** Sleep until then and try again, or do not try again. */
 export type Decision<T extends Time = number> =
@@ -73,15 +68,6 @@ function writeTime(field: number, value: Time, name: string): void {
   else writeBigint(field, value);
 }
 
-/** Throws unless this is a time that its type holds exactly. */
-export function checkTime(value: unknown, name: string): asserts value is Time {
-  const right =
-    typeof value === "bigint"
-      ? value >= 0n && value < 1n << 64n
-      : typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity);
-  if (!right) throw problem(TIME_RANGE, name, value);
-}
-
 /** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
 function writeTicket(ticket: number | bigint): void {
   writeNumber(TICKET, ticketOf(ticket));
@@ -102,7 +88,7 @@ function writeOrigin(seed: Time, now: Time): void {
 /** The words of a policy that came from a program without types. */
 export function wordsOf(policy: Policy): Uint32Array {
   if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
-  return policy["words"];
+  return policy.words;
 }
 
 /** A time as the type of another one. */
@@ -272,18 +258,4 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     core.base_at(known as number);
     return readTime(SPAN, n);
   }
-}
-
-/** Reads a number and its unit, such as `"1.5s"`, into milliseconds; undefined when it is none. */
-export function parseDuration(text: string): number | undefined {
-  return readsAsTime(text) ? readNumber(SPAN) / 1e6 : undefined;
-}
-
-/** The same into exact nanoseconds. */
-export function parseNanos(text: string): bigint | undefined {
-  return readsAsTime(text) ? readBigint(SPAN) : undefined;
-}
-
-function readsAsTime(text: unknown): boolean {
-  return typeof text === "string" && wasm().duration(writeText(text)) !== 0;
 }

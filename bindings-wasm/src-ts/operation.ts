@@ -4,21 +4,11 @@
  */
 import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
+import { type Clock, LONGEST_TIMER, system } from "./clock.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
 import { LONGEST, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, writeVerdict } from "./failure.js";
-import type { AttemptContext, Clock, HostOptions, Work } from "./host.js";
-import type { Policy } from "./policy.js";
+import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
 import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
-
-/** The globals are looked up at each use, so that fake timers work. */
-export const system: Clock = {
-  now: () => performance.now(),
-  setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
-  clearTimeout: (timer) => clearTimeout(timer as number),
-};
-
-/** A longer `setTimeout` fires at once. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** The numbers of steps and of the outcome of an operation that failed. */
 export const ATTEMPT = 1;
@@ -114,7 +104,7 @@ const NO_OPTIONS = {};
 export class Operation<T> {
   private readonly engine: Engine;
   private readonly fn: Work<T>;
-  private readonly policy: Policy;
+  private readonly policy: CompiledPolicy;
   private readonly options: HostOptions<Awaited<T>>;
   private readonly clock: Clock;
   private readonly promise: Promise<Awaited<T>>;
@@ -140,7 +130,7 @@ export class Operation<T> {
   constructor(
     engine: Engine,
     fn: Work<T>,
-    policy: Policy,
+    policy: CompiledPolicy,
     options: HostOptions<Awaited<T>> | undefined,
     epoch?: number,
   ) {
@@ -267,7 +257,7 @@ export class Operation<T> {
 
   /** Whether a value is a success, or else what failure. */
   private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Verdict)): void {
-    const rules = this.policy["rules"];
+    const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;
     const judge = whenResult === true;
     const verdict = judge ? writeAnswer(value, rules, idempotent) !== 0 : whenResult(value);
@@ -287,7 +277,7 @@ export class Operation<T> {
     this.failedWith(error, undefined, false);
     const { when } = this.options;
     const idempotent = this.options.idempotent ?? true;
-    const rules = this.policy["rules"];
+    const rules = this.policy.rules;
     try {
       // The user's code comes first: it may run other operations, and the core's memory is shared.
       const verdict = when && !timeout ? when(error) : undefined;

@@ -4,20 +4,34 @@ import { ConfigError, configError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, probl
 import { classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
-import { checkBeside, checkHost, checkWork, type HostOptions, isFields, type Work } from "./host.js";
+import { maker } from "./guards/maker.js";
+import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
 import { run } from "./run.js";
+import {
+  collect,
+  EMPTY,
+  type Given,
+  isFields,
+  type Kept,
+  LIST,
+  NOTHING,
+  NUMBER,
+  snake,
+  TEXT,
+  UNITLESS,
+} from "./values.js";
 import type { FailureKind } from "./words.js";
 
 /** What to do after a failure: immutable, to be shared by any number of operations. */
-export class Policy {
-  /** What crosses into the core. */
-  private readonly words: Uint32Array;
-  /** The first attempt's limit in nanoseconds. */
-  private readonly limit: number;
-  /** What `retryOn` says, if anything. */
-  private readonly rules: Rules | undefined;
-  /** What it says of guards, if anything, which only their own entry can read. */
-  private readonly kept: Kept | undefined;
+export class Policy implements CompiledPolicy {
+  /** @internal */
+  readonly words: Uint32Array;
+  /** @internal */
+  readonly limit: number;
+  /** @internal */
+  readonly rules: Rules | undefined;
+  /** @internal */
+  readonly kept?: Kept;
   private made: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
@@ -96,23 +110,8 @@ interface Built {
 /** A policy from what it is made of. */
 export const policyOf = (built: Built): Policy => Object.assign(Object.create(Policy.prototype) as Policy, built);
 
-/** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
-export type Kept = readonly Given[] | Uint32Array;
-
-interface Maker {
-  check(kept: Kept): void;
-  make(kept: Kept): Guards;
-}
-
-let maker: Maker | undefined;
-
-/** What turns fields into guards, from the entry that knows them. */
-export function makeGuardsWith(by: Maker): void {
-  maker = by;
-}
-
 function guardsOf(kept: Kept): Guards {
-  if (maker) return maker.make(kept);
+  if (maker) return maker.make(kept) as Guards;
   const path = kept instanceof Uint32Array ? "guards" : (kept[0] as Given).path;
   throw new ConfigError(NOT_SUPPORTED, "not_supported", path, "", 'needs import "holdoff/guards"');
 }
@@ -124,55 +123,8 @@ interface Reading {
   readonly number: number;
 }
 
-// What a value is to the core.
-const OTHER = 0;
-export const TEXT = 1;
-export const NUMBER = 2;
-const NOTHING = 3;
-const EMPTY = 4;
-const UNITLESS = 5;
-const NO_ITEMS = 6;
-/** A list with items, which goes to the core one by one. */
-export const LIST = 7;
-
-export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const inCode: Reading = { name: snake, number: NUMBER };
 const inDocument: Reading = { name: (name) => name, number: UNITLESS };
-
-/** A field with its path as it was given. */
-export interface Given {
-  readonly path: string;
-  readonly value: unknown;
-  readonly kind: number;
-}
-
-/** No field lies deeper, and an object may hold itself. */
-const DEPTH = 8;
-
-/** Every field of an object or a list, those in it with their paths. */
-export function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
-  const before = given.length;
-  if (Array.isArray(value)) {
-    given.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
-    for (const [index, item] of value.entries()) inner(given, `${path}[${index}]`, item, number, depth);
-  } else if (isFields(value)) {
-    for (const name in value) inner(given, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
-    if (given.length === before && depth > 0) given.push({ path, value, kind: EMPTY });
-  } else {
-    given.push({ path, value, kind: kindOf(value, number) });
-  }
-}
-
-function kindOf(value: unknown, number: number): number {
-  if (value === undefined || value === null) return NOTHING;
-  if (typeof value === "string") return TEXT;
-  return typeof value === "number" ? number : OTHER;
-}
-
-function inner(given: Given[], path: string, value: unknown, number: number, depth: number): void {
-  if (depth === DEPTH) given.push({ path, value, kind: OTHER });
-  else collect(given, path, value, number, depth + 1);
-}
 
 function parsed(text: string): unknown {
   try {

@@ -2,9 +2,10 @@
 
 import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
-import { checkBeside, checkHost, checkWork, type HostOptions, isFields, isHostField, type Work } from "./host.js";
+import { checkBeside, checkHost, checkWork, type HostOptions, isHostField, type Work } from "./host.js";
 import { Policy } from "./policy.js";
 import { run, runner } from "./run.js";
+import { isFields } from "./values.js";
 
 /** A policy's fields, or a policy, and how to run one operation. */
 export interface RetryOptions<V = unknown> extends PolicyFields, HostOptions<V> {

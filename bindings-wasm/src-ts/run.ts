@@ -3,11 +3,14 @@
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
 import { Unguarded } from "./engine.js";
-import type { HostOptions, Work } from "./host.js";
+import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { first, Operation, promised } from "./operation.js";
-import type { Policy } from "./policy.js";
 
-export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
+export function run<T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
   if (!isPlain(policy, options)) return runWatched(fn, policy, options);
   return first(fn, (error) => operation(fn, policy, options).rescue(error), undefined);
 }
@@ -18,7 +21,7 @@ export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited
  */
 export function runner<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
-  policy: Policy,
+  policy: CompiledPolicy,
   options: HostOptions<Awaited<T>>,
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
@@ -56,15 +59,22 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 }
 
 /** Whether nothing is asked, heard or timed before something fails. */
-const isPlain = (policy: Policy, options: HostOptions<never> | undefined): boolean =>
-  policy["limit"] === Infinity &&
-  policy["kept"] === undefined &&
+const isPlain = (policy: CompiledPolicy, options: HostOptions<never> | undefined): boolean =>
+  policy.limit === Infinity &&
+  policy.kept === undefined &&
   (options === undefined || !(options.guards || options.signal || options.whenResult));
 
-function runWatched<T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Promise<Awaited<T>> {
-  const guards = options?.guards ?? (policy["kept"] && policy.guards);
+function runWatched<T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const guards = options?.guards ?? (policy.kept && policy.guards);
   return guards ? guards.run(fn, policy, options) : operation(fn, policy, options).begin();
 }
 
-const operation = <T>(fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined): Operation<T> =>
-  new Operation(new Unguarded(policy["words"], policy["limit"], options?.seed), fn, policy, options);
+const operation = <T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>> | undefined,
+): Operation<T> => new Operation(new Unguarded(policy.words, policy.limit, options?.seed), fn, policy, options);

@@ -1,6 +1,6 @@
 /** An adaptive rate by itself. */
 import { exact, like } from "../border.js";
-import type { Same, Time } from "../machine.js";
+import type { Same, Time } from "../times.js";
 import { desk } from "./desk.js";
 import type { AdaptiveFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";

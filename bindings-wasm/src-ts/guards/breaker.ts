@@ -1,8 +1,8 @@
 /** A breaker by itself. */
 import { exact, type Length, like, nanos } from "../border.js";
+import type { Clock } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Clock } from "../host.js";
-import type { Same, Time } from "../machine.js";
+import type { Same, Time } from "../times.js";
 import { desk, got } from "./desk.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";

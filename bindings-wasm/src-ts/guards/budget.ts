@@ -1,6 +1,6 @@
 /** A budget of retries by itself. */
 import { kindOf } from "../failure.js";
-import type { Time } from "../machine.js";
+import type { Time } from "../times.js";
 import type { FailureKind } from "../words.js";
 import { desk, lay } from "./desk.js";
 import type { BudgetFields } from "./fields.js";

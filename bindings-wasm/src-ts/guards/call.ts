@@ -3,12 +3,13 @@ import { exact } from "../border.js";
 import { readBigint, SPAN } from "../core.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
-import { type Same, type Step, stepOf, type Time, ticketOf, wordsOf } from "../machine.js";
+import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
+import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
-import { desk, give, layPolicy, stepAt, stepAttempt, stepCodes, stepLong, stepWakeAt } from "./desk.js";
-import { Guards, layAll } from "./guards.js";
+import { desk, give, layAll, layPolicy, stepAt, stepAttempt, stepCodes, stepLong, stepWakeAt } from "./desk.js";
+import { Guards } from "./guards.js";
 
 /**
  * The whole loop as a machine, under guards that are lent to each input. As `Call`, and in addition: the first step may be a

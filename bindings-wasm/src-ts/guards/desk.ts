@@ -7,9 +7,9 @@
  * copies nothing.
  */
 import { Desk } from "../border.js";
+import { system } from "../clock.js";
 import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
-import { system } from "../operation.js";
 import { writeSeed } from "../seed.js";
 
 type Name =
@@ -217,6 +217,11 @@ export function lay(guard: Laid): void {
   words[NAMES[index] as GuardName].set(guard.words);
   if (guard.log) logOf(guard.log.length).set(guard.log);
   resident[index] = guard;
+}
+
+/** Lays all guards of a set down. */
+export function layAll({ all }: { readonly all: readonly Laid[] }): void {
+  for (const guard of all) lay(guard);
 }
 
 /** Takes all of them back, so that others can be made where they lay. */

@@ -2,10 +2,10 @@
 import { readBigint, SPAN } from "../core.js";
 import { outcomeOf } from "../errors.js";
 import { isOwn } from "../failure.js";
-import type { HostOptions, Work } from "../host.js";
+import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
-import type { Policy } from "../policy.js";
 import type { StopReason } from "../words.js";
+import type { Breaker } from "./breaker.js";
 import type { Bulkhead, Waiter } from "./bulkhead.js";
 import {
   core,
@@ -13,6 +13,8 @@ import {
   give,
   giveSeed,
   got,
+  type Laid,
+  layAll,
   layPolicy,
   type Seed,
   seedOf,
@@ -22,17 +24,25 @@ import {
   stepWakeAt,
   takePolicy,
 } from "./desk.js";
-import type { Guards } from "./guards.js";
-import { layAll } from "./guards.js";
 import { currentToken, layToken, type Nesting, Token, within } from "./nested.js";
 import { Refused } from "./refused.js";
 
 const BULKHEAD = 7;
 const FOREVER = 0xffffffff;
 
+/** A set of guards, as calls under it use it. */
+export interface GuardSet {
+  readonly mask: number;
+  readonly all: readonly Laid[];
+  readonly bulkhead: Bulkhead | undefined;
+  readonly nesting: Nesting | undefined;
+  readonly only: Breaker | undefined;
+  readonly isQuick: boolean;
+}
+
 /** A policy's own nesting, whichever guards there are. */
-export const nestingOf = (policy: Policy): Nesting | undefined =>
-  policy["kept"] === undefined ? undefined : policy.guards?.nesting;
+export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
+  policy.kept === undefined ? undefined : (policy.guards as GuardSet | undefined)?.nesting;
 
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
@@ -47,7 +57,7 @@ class NestedAttempt extends Attempt {
 export class Guarded<T> implements Engine, Waiter {
   readonly discardsAsleep = false;
   readonly operation: Operation<T>;
-  private readonly guards: Guards;
+  private readonly guards: GuardSet;
   private readonly options: HostOptions<Awaited<T>>;
   private readonly nesting: Nesting | undefined;
   /** The policy's words, with as many attempts as there may be inside others. */
@@ -61,10 +71,10 @@ export class Guarded<T> implements Engine, Waiter {
   /** In the bulkhead's queue: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined;
 
-  constructor(guards: Guards, fn: Work<T>, policy: Policy, options: HostOptions<Awaited<T>> | undefined) {
+  constructor(guards: GuardSet, fn: Work<T>, policy: CompiledPolicy, options: HostOptions<Awaited<T>> | undefined) {
     this.guards = guards;
     this.options = options ?? {};
-    this.words = policy["words"];
+    this.words = policy.words;
     this.nesting = nestingOf(policy);
     // All operations under the same guards count from the same epoch.
     this.operation = new Operation(this, fn, policy, options, 0);

@@ -1,5 +1,5 @@
 /** What guards can be given as: the sections of a policy document. The core knows the names and the ranges. */
-import type { Duration } from "../fields.js";
+import type { Duration } from "../times.js";
 
 type Maybe<T> = T | null | undefined;
 

@@ -1,28 +1,27 @@
 /**
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
-import type { Clock, HostOptions, Work } from "../host.js";
-import { ATTEMPT, first, system } from "../operation.js";
-import type { Policy } from "../policy.js";
+import { type Clock, system } from "../clock.js";
+import type { CompiledPolicy, HostOptions, Work } from "../host.js";
+import { ATTEMPT, first } from "../operation.js";
 import { isSeeded } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { core, give, giveSeed, layPolicy, nanosOf, permitOf, seedOf, stepCodes, succeeded } from "./desk.js";
-import { Guarded, nestingOf } from "./engine.js";
-import { type Guards, layAll } from "./guards.js";
+import { core, give, giveSeed, layAll, layPolicy, nanosOf, permitOf, seedOf, stepCodes, succeeded } from "./desk.js";
+import { Guarded, type GuardSet, nestingOf } from "./engine.js";
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
  * without being asked whether it did, no state of the call is kept: it is put together again if the attempt fails.
  */
 export function runUnder<T>(
-  guards: Guards,
+  guards: GuardSet,
   fn: Work<T>,
-  policy: Policy,
+  policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (
     guards.isQuick &&
-    policy["limit"] === Infinity &&
+    policy.limit === Infinity &&
     !options?.signal &&
     !options?.whenResult &&
     !isSeeded() &&
@@ -41,11 +40,11 @@ export function runUnder<T>(
 
 /** Under nothing but a closed breaker, which needs no clock until something fails. */
 function light<T>(
-  guards: Guards,
+  guards: GuardSet,
   breaker: Breaker,
   permit: number,
   fn: Work<T>,
-  policy: Policy,
+  policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const failed = (error: unknown) =>
@@ -68,16 +67,16 @@ function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): 
 
 /** Under any guards that let the first attempt through at once. */
 function quick<T>(
-  guards: Guards,
+  guards: GuardSet,
   fn: Work<T>,
-  policy: Policy,
+  policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const clock = options?.clock ?? system;
   const seed = seedOf(options?.seed);
   const started = nanosOf(clock.now());
   layAll(guards);
-  layPolicy(policy["words"]);
+  layPolicy(policy.words);
   give(0, started);
   giveSeed(seed);
   core.call_begin(guards.mask);

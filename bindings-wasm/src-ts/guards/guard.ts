@@ -1,9 +1,9 @@
 /** What all guards have: a configuration, a state that is laid on the desk, and bytes of it that last. */
 import { exact } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Time } from "../machine.js";
-import { collect, type Given, type Kept, LIST, NUMBER, snake } from "../policy.js";
 import { checkSeed } from "../seed.js";
+import type { Time } from "../times.js";
+import { collect, type Given, type Kept, LIST, NUMBER, snake } from "../values.js";
 import {
   BREAKER,
   clear,

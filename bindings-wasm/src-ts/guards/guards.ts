@@ -1,19 +1,20 @@
 /** The guards that many calls share, as a set. */
 
 import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
-import { type Guarding, type HostOptions, isFields, type Work } from "../host.js";
-import type { Time } from "../machine.js";
-import { type Kept, makeGuardsWith, type Policy } from "../policy.js";
+import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
+import type { Time } from "../times.js";
+import { isFields, type Kept } from "../values.js";
 import type { Adaptive } from "./adaptive.js";
 import { madeOf, type Sections } from "./alone.js";
 import type { Breaker } from "./breaker.js";
 import type { Budget } from "./budget.js";
 import type { Bulkhead } from "./bulkhead.js";
-import { BULKHEAD, type GuardName, lay, NAMES } from "./desk.js";
+import { BULKHEAD, type GuardName, NAMES } from "./desk.js";
 import { runUnder } from "./first.js";
 import { type Configs, configsOf, fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
 import type { Limiter } from "./limiter.js";
+import { makeGuardsWith } from "./maker.js";
 import type { Nesting } from "./nested.js";
 import type { Stretch } from "./stretch.js";
 
@@ -124,7 +125,7 @@ export class Guards implements Guarding {
   }
 
   /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */
-  run<T>(fn: Work<T>, policy: Policy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
+  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
     return runUnder(this, fn, policy, options);
   }
 
@@ -154,11 +155,6 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.nesting = configs.nesting;
   into.isQuick = mask !== 0 && guards.hedge === undefined;
   into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
-}
-
-/** Lays all guards of a set down. */
-export function layAll(guards: Guards): void {
-  for (const guard of guards.all) lay(guard);
 }
 
 /** Lets policies have guards. */

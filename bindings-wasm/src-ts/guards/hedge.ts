@@ -1,6 +1,6 @@
 /** What says when a second attempt starts, by itself. */
 import { exact, FOREVER, type Length } from "../border.js";
-import type { Time } from "../machine.js";
+import type { Time } from "../times.js";
 import { desk, lay } from "./desk.js";
 import type { HedgeFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";

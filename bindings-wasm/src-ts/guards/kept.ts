@@ -1,7 +1,5 @@
 /** From fields to what the core makes of them, in whichever module has a builder of guards. */
-import { type Kept, NUMBER, TEXT } from "../policy.js";
-
-const UNITLESS = 5;
+import { type Kept, NUMBER, TEXT, UNITLESS } from "../values.js";
 
 /** A desk with a builder on it. */
 export interface BuilderDesk {

@@ -1,6 +1,6 @@
 /** A limiter by itself. */
 import { like } from "../border.js";
-import type { Same, Time } from "../machine.js";
+import type { Same, Time } from "../times.js";
 import { desk } from "./desk.js";
 import type { LimiterFields } from "./fields.js";
 import { counted, Guard, type GuardOptions } from "./guard.js";

@@ -1,6 +1,6 @@
 /** What makes delays longer while much fails, by itself. */
 import { exact, like } from "../border.js";
-import type { Same, Time } from "../machine.js";
+import type { Same, Time } from "../times.js";
 import { desk, got } from "./desk.js";
 import type { StretchFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";

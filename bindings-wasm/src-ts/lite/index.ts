@@ -4,7 +4,8 @@ import type { RetryOptions } from "./options.js";
 import { policyOf } from "./policy.js";
 import { run } from "./run.js";
 
-export type { AttemptContext, Clock, RetryInfo, Work } from "../host.js";
+export type { Clock } from "../clock.js";
+export type { AttemptContext, RetryInfo, Work } from "../host.js";
 export type { Cause, FailureKind, StopReason } from "../words.js";
 export { init } from "./core.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";

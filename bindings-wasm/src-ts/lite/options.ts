@@ -1,5 +1,6 @@
 /** What `holdoff/lite` takes: a part of what `holdoff` does, under the same names. */
-import type { Clock, RetryInfo } from "../host.js";
+import type { Clock } from "../clock.js";
+import type { RetryInfo } from "../host.js";
 import type { FailureKind } from "../words.js";
 
 type Maybe<T> = T | null | undefined;

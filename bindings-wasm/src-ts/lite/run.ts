@@ -1,7 +1,8 @@
 /** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
 
+import type { Clock } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
-import type { AttemptContext, Clock, Work } from "../host.js";
+import type { AttemptContext, Work } from "../host.js";
 import type { Cause, FailureKind, StopReason } from "../words.js";
 import { bytes, CAUSE, REASON, STEP, wasm } from "./core.js";
 import { attach, type Outcome } from "./errors.js";

@@ -1,7 +1,7 @@
 /** What is wrong with a log, and at which event. */
 import { shown } from "../errors.js";
 import { desk } from "./desk.js";
-import type { Event } from "./event.js";
+import type { Event } from "./types.js";
 
 interface Parts {
   readonly code: number;

@@ -3,43 +3,13 @@
  * language reads; times, seeds and fingerprints are decimal text in it, because a number has no room for them.
  */
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Cause, FailureKind, StopReason } from "../words.js";
 import { causeWord, kindWord, reasonWord } from "../words.js";
 import { desk } from "./desk.js";
 import { ReplayError, wrong } from "./error.js";
-
-/** Nanoseconds, a seed or a fingerprint, in decimal digits. */
-export type Digits = string;
-
-interface Base<Type extends string> {
-  readonly version: 1;
-  /** Its place in the log of its call, from 1. */
-  readonly sequence: number;
-  readonly type: Type;
-  /** When it happened. */
-  readonly at: Digits;
-  /** The attempt that failed, the one that comes, or the one that begins; at an end the last one that ran, 0 for none. */
-  readonly attemptNumber: number;
-  /** What the failure said that this is about. */
-  readonly failureReason?: string;
-  readonly payload?: { readonly taskId?: string; readonly reason?: string };
-}
+import type { Event as AnyEvent, Digits } from "./types.js";
 
 /** What happened: the names and values of one line of a log. */
-export type Event =
-  | (Base<"STARTED"> & { readonly policy: Digits; readonly seed: Digits; readonly guarded: 0 | 1 })
-  | (Base<"ATTEMPT_FAILED"> & { readonly failure: FailureKind; readonly hint: "none" | "never" | Digits })
-  | (Base<"RETRY_SCHEDULED"> & {
-      /** In whole milliseconds, rounded up. */
-      readonly backoffDelayMs: number;
-      /** When the attempt is due, exactly. */
-      readonly until: Digits;
-      readonly cause: Cause;
-    })
-  | Base<"RESUMED">
-  | Base<"SUCCEEDED">
-  | (Base<"GAVE_UP"> & { readonly reason: StopReason; readonly retryAt: "never" | Digits })
-  | Base<"CANCELLED">;
+export type Event = AnyEvent;
 
 /** The texts of an event, which are the program's. */
 export interface Notes {

@@ -6,8 +6,10 @@ import { letPoliciesHaveGuards } from "../guards/guards.js";
 
 export * from "../guards/names.js";
 export { ReplayError } from "./error.js";
-export { type Digits, Event } from "./event.js";
+export { Event } from "./event.js";
 export { attemptsOf, type Recorded, Recorder, type RecorderOptions } from "./recorder.js";
 export { type Log, type ReplayOptions, replay } from "./replay.js";
 
 letPoliciesHaveGuards();
+
+export type { Digits } from "./types.js";

@@ -1,8 +1,9 @@
 /** Jitter by itself, for programs with delays of their own. */
 import { exact, like } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import { type Same, type Time, wordsOf } from "../machine.js";
+import { wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
+import type { Same, Time } from "../times.js";
 import { desk } from "./desk.js";
 
 /** A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1). */

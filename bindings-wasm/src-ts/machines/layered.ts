@@ -4,9 +4,10 @@ import { exact, like } from "../border.js";
 import { readBigint, SPAN } from "../core.js";
 import { ATTEMPTS_RANGE, problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
-import { type Same, type Step, stepOf, type Time, ticketOf, wordsOf } from "../machine.js";
+import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
+import type { Same, Time } from "../times.js";
 import { type FailureKind, reasonCode, reasonWord, type StopReason } from "../words.js";
 import { desk } from "./desk.js";
 

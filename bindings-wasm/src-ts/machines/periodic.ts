@@ -2,8 +2,8 @@
 
 import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Same, Time } from "../machine.js";
 import { checkSeed } from "../seed.js";
+import type { Same, Time } from "../times.js";
 import { desk } from "./desk.js";
 
 type Maybe<T> = T | null | undefined;

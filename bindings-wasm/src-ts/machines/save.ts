@@ -3,9 +3,10 @@
 import { exact, type Length, nanos } from "../border.js";
 import { CALL, RETRY, stateOf } from "../core.js";
 import { NOT_JSON, problem, WRONG_TYPE } from "../errors.js";
-import { isFields } from "../host.js";
-import { Call, Retry, type Time, wordsOf } from "../machine.js";
+import { Call, Retry, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
+import type { Time } from "../times.js";
+import { isFields } from "../values.js";
 import { desk } from "./desk.js";
 
 /** How to resume. */

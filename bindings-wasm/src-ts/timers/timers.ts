@@ -4,9 +4,8 @@
  */
 import { type Length, nanos } from "../border.js";
 import { hear, hearNoMore } from "../cancel.js";
+import { type Clock, LONGEST_TIMER, system } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Clock } from "../host.js";
-import { LONGEST_TIMER, system } from "../operation.js";
 import { full, NONE, Wheel } from "./wheel.js";
 
 /** How to keep time. */

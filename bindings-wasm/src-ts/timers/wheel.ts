@@ -2,8 +2,8 @@
 import hex from "../../dist/wheel.wasm";
 import { exact, like } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import type { Same, Time } from "../machine.js";
 import { decoded } from "../module.js";
+import type { Same, Time } from "../times.js";
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };

@@ -5,7 +5,8 @@ import { NOT_JSON, problem, UNKNOWN_WORD, WRONG_TYPE } from "../errors.js";
 import type { Rules } from "../failure.js";
 import { layKept } from "../guards/kept.js";
 import { wordsOf } from "../machine.js";
-import { collect, type Given, LIST, NUMBER, type Policy, policyOf, TEXT } from "../policy.js";
+import { type Policy, policyOf } from "../policy.js";
+import { collect, type Given, LIST, NUMBER, TEXT } from "../values.js";
 import { desk } from "./desk.js";
 
 /** A system whose policies are read and written as it writes them itself. */
@@ -15,7 +16,7 @@ export type FormName = "grpc" | "temporal" | "kubernetes" | "langgraphgo" | "lan
 export function toJson(policy: Policy): string {
   layPolicy(policy);
   const text = desk().readText(desk().core.document());
-  const rules = policy["rules"];
+  const rules = policy.rules;
   if (rules === undefined) return text;
   const document = JSON.parse(text) as { retry_on: Lists & { non_idempotent?: Lists } };
   const [all, nonIdempotent] = rules.patterns;
@@ -32,8 +33,8 @@ const NO_RULES = new Uint32Array(40);
 
 function layPolicy(policy: Policy): void {
   desk().lay("policy", wordsOf(policy));
-  desk().lay("rules", policy["rules"]?.words ?? NO_RULES);
-  layKept(desk(), policy["kept"] ?? []);
+  desk().lay("rules", policy.rules?.words ?? NO_RULES);
+  layKept(desk(), policy.kept ?? []);
 }
 
 function codeOf(form: FormName): number {
@@ -105,7 +106,7 @@ export function toForm(
   const text = desk().readText(answer);
   const added =
     form === "langgraphgo-graph"
-      ? { RetryableErrors: policy["rules"]?.patterns[0] ?? [] }
+      ? { RetryableErrors: policy.rules?.patterns[0] ?? [] }
       : form === "temporal" && errorTypes.length > 0
         ? { nonRetryableErrorTypes: errorTypes }
         : undefined;

@@ -52,7 +52,7 @@ type Given = Policy | PolicyFields | PresetName;
 function layAny(given: Given): void {
   const policy = given instanceof Policy ? given : new Policy(given);
   desk().lay("policy", wordsOf(policy));
-  layKept(desk(), policy["kept"] ?? []);
+  layKept(desk(), policy.kept ?? []);
 }
 
 const IN_TIME = ["", "always", "sometimes", "never"] as const;

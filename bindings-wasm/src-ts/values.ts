@@ -1,0 +1,57 @@
+/** Values of fields, taken out of objects and lists one by one, as the core reads them. */
+
+// What a value is to the core.
+const OTHER = 0;
+export const TEXT = 1;
+export const NUMBER = 2;
+export const NOTHING = 3;
+export const EMPTY = 4;
+export const UNITLESS = 5;
+const NO_ITEMS = 6;
+/** A list with items, which goes to the core one by one. */
+export const LIST = 7;
+
+export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A field with its path as it was given. */
+export interface Given {
+  readonly path: string;
+  readonly value: unknown;
+  readonly kind: number;
+}
+
+/** No field lies deeper, and an object may hold itself. */
+const DEPTH = 8;
+
+/** Every field of an object or a list, those in it with their paths. */
+export function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
+  const before = given.length;
+  if (Array.isArray(value)) {
+    given.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
+    for (const [index, item] of value.entries()) inner(given, `${path}[${index}]`, item, number, depth);
+  } else if (isFields(value)) {
+    for (const name in value) inner(given, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+    if (given.length === before && depth > 0) given.push({ path, value, kind: EMPTY });
+  } else {
+    given.push({ path, value, kind: kindOf(value, number) });
+  }
+}
+
+function kindOf(value: unknown, number: number): number {
+  if (value === undefined || value === null) return NOTHING;
+  if (typeof value === "string") return TEXT;
+  return typeof value === "number" ? number : OTHER;
+}
+
+function inner(given: Given[], path: string, value: unknown, number: number, depth: number): void {
+  if (depth === DEPTH) given.push({ path, value, kind: OTHER });
+  else collect(given, path, value, number, depth + 1);
+}
+
+/** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
+export type Kept = readonly Given[] | Uint32Array;
+
+/** Whether this is an object of fields, and not a list, a date, a policy or another value. */
+export function isFields(value: unknown): value is Record<string, unknown> {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
