@@ -8,71 +8,14 @@
 use crate::{Lang, shell};
 use anyhow::{Result, bail};
 use compare::{Verdict, compare};
+pub(crate) use figure::{Figure, Unit};
 use kept::{Baseline, Tools};
 
 mod compare;
 mod counts;
+mod figure;
 mod kept;
 mod sizes;
-
-/// Something counted or weighed.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Figure {
-    /// Whose results it belongs to: a language of the benches, or `sizes`.
-    pub(crate) lang: String,
-    /// What was done or weighed, in the words of the benches.
-    pub(crate) work: String,
-    /// Who did it, or which one.
-    pub(crate) who: String,
-    pub(crate) unit: Unit,
-    pub(crate) value: f64,
-}
-
-/// What a figure counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    Instructions,
-    Bytes,
-}
-
-impl Unit {
-    pub(crate) const ALL: [Self; 2] = [Self::Instructions, Self::Bytes];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Instructions => "instructions",
-            Self::Bytes => "bytes",
-        }
-    }
-}
-
-impl Figure {
-    pub(crate) fn bytes(work: &str, who: &str, bytes: u64) -> Self {
-        let (lang, work, who) = ("sizes".to_owned(), work.to_owned(), who.to_owned());
-        Self { lang, work, who, unit: Unit::Bytes, value: bytes as f64 }
-    }
-
-    /// Whether both are of the same thing.
-    fn names(&self, other: &Self) -> bool {
-        self.lang == other.lang && self.work == other.work && self.who == other.who && self.unit == other.unit
-    }
-
-    /// Whether it depends on the processor that the program runs on. A wasm module and a microcontroller's code do not, and
-    /// states have the same bytes on all that have 64 bits.
-    fn is_of_this_machine(&self) -> bool {
-        self.unit == Unit::Instructions || ["library", "wheel"].iter().any(|part| self.work.contains(part))
-    }
-
-    /// Whether it is to be held: what a floor or a peer takes is measured beside ours for the ratio alone.
-    fn is_ours(&self) -> bool {
-        let others = ["bare", "by hand", "a call", "backoffAlgorithm"];
-        !others.contains(&self.who.as_str()) && !self.who.starts_with("floor")
-    }
-
-    fn words(&self) -> String {
-        format!("{}: {}, {}", self.lang, self.work, self.who)
-    }
-}
 
 /// Builds what is shipped in a language, or in all, counts and weighs it; the floors and peers beside ours too.
 pub(crate) fn measure(lang: Lang) -> Result<Vec<Figure>> {

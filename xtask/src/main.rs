@@ -1,7 +1,8 @@
 //! `cargo xtask`: everything a person runs on this repository.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+use lang::Lang;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ mod explain;
 mod fuzz;
 mod generate;
 mod house;
+mod lang;
 mod python;
 mod rust;
 mod setup;
@@ -23,28 +25,6 @@ mod shell;
 mod storm;
 mod test;
 mod wasm;
-
-/// The languages of the project.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Lang {
-    Rust,
-    /// Also called `js`.
-    #[value(alias = "js")]
-    Wasm,
-    Python,
-    C,
-    All,
-}
-
-impl Lang {
-    /// The languages meant, in the order they are built.
-    fn each(self) -> Vec<Self> {
-        match self {
-            Self::All => vec![Self::Rust, Self::Wasm, Self::Python, Self::C],
-            one => vec![one],
-        }
-    }
-}
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Set up, build, test, conform, demo, bench.")]

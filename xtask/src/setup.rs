@@ -5,11 +5,13 @@
 
 use crate::{Lang, shell};
 use anyhow::{Context as _, Result, bail};
+use needs::Needs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 mod debian;
+mod needs;
 mod servers;
 
 /// Installs what the languages need and the machine lacks; says what to install where it cannot.
@@ -35,24 +37,6 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
         npm_packages(&shell::root().join("examples/demo/javascript"))?;
     }
     Ok(())
-}
-
-/// Which parts of the project are wanted.
-#[derive(Clone, Copy)]
-struct Needs {
-    rust: bool,
-    wasm: bool,
-    python: bool,
-    c: bool,
-    demo: bool,
-}
-
-impl Needs {
-    fn of(lang: Lang) -> Self {
-        let all = lang == Lang::All;
-        let one = |wanted| all || lang == wanted;
-        Self { rust: one(Lang::Rust), wasm: one(Lang::Wasm), python: one(Lang::Python), c: one(Lang::C), demo: all }
-    }
 }
 
 /// What no package manager of ours installs: a person does.

@@ -133,7 +133,7 @@ fn run_vectors(dir: &Path) -> Command {
 /// Every example runs as a person would run it, against the package that was just built.
 fn examples() -> Result<()> {
     let folder = packages::scratch("examples-javascript")?;
-    packages::install_link(&folder)?;
+    packages::install_link(&folder, &package())?;
     for entry in sorted(&shell::root().join("examples/javascript"))? {
         let Some(name) = entry.file_name() else { continue };
         if entry.extension().is_some_and(|extension| extension == "mjs") {

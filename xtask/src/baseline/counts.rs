@@ -30,7 +30,7 @@ pub(super) fn rust() -> Result<Vec<Figure>> {
 
 /// The same for C.
 pub(super) fn c() -> Result<Vec<Figure>> {
-    Ok(count("c", &c::bench()?, &["--count"])?.0)
+    Ok(count("c", &c::bench::bench()?, &["--count"])?.0)
 }
 
 /// Runs a program under callgrind, and says what it counted and printed.

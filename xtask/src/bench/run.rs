@@ -99,7 +99,7 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
                 Program { sizes: true, ..script("what npm packages weigh", "benches/peers/js/sizes.mjs") },
             ])
         }
-        Lang::C | Lang::All => Ok(vec![Program::new("C", [c::bench()?])]),
+        Lang::C | Lang::All => Ok(vec![Program::new("C", [c::bench::bench()?])]),
     }
 }
 

@@ -1,15 +1,10 @@
 //! The programs and libraries that come from the system's package manager.
 
-use super::{Needs, servers};
+use super::needs::{Needs, Package};
+use super::servers;
 use crate::shell;
 use anyhow::Result;
 use std::process::{Command, Stdio};
-
-/// Something to have, and the Debian package that brings it.
-pub(super) struct Package {
-    pub(super) name: &'static str,
-    pub(super) is_there: fn() -> bool,
-}
 
 const CHROMIUM: Package = Package { name: "chromium", is_there: || shell::browser().is_some() };
 const PKG_CONFIG: Package = Package { name: "pkg-config", is_there: || shell::has("pkg-config") };

@@ -3,7 +3,7 @@
 //! Debian's packages start what they bring, on the ports that everybody knows, and RabbitMQ's listens on every address. The
 //! tests want the programs alone.
 
-use super::debian::Package;
+use super::needs::Package;
 use crate::shell;
 use anyhow::{Context as _, Result};
 use std::fs;

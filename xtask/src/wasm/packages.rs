@@ -35,11 +35,11 @@ pub(super) fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Makes the package that was just built importable from a folder.
-pub(super) fn install_link(folder: &Path) -> Result<()> {
+/// Makes a package that was just built importable from a folder.
+pub(super) fn install_link(folder: &Path, built: &Path) -> Result<()> {
     let package = folder.join("node_modules/holdoff");
-    copy(&super::package().join("dist"), &package.join("dist"))?;
-    fs::copy(super::package().join("package.json"), package.join("package.json"))?;
+    copy(&built.join("dist"), &package.join("dist"))?;
+    fs::copy(built.join("package.json"), package.join("package.json"))?;
     Ok(())
 }
 

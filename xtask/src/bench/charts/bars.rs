@@ -1,7 +1,12 @@
 //! One bar for each who of a work, from fast to slow, on one logarithmic axis for all the works of a language.
 
-use super::*;
+use super::style::*;
+use crate::bench::rows::Rows;
+use crate::bench::table::{self, shown, times};
+use crate::bench::targets::{self, Targets};
+use anyhow::Result;
 use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The bars of one work.

@@ -1,6 +1,11 @@
 //! What one entry costs while there are more and more of them: nanoseconds and bytes, a curve for each who.
 
-use super::*;
+use super::style::*;
+use crate::bench::rows::Rows;
+use crate::bench::table::shown;
+use crate::bench::targets::{self, Targets};
+use anyhow::Result;
+use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The curves of one figure.
