@@ -1,10 +1,32 @@
-//! Everything that is unsafe about C: pointers, the memory behind them, and text.
+//! Pointers, the memory behind them, and bytes: everything that is unsafe about C.
 //!
-//! A machine lives in memory of the caller's as a magic word followed by its state. The magic word is looked at before
+//! A machine lives in memory of the caller's as a magic word followed by its state. The magic word is checked before
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
-use core::ffi::{CStr, c_char};
-use holdoff_core::ErrorCode;
+use crate::problem::holdoff_problem;
+use core::ffi::CStr;
+use holdoff_core::{ConfigError, FailureKind};
+
+pub(crate) use core::ffi::{c_char, c_int};
+pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
+
+/// Functions of the header, each written as a plain function over the core.
+///
+/// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the header
+/// shows. Lengths of time come in as a `u64`: not every number is a `Span`.
+macro_rules! extern_c {
+    ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)*) => { $(
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        #[allow(unused_unsafe, reason = "some functions take no pointer")]
+        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $answer)? {
+            // SAFETY: the header makes the caller promise what every function here needs: each pointer is NULL or points to
+            // an object of its type, of the size given with it, that nothing else uses meanwhile.
+            unsafe { $body }
+        }
+    )* };
+}
+pub(crate) use extern_c;
 
 /// Memory of the caller's that holds an `Inner` behind a magic word.
 ///
@@ -12,31 +34,42 @@ use holdoff_core::ErrorCode;
 /// The type is `repr(C)`, aligned like a `u64` and starts with the magic word; `inner` points into it, to a place that is
 /// large enough and aligned for an `Inner`; every bit pattern there is an `Inner`.
 pub(crate) unsafe trait Memory: Sized {
-    /// What the memory holds.
+    /// The machine in the memory.
     type Inner: Copy;
-    /// The word it starts with.
+    /// The word at the start.
     const MAGIC: u64;
-    /// What to say of memory that starts with another.
+    /// The error for memory that starts with another word.
     const FOREIGN: ErrorCode;
 
-    /// Where the state is.
+    /// Points to the machine.
     fn inner(this: *mut Self) -> *mut Self::Inner;
 }
 
-/// Declares the memory of a machine: `memory!(holdoff_call: Call, magic, foreign)`.
+/// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`; or, for a struct with more fields than the
+/// magic word and the state, only `name holds Type, magic, error`.
 macro_rules! memory {
-    ($name:ident: $inner:ty, $magic:expr, $foreign:expr) => {
+    ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty, $magic:expr, $foreign:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct $name {
+            magic: u64,
+            state: [u64; $words],
+        }
+        $crate::boundary::memory!($name holds $inner, $magic, $foreign);
+    };
+    ($name:ident holds $inner:ty, $magic:expr, $foreign:ident) => {
         const _: () = {
-            let room = size_of::<$name>() - core::mem::offset_of!($name, state);
-            assert!(size_of::<$inner>() <= room && align_of::<$inner>() <= 8);
+            let size = size_of::<$name>() - core::mem::offset_of!($name, state);
+            assert!(size_of::<$inner>() <= size && align_of::<$inner>() <= 8);
             assert!(core::mem::offset_of!($name, magic) == 0 && core::mem::offset_of!($name, state) % 8 == 0);
         };
 
         // SAFETY: the layout is asserted above; the core's machines are plain numbers of which every pattern is valid.
         unsafe impl $crate::boundary::Memory for $name {
             type Inner = $inner;
-            const MAGIC: u64 = $magic;
-            const FOREIGN: holdoff_core::ErrorCode = $foreign;
+            const MAGIC: u64 = u64::from_be_bytes(*$magic);
+            const FOREIGN: holdoff_core::ErrorCode = holdoff_core::ErrorCode::$foreign;
 
             fn inner(this: *mut Self) -> *mut $inner {
                 this.wrapping_byte_add(core::mem::offset_of!($name, state)).cast()
@@ -46,41 +79,38 @@ macro_rules! memory {
 }
 pub(crate) use memory;
 
-/// The machine in the caller's memory, to be looked at.
+/// Declares numbers of the header, each with the core's number that it has to equal: `NAME: type = literal is expression`.
+macro_rules! numbers {
+    ($($(#[$meta:meta])* $name:ident: $type:ty = $value:literal is $core:expr;)*) => { $(
+        $(#[$meta])*
+        pub const $name: $type = $value;
+        const _: () = assert!($name as u64 == $core as u64);
+    )* };
+}
+pub(crate) use numbers;
+
+/// Borrows the machine in the caller's memory.
 ///
 /// # Safety
 /// `memory` is null or points to an `M` that nothing writes to while the answer lives.
 #[inline(always)]
-pub(crate) unsafe fn look<'a, M: Memory>(memory: *const M) -> Result<&'a M::Inner, ErrorCode> {
-    // SAFETY: passed on; a shared look is all that becomes of it.
-    unsafe { reach(memory.cast_mut()).map(|inner| &*inner) }
+pub(crate) unsafe fn get<'a, M: Memory>(memory: *const M) -> Result<&'a M::Inner, ErrorCode> {
+    // SAFETY: passed on; the answer is only read.
+    unsafe { machine(memory.cast_mut()).map(|inner| &*inner) }
 }
 
-/// The machine in the caller's memory, to be driven.
+/// Borrows the machine in the caller's memory, to change it.
 ///
 /// # Safety
 /// `memory` is null or points to an `M` that nothing else touches while the answer lives.
 #[inline(always)]
-pub(crate) unsafe fn drive<'a, M: Memory>(memory: *mut M) -> Result<&'a mut M::Inner, ErrorCode> {
+pub(crate) unsafe fn get_mut<'a, M: Memory>(memory: *mut M) -> Result<&'a mut M::Inner, ErrorCode> {
     // SAFETY: passed on.
-    unsafe { reach(memory).map(|inner| &mut *inner) }
-}
-
-/// A machine to be driven and what it is driven with, if both are there: for the common path, which leaves errors to another.
-///
-/// # Safety
-/// As for [`drive`] and [`look`].
-#[inline(always)]
-pub(crate) unsafe fn both<'a, M: Memory, P: Memory>(
-    memory: *mut M,
-    policy: *const P,
-) -> Option<(&'a mut M::Inner, &'a P::Inner)> {
-    // SAFETY: passed on.
-    unsafe { Some((drive(memory).ok()?, look(policy).ok()?)) }
+    unsafe { machine(memory).map(|inner| &mut *inner) }
 }
 
 #[inline(always)]
-unsafe fn reach<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
+unsafe fn machine<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
     if memory.is_null() {
         return Err(ErrorCode::NullPointer);
     }
@@ -91,21 +121,25 @@ unsafe fn reach<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
     Ok(M::inner(memory))
 }
 
-/// Puts a machine into the caller's memory.
+/// Checks that a machine can be stored in memory, before anything is taken for it.
+pub(crate) fn check_memory<M: Memory>(memory: *const M) -> Result<(), ErrorCode> {
+    match memory.is_null() {
+        true => Err(ErrorCode::NullPointer),
+        false if !memory.is_aligned() => Err(M::FOREIGN),
+        false => Ok(()),
+    }
+}
+
+/// Stores a machine in the caller's memory.
 ///
 /// # Safety
 /// `memory` is null or points to memory of the size of an `M`.
 #[inline(always)]
-pub(crate) unsafe fn place<M: Memory>(memory: *mut M, inner: M::Inner) -> Result<(), ErrorCode> {
-    if memory.is_null() {
-        return Err(ErrorCode::NullPointer);
-    }
-    if !memory.is_aligned() {
-        return Err(M::FOREIGN);
-    }
+pub(crate) unsafe fn store<M: Memory>(memory: *mut M, inner: M::Inner) -> Result<(), ErrorCode> {
+    check_memory(memory)?;
     // SAFETY: not null and aligned; the caller vouches for the size.
     unsafe {
-        // What is only the magic word and the state has nothing else to clear.
+        // Memory without more than the magic word and the state has nothing else to clear.
         if size_of::<M>() > 8 + size_of::<M::Inner>() {
             memory.write_bytes(0, 1);
         }
@@ -115,60 +149,134 @@ pub(crate) unsafe fn place<M: Memory>(memory: *mut M, inner: M::Inner) -> Result
     Ok(())
 }
 
-/// Whether all of the memory is zero: what a machine that never began looks like.
+/// Tells whether all of the memory is zero, as of a machine that never began.
 ///
 /// # Safety
 /// `memory` is null or points to an `M`.
 #[cold]
 pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
-    if memory.is_null() || !memory.is_aligned() {
-        return false;
-    }
     let words = memory.cast::<u64>();
     // SAFETY: not null and aligned; the index stays inside.
-    (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
+    check_memory(memory).is_ok() && (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
 }
 
-/// Writes an answer to where the caller wants it, if anywhere.
+/// Borrows the caller's memory that needs no magic word, because zeroes and any other content are valid.
 ///
 /// # Safety
-/// `place` is null or points to memory of the size of a `T`, aligned or not.
-#[inline(always)]
-pub(crate) unsafe fn answer<T>(place: *mut T, value: T) {
-    if !place.is_null() {
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { place.write_unaligned(value) }
-    }
-}
-
-/// Something of the caller's that needs no magic word, because zeroes and any other content are one; to be looked at.
-///
-/// # Safety
-/// `place` is null or points to an `Outer` that is an `Inner`, of which every bit pattern is valid, and which nothing writes
+/// `memory` is null or points to an `Outer` that is an `Inner`, of which every bit pattern is valid, and which nothing writes
 /// to while the answer lives.
-pub(crate) unsafe fn look_plain<'a, Outer, Inner>(place: *const Outer) -> Result<&'a Inner, ErrorCode> {
-    // SAFETY: passed on; a shared look is all that becomes of it.
-    unsafe { drive_plain(place.cast_mut()).map(|inner| &*inner) }
+pub(crate) unsafe fn get_untagged<'a, Outer, Inner>(memory: *const Outer) -> Result<&'a Inner, ErrorCode> {
+    // SAFETY: passed on; the answer is only read.
+    unsafe { get_untagged_mut(memory.cast_mut()).map(|inner| &*inner) }
 }
 
-/// The same to be driven.
+/// Borrows such memory, to change it.
 ///
 /// # Safety
-/// As for [`look_plain`]; nothing else touches it while the answer lives.
-pub(crate) unsafe fn drive_plain<'a, Outer, Inner>(place: *mut Outer) -> Result<&'a mut Inner, ErrorCode> {
+/// As for [`get_untagged`]; nothing else touches it while the answer lives.
+pub(crate) unsafe fn get_untagged_mut<'a, Outer, Inner>(memory: *mut Outer) -> Result<&'a mut Inner, ErrorCode> {
     const { assert!(size_of::<Outer>() == size_of::<Inner>() && align_of::<Outer>() == align_of::<Inner>()) };
-    if place.is_null() || !place.is_aligned() {
+    if memory.is_null() || !memory.is_aligned() {
         return Err(ErrorCode::NullPointer);
     }
     // SAFETY: not null, aligned, of the same size; the caller vouches for the rest.
-    Ok(unsafe { &mut *place.cast() })
+    Ok(unsafe { &mut *memory.cast() })
 }
 
-/// Room of the caller's to keep bytes in; none without a pointer.
+/// Copies an optional argument; `None` for a null pointer.
+///
+/// # Safety
+/// `value` is null or points to a `T`, aligned or not.
+#[inline(always)]
+pub(crate) unsafe fn read<T: Copy>(value: *const T) -> Option<T> {
+    // SAFETY: not null; the caller vouches for the rest.
+    (!value.is_null()).then(|| unsafe { value.read_unaligned() })
+}
+
+/// Writes an answer, unless the pointer is null.
+///
+/// # Safety
+/// `out` is null or points to memory of the size of a `T`, aligned or not.
+#[inline(always)]
+pub(crate) unsafe fn write<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: not null; the caller vouches for the rest.
+        unsafe { out.write_unaligned(value) }
+    }
+}
+
+/// Writes an answer if there is one, and returns whether there is.
+///
+/// # Safety
+/// As for [`write`].
+#[inline(always)]
+pub(crate) unsafe fn write_some<T>(out: *mut T, value: Option<T>) -> bool {
+    let found = value.is_some();
+    if let Some(value) = value {
+        // SAFETY: passed on.
+        unsafe { write(out, value) }
+    }
+    found
+}
+
+/// Writes a permission to `out`, or the time to ask again to `retry_at`, and returns whether it is a permission. Memory without
+/// a machine gives none, at no time.
+///
+/// # Safety
+/// As for [`write`].
+#[inline(always)]
+pub(crate) unsafe fn write_permission<T>(
+    out: *mut T,
+    retry_at: *mut Timestamp,
+    asked: Result<Result<T, Timestamp>, ErrorCode>,
+) -> bool {
+    let (permission, again) = match asked.unwrap_or(Err(Timestamp::NEVER)) {
+        Ok(permission) => (Some(permission), None),
+        Err(again) => (None, Some(again)),
+    };
+    // SAFETY: passed on.
+    unsafe {
+        write_some(retry_at, again);
+        write_some(out, permission)
+    }
+}
+
+/// Returns the number of an error, 0 for none.
+pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
+    result.map_or_else(|code| c_int::from(code.code()), |()| 0)
+}
+
+/// Writes a problem, or that there is none, and returns its number.
+///
+/// # Safety
+/// `out` is null or points to memory of the size of a problem.
+pub(crate) unsafe fn report(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
+    let problem = result.err().unwrap_or(holdoff_problem::NONE);
+    // SAFETY: passed on.
+    unsafe { write(out, problem) }
+    c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+}
+
+/// Returns both results, or the first error.
+pub(crate) fn pair<A, B, E>(a: Result<A, E>, b: Result<B, E>) -> Result<(A, B), E> {
+    a.and_then(|a| b.map(|b| (a, b)))
+}
+
+/// Returns a configuration that was checked, or the number of its error.
+pub(crate) fn built<T>(config: Result<T, ConfigError>) -> Result<T, ErrorCode> {
+    config.map_err(|error| error.code)
+}
+
+/// Returns the kind of failure with that number.
+pub(crate) fn kind_of(kind: u32) -> Result<FailureKind, ErrorCode> {
+    FailureKind::from_code(kind).ok_or(ErrorCode::UnknownFailureKind)
+}
+
+/// Borrows a buffer of the caller's; an empty one for a null pointer.
 ///
 /// # Safety
 /// `start` is null or points to `size` bytes that nothing else touches while the answer lives.
-pub(crate) unsafe fn room<'a>(start: *mut c_char, size: usize) -> &'a mut [u8] {
+pub(crate) unsafe fn buffer<'a>(start: *mut c_char, size: usize) -> &'a mut [u8] {
     if start.is_null() {
         return &mut [];
     }
@@ -176,35 +284,44 @@ pub(crate) unsafe fn room<'a>(start: *mut c_char, size: usize) -> &'a mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(start.cast(), size.min(isize::MAX as usize)) }
 }
 
-/// Bytes of the caller's; nothing without a pointer.
+/// Copies bytes into a buffer of the caller's. Returns how many; 0 when they do not fit, and for an error.
 ///
 /// # Safety
-/// `start` is null or points to `size` bytes that stay as they are while the answer lives.
-pub(crate) unsafe fn span<'a>(start: *const c_char, size: usize) -> Option<&'a [u8]> {
-    if start.is_null() {
-        return None;
-    }
-    // SAFETY: not null; the caller vouches for the rest; not more than a slice may be.
-    Some(unsafe { core::slice::from_raw_parts(start.cast(), size.min(isize::MAX as usize)) })
+/// As for [`buffer`].
+pub(crate) unsafe fn write_bytes<E>(start: *mut c_char, size: usize, bytes: Result<impl AsRef<[u8]>, E>) -> usize {
+    let Ok(bytes) = bytes else { return 0 };
+    let bytes = bytes.as_ref();
+    // SAFETY: passed on.
+    let copied = unsafe { buffer(start, size) }.get_mut(..bytes.len()).map(|buffer| buffer.copy_from_slice(bytes));
+    copied.map_or(0, |()| bytes.len())
 }
 
-/// A text of the caller's. What is no UTF-8 reads as a character that no name, word or duration has in it.
+/// Borrows bytes of the caller's.
+///
+/// # Safety
+/// `start` is null or points to `length` bytes that stay as they are while the answer lives.
+pub(crate) unsafe fn slice<'a>(start: *const c_char, length: usize) -> Result<&'a [u8], ErrorCode> {
+    if start.is_null() {
+        return Err(ErrorCode::NullPointer);
+    }
+    // SAFETY: not null; the caller vouches for the rest; not more than a slice may be.
+    Ok(unsafe { core::slice::from_raw_parts(start.cast(), length.min(isize::MAX as usize)) })
+}
+
+/// Borrows a text of the caller's. One that is no UTF-8 reads as a character that no name, word or duration has in it.
 ///
 /// # Safety
 /// `text` is null or points to bytes that end with a zero and stay as they are while the answer lives.
-pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
+pub(crate) unsafe fn c_str<'a>(text: *const c_char) -> Option<&'a str> {
     // SAFETY: passed on.
-    unsafe { bytes(text) }.map(|bytes| core::str::from_utf8(bytes).unwrap_or("\u{fffd}"))
+    unsafe { c_bytes(text) }.map(|bytes| core::str::from_utf8(bytes).unwrap_or("\u{fffd}"))
 }
 
-/// The bytes of a text of the caller's.
+/// Borrows the bytes of a text of the caller's.
 ///
 /// # Safety
-/// As for [`text`].
-pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
-    if text.is_null() {
-        return None;
-    }
+/// As for [`c_str`].
+pub(crate) unsafe fn c_bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     // SAFETY: not null; the caller vouches for the rest.
-    Some(unsafe { CStr::from_ptr(text) }.to_bytes())
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
 }

@@ -1,6 +1,5 @@
 //! The numbers of errors in the header, held to those of the core.
 
-use core::ffi::c_int;
 use holdoff_core::ErrorCode;
 
 /// No error.
@@ -232,11 +231,6 @@ same! {
     HOLDOFF_ERROR_TIME_RANGE = TimeRange,
     HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND = UnknownFailureKind,
     HOLDOFF_ERROR_NO_ROOM = NoRoom,
-}
-
-/// The number of an error, or of none, for a function that returns an `int`.
-pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
-    result.map_or_else(|code| c_int::from(code.code()), |()| 0)
 }
 
 #[cfg(test)]

@@ -1,11 +1,7 @@
 //! One failed attempt, as a machine sees it.
 
-use crate::boundary::{answer, bytes};
-use crate::{
-    HOLDOFF_HINT_AFTER, HOLDOFF_HINT_NEVER, HOLDOFF_HINT_NONE, HOLDOFF_PERMANENT, HOLDOFF_TIMEOUT, HOLDOFF_TRANSIENT,
-};
-use core::ffi::c_char;
-use holdoff_core::{ErrorCode, Failure, FailureKind, Hint, Span};
+use crate::*;
+use holdoff_core::{Failure, Hint};
 
 /// One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value.
 /// Where only the kind is given the rest may be zero: that is no hint.
@@ -36,7 +32,7 @@ impl TryFrom<holdoff_failure> for Failure {
 
     #[inline(always)]
     fn try_from(failure: holdoff_failure) -> Result<Self, ErrorCode> {
-        let kind = FailureKind::from_code(failure.kind).ok_or(ErrorCode::UnknownFailureKind)?;
+        let kind = kind_of(failure.kind)?;
         let hint = match failure.hint {
             HOLDOFF_HINT_AFTER => Hint::after(Span::from_nanos(failure.hint_ns)),
             HOLDOFF_HINT_NEVER => Hint::NEVER,
@@ -62,52 +58,29 @@ pub(crate) fn flat_hint(hint: Hint) -> (u32, u64) {
     }
 }
 
-/// Writes a failure to where the caller wants it; whether there is one.
-///
-/// # Safety
-/// `place` is null or points to a failure.
-pub(crate) unsafe fn told(failure: Option<Failure>, place: *mut holdoff_failure) -> bool {
-    if let Some(failure) = failure {
-        // SAFETY: passed on.
-        unsafe { answer(place, failure.into()) }
+extern_c! {
+    /// A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
+    fn holdoff_failure_of(kind: u32) -> holdoff_failure {
+        holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 }
     }
-    failure.is_some()
-}
 
-/// A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_failure_of(kind: u32) -> holdoff_failure {
-    holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 }
-}
+    /// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
+    /// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see holdoff_failure_from_headers.
+    ///
+    /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
+    /// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
+    /// everything else, 501 and 505 included, is permanent.
+    fn holdoff_failure_from_http(status: u32, retry_after: *const c_char, failure: *mut holdoff_failure) -> bool {
+        write_some(failure, Failure::from_http(status, c_bytes(retry_after)).map(holdoff_failure::from))
+    }
 
-/// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
-/// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see holdoff_failure_from_headers.
-///
-/// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
-/// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
-/// everything else, 501 and 505 included, is permanent.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_failure_from_http(
-    status: u32,
-    retry_after: *const c_char,
-    failure: *mut holdoff_failure,
-) -> bool {
-    // SAFETY: the header's promise.
-    unsafe { told(Failure::from_http(status, bytes(retry_after)), failure) }
-}
-
-/// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL without
-/// one, which becomes the hint; a negative one means never.
-///
-/// Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
-/// writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;
-/// everything else is permanent.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_failure_from_grpc(
-    code: u32,
-    pushback: *const c_char,
-    failure: *mut holdoff_failure,
-) -> bool {
-    // SAFETY: the header's promise.
-    unsafe { told(Failure::from_grpc(code, bytes(pushback)), failure) }
+    /// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL without
+    /// one, which becomes the hint; a negative one means never.
+    ///
+    /// Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
+    /// writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;
+    /// everything else is permanent.
+    fn holdoff_failure_from_grpc(code: u32, pushback: *const c_char, failure: *mut holdoff_failure) -> bool {
+        write_some(failure, Failure::from_grpc(code, c_bytes(pushback)).map(holdoff_failure::from))
+    }
 }

@@ -1,9 +1,7 @@
 //! What outlives an operation: one small state for each host, item or image, in the program's own map.
 
-use crate::boundary::{drive_plain, look, look_plain, memory, place};
-use crate::errors::status;
-use core::ffi::c_int;
-use holdoff_core::{ConfigError, Direction, ErrorCode, Gate, GateConfig, GateOptions, Growth, Span, Timestamp};
+use crate::*;
+use holdoff_core::{Direction, Gate, GateConfig, GateOptions, Growth};
 
 /// The choices for a gate, plain numbers. holdoff_gate_options_default makes them; then set what differs. Times are nanoseconds;
 /// a field that says yes or no is not 0 for yes.
@@ -65,8 +63,8 @@ impl From<GateOptions> for holdoff_gate_options {
     }
 }
 
-impl From<&holdoff_gate_options> for GateOptions {
-    fn from(options: &holdoff_gate_options) -> Self {
+impl From<holdoff_gate_options> for GateOptions {
+    fn from(options: holdoff_gate_options) -> Self {
         let some = |ns: u64| Some(ns).filter(|ns| *ns != u64::MAX).map(Span::from_nanos);
         Self {
             initial: Span::from_nanos(options.initial_ns),
@@ -88,126 +86,73 @@ impl From<&holdoff_gate_options> for GateOptions {
     }
 }
 
-/// The choices of a gate that doubles from one second up to five minutes and forgives one failure a success.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_gate_options_default() -> holdoff_gate_options {
-    GateOptions::default().into()
+extern_c! {
+    /// The choices of a gate that doubles from one second up to five minutes and forgives one failure a success.
+    fn holdoff_gate_options_default() -> holdoff_gate_options { GateOptions::default().into() }
 }
 
-/// The checked choices for gates: 104 bytes, shared by any number of them and only read. The content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_gate_config {
-    magic: u64,
-    state: [u64; 12],
+memory! {
+    /// The checked choices for gates: 104 bytes, shared by any number of them and only read. The content is the library's.
+    holdoff_gate_config([u64; 12]) holds GateConfig, b"hoGateC1", NotAPolicy
 }
-
-memory!(holdoff_gate_config: GateConfig, u64::from_be_bytes(*b"hoGateC1"), ErrorCode::NotAPolicy);
 const _: () = assert!(size_of::<GateConfig>() == 12 * 8);
 
-unsafe fn put(config: *mut holdoff_gate_config, made: Result<GateConfig, ConfigError>) -> c_int {
-    // SAFETY: passed on.
-    status(made.map_err(|error| error.code).and_then(|made| unsafe { place(config, made) }))
-}
-
-/// Checks the choices.
-///
-/// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_build(
-    config: *mut holdoff_gate_config,
-    options: *const holdoff_gate_options,
-) -> c_int {
-    // SAFETY: the header's promise.
-    match unsafe { options.as_ref() } {
-        // SAFETY: the header's promise.
-        Some(options) => unsafe { put(config, GateOptions::from(options).build()) },
-        None => status(Err(ErrorCode::NullPointer)),
+extern_c! {
+    /// Checks the choices.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int {
+        let built = read(options).ok_or(ErrorCode::NullPointer).and_then(|options| built(GateOptions::from(options).build()));
+        status(built.and_then(|built| store(config, built)))
     }
-}
 
-/// An entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more than twice
-/// `max_ns` without a failure. A `max_jitter` that is not positive means none.
-///
-/// Returns as holdoff_gate_config_build.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_flowcontrol(
-    config: *mut holdoff_gate_config,
-    initial_ns: u64,
-    max_ns: u64,
-    max_jitter: f64,
-) -> c_int {
-    let (initial, max) = (Span::from_nanos(initial_ns), Span::from_nanos(max_ns));
-    // SAFETY: the header's promise.
-    unsafe { put(config, GateConfig::flowcontrol(initial, max, max_jitter)) }
-}
+    /// An entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more than twice
+    /// `max_ns` without a failure. A `max_jitter` that is not positive means none.
+    ///
+    /// Returns as holdoff_gate_config_build.
+    fn holdoff_gate_config_flowcontrol(config: *mut holdoff_gate_config, initial_ns: u64, max_ns: u64,
+        max_jitter: f64) -> c_int {
+        let (initial, max) = (Span::from_nanos(initial_ns), Span::from_nanos(max_ns));
+        status(built(GateConfig::flowcontrol(initial, max, max_jitter)).and_then(|built| store(config, built)))
+    }
 
-/// An item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_item_exponential(
-    config: *mut holdoff_gate_config,
-    base_ns: u64,
-    max_ns: u64,
-) -> c_int {
-    let (base, max) = (Span::from_nanos(base_ns), Span::from_nanos(max_ns));
-    // SAFETY: the header's promise.
-    unsafe { put(config, Ok(GateConfig::item_exponential(base, max))) }
-}
+    /// An item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int {
+        let (base, max) = (Span::from_nanos(base_ns), Span::from_nanos(max_ns));
+        status(store(config, GateConfig::item_exponential(base, max)))
+    }
 
-/// An item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then `slow_ns`.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_fast_slow(
-    config: *mut holdoff_gate_config,
-    fast_ns: u64,
-    slow_ns: u64,
-    max_fast_attempts: i64,
-) -> c_int {
-    let (fast, slow) = (Span::from_nanos(fast_ns), Span::from_nanos(slow_ns));
-    // SAFETY: the header's promise.
-    unsafe { put(config, Ok(GateConfig::fast_slow(fast, slow, max_fast_attempts))) }
-}
+    /// An item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then `slow_ns`.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_gate_config_fast_slow(config: *mut holdoff_gate_config, fast_ns: u64, slow_ns: u64,
+        max_fast_attempts: i64) -> c_int {
+        let (fast, slow) = (Span::from_nanos(fast_ns), Span::from_nanos(slow_ns));
+        status(store(config, GateConfig::fast_slow(fast, slow, max_fast_attempts)))
+    }
 
-/// Chromium's net::BackoffEntry from the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no longest
-/// delay, an entry that is kept for ever.
-///
-/// Returns as holdoff_gate_config_build.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_chromium(
-    config: *mut holdoff_gate_config,
-    errors_to_ignore: u32,
-    initial_delay_ms: u64,
-    multiply_factor: f64,
-    jitter_factor: f64,
-    maximum_backoff_ms: u64,
-    entry_lifetime_ms: u64,
-    always_use_initial_delay: bool,
-) -> c_int {
-    let some = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
-    let made = GateConfig::chromium(
-        initial_delay_ms,
-        multiply_factor,
-        jitter_factor,
-        some(maximum_backoff_ms),
-        some(entry_lifetime_ms),
-        errors_to_ignore,
-        always_use_initial_delay,
-    );
-    // SAFETY: the header's promise.
-    unsafe { put(config, made) }
-}
+    /// Chromium's net::BackoffEntry from the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no longest
+    /// delay, an entry that is kept for ever.
+    ///
+    /// Returns as holdoff_gate_config_build.
+    fn holdoff_gate_config_chromium(config: *mut holdoff_gate_config, errors_to_ignore: u32, initial_delay_ms: u64,
+        multiply_factor: f64, jitter_factor: f64, maximum_backoff_ms: u64, entry_lifetime_ms: u64,
+        always_use_initial_delay: bool) -> c_int {
+        let limit = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
+        let (max, lifetime) = (limit(maximum_backoff_ms), limit(entry_lifetime_ms));
+        let built = built(GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime,
+            errors_to_ignore, always_use_initial_delay));
+        status(built.and_then(|built| store(config, built)))
+    }
 
-/// Lets a configuration begin again after more than `quiet_ns` without a failure.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int {
-    // SAFETY: the header's promise.
-    let config = unsafe { crate::boundary::drive(config) };
-    status(config.map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))))
+    /// Lets a configuration begin again after more than `quiet_ns` without a failure.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int {
+        status(get_mut(config).map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))))
+    }
 }
 
 /// What is kept of one key: 32 bytes. Zeroed it is a new one, which is open and knows of no failure, and any other content is
@@ -219,145 +164,87 @@ pub struct holdoff_gate {
     state: [u64; 4],
 }
 
-/// It failed at `now`: closes it for a while.
-///
-/// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
-/// changes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_failure(
-    gate: *mut holdoff_gate,
-    config: *const holdoff_gate_config,
-    now: u64,
-    u: f64,
-) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { holdoff_gate_failure_of(gate, config, now, now, u) }
+extern_c! {
+    /// It failed at `now`: closes it for a while.
+    ///
+    /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
+    /// changes nothing.
+    fn holdoff_gate_failure(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp,
+        u: f64) -> u64 {
+        holdoff_gate_failure_of(gate, config, now, now, u)
+    }
+
+    /// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
+    fn holdoff_gate_failure_of(gate: *mut holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
+        now: Timestamp, u: f64) -> u64 {
+        let gate = pair(gate_mut(gate), get(config));
+        gate.map_or(HOLDOFF_NEVER, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
+    }
+
+    /// Whether a failure of something at `event` would look at its uniform.
+    fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event))
+    }
 }
 
-/// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_failure_of(
-    gate: *mut holdoff_gate,
-    config: *const holdoff_gate_config,
-    event: u64,
-    now: u64,
-    u: f64,
-) -> u64 {
-    // SAFETY: the header's promise.
-    let both = unsafe { drive_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) };
-    let [event, now] = [event, now].map(Timestamp::from_nanos);
-    both.map_or(u64::MAX, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
-}
-
-/// Whether a failure of something at `event` would look at its uniform.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_draws(
-    gate: *const holdoff_gate,
-    config: *const holdoff_gate_config,
-    event: u64,
-) -> bool {
-    // SAFETY: the header's promise.
-    let both = unsafe { both(gate, config) };
-    both.is_ok_and(|(gate, config)| gate.draws(config, Timestamp::from_nanos(event)))
-}
-
-unsafe fn both<'a>(
-    gate: *const holdoff_gate,
-    config: *const holdoff_gate_config,
-) -> Result<(&'a Gate, &'a GateConfig), ErrorCode> {
+unsafe fn gate_of<'a>(gate: *const holdoff_gate) -> Result<&'a Gate, ErrorCode> {
     // SAFETY: passed on.
-    unsafe { look_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) }
+    unsafe { get_untagged(gate) }
 }
 
-/// It succeeded at `now`: forgives what the configuration says a success forgives.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_success(
-    gate: *mut holdoff_gate,
-    config: *const holdoff_gate_config,
-    now: u64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    let both = unsafe { drive_plain::<_, Gate>(gate).and_then(|gate| Ok((gate, look(config)?))) };
-    status(both.map(|(gate, config)| gate.success(config, Timestamp::from_nanos(now))))
+unsafe fn gate_mut<'a>(gate: *mut holdoff_gate) -> Result<&'a mut Gate, ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { get_untagged_mut(gate) }
 }
 
-/// Opens it at `release` and no other time, until a failure puts it off: what a server said, or a person.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: u64) -> c_int {
-    // SAFETY: the header's promise.
-    let gate = unsafe { drive_plain::<_, Gate>(gate) };
-    status(gate.map(|gate| gate.release_at(Timestamp::from_nanos(release))))
-}
+extern_c! {
+    /// It succeeded at `now`: forgives what the configuration says a success forgives.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int {
+        status(pair(gate_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)))
+    }
 
-/// How many failures count now.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, Gate::failures)
-}
+    /// Opens it at `release` and no other time, until a failure puts it off: what a server said, or a person.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int {
+        status(gate_mut(gate).map(|gate| gate.release_at(release)))
+    }
 
-/// What the last failure was answered with, in nanoseconds; 0 when none counts.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_delay(gate: *const holdoff_gate) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, |gate| gate.delay().as_nanos())
-}
+    /// How many failures count now.
+    fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 { gate_of(gate).map_or(0, Gate::failures) }
 
-/// When it opens or opened; 0 for a new one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_release(gate: *const holdoff_gate) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look_plain::<_, Gate>(gate) }.map_or(0, |gate| gate.release().as_nanos())
-}
+    /// What the last failure was answered with, in nanoseconds; 0 when none counts.
+    fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span { gate_of(gate).map_or(Span::ZERO, Gate::delay) }
 
-/// Whether it is open at `now`. NULL is, like a new one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_is_open(gate: *const holdoff_gate, now: u64) -> bool {
-    // SAFETY: the header's promise.
-    unsafe { look_plain::<_, Gate>(gate) }.is_ok_and(|gate| gate.is_open(Timestamp::from_nanos(now))) || gate.is_null()
-}
+    /// When it opens or opened; 0 for a new one.
+    fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp {
+        gate_of(gate).map_or(Timestamp::ZERO, Gate::release)
+    }
 
-/// Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It covers
-/// whatever was before it. Kubernetes' IsInBackOffSinceUpdate.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_covers(
-    gate: *const holdoff_gate,
-    config: *const holdoff_gate_config,
-    event: u64,
-) -> bool {
-    // SAFETY: the header's promise.
-    let both = unsafe { both(gate, config) };
-    both.is_ok_and(|(gate, config)| gate.covers(config, Timestamp::from_nanos(event)))
-}
+    /// Whether it is open at `now`. NULL is, like a new one.
+    fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool {
+        gate.is_null() || gate_of(gate).is_ok_and(|gate| gate.is_open(now))
+    }
 
-/// Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
-/// Kubernetes' IsInBackOffSince.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_covers_since(
-    gate: *const holdoff_gate,
-    config: *const holdoff_gate_config,
-    event: u64,
-    now: u64,
-) -> bool {
-    let [event, now] = [event, now].map(Timestamp::from_nanos);
-    // SAFETY: the header's promise.
-    let both = unsafe { both(gate, config) };
-    both.is_ok_and(|(gate, config)| gate.covers_since(config, event, now))
-}
+    /// Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It covers
+    /// whatever was before it. Kubernetes' IsInBackOffSinceUpdate.
+    fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event))
+    }
 
-/// Whether at `now` the key can be thrown away: its failures have become too old to count, or it has been open and out of use
-/// for as long as the configuration keeps one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_gate_is_discardable(
-    gate: *const holdoff_gate,
-    config: *const holdoff_gate_config,
-    now: u64,
-) -> bool {
-    // SAFETY: the header's promise.
-    let both = unsafe { both(gate, config) };
-    both.is_ok_and(|(gate, config)| gate.is_discardable(config, Timestamp::from_nanos(now)))
+    /// Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
+    /// Kubernetes' IsInBackOffSince.
+    fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
+        now: Timestamp) -> bool {
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now))
+    }
+
+    /// Whether at `now` the key can be thrown away: its failures have become too old to count, or it has been open and out of use
+    /// for as long as the configuration keeps one.
+    fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
+        now: Timestamp) -> bool {
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now))
+    }
 }

@@ -3,11 +3,8 @@
 //! A set of guards is a struct of pointers, so that one budget may be in several sets. They are lent to the core for one
 //! transition; who shares them between threads locks them for as long.
 
-use crate::boundary::{Memory, drive, place, room, span};
-use crate::options::{guards_of, holdoff_options};
-use crate::problem::{holdoff_problem, report};
-use core::ffi::{c_char, c_int};
-use holdoff_core::{ConfigError, ErrorCode, Guards, GuardsBuilder, SaveError};
+use crate::*;
+use holdoff_core::{ConfigError, Guards, GuardsBuilder, SaveError};
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
@@ -35,6 +32,9 @@ pub(crate) struct Guard<C, S> {
     pub(crate) state: S,
 }
 
+/// A guard of a section of the options, if there is one.
+pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, ConfigError>;
+
 /// The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
 /// several sets.
 ///
@@ -59,77 +59,56 @@ pub struct holdoff_guards {
     pub hedge: *mut holdoff_hedge,
 }
 
-/// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of `guards`: their
-/// pointers become NULL. So point to memory for each guard that a document may describe. The room (for a limiter of the kind
-/// "log", see holdoff_limiter_init; NULL and 0 for none) is lent for as long as the limiter. `seed` is for the guards that draw:
-/// from the operating system, or a fixed one to repeat a run.
-///
-/// Returns 0; or a HOLDOFF_ERROR_ number, HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory included. Then
-/// some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what is wrong, with
-/// code 0 for nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guards_init(
-    guards: *mut holdoff_guards,
-    options: *const holdoff_options,
-    seed: u64,
-    now: u64,
-    room: *mut u64,
-    room_length: usize,
-    problem: *mut holdoff_problem,
-) -> c_int {
-    // SAFETY: the header's promise.
-    let result = unsafe { all(guards, options, (seed, now), (room, room_length)) };
-    // SAFETY: the header's promise.
-    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+extern_c! {
+    /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of `guards`: their
+    /// pointers become NULL. So point to memory for each guard that a document may describe. The room (for a limiter of the kind
+    /// "log", see holdoff_limiter_init; NULL and 0 for none) is lent for as long as the limiter. `seed` is for the guards that draw:
+    /// from the operating system, or a fixed one to repeat a run.
+    ///
+    /// Returns 0; or a HOLDOFF_ERROR_ number, HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory included. Then
+    /// some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what is wrong, with
+    /// code 0 for nothing.
+    fn holdoff_guards_init(guards: *mut holdoff_guards, options: *const holdoff_options, seed: u64, now: Timestamp,
+        room: *mut u64, room_length: usize, problem: *mut holdoff_problem) -> c_int {
+        report(problem, all(guards, options, (seed, now), (room, room_length)))
+    }
 }
 
 unsafe fn all(
     guards: *mut holdoff_guards,
     options: *const holdoff_options,
-    (seed, now): (u64, u64),
+    (seed, now): (u64, Timestamp),
     lent: (*mut u64, usize),
 ) -> Result<(), holdoff_problem> {
-    if guards.is_null() {
-        return Err(holdoff_problem::of_use(ErrorCode::NullPointer));
-    }
-    // SAFETY: the header's promise.
-    let (builder, mut made) = unsafe { (guards_of(options)?, guards.read_unaligned()) };
-    let at = holdoff_core::Timestamp::from_nanos(now);
-    // SAFETY: the header's promise, for each of them.
+    // SAFETY: the header's promise, for the set and for each of its guards.
     unsafe {
-        one(&mut made.budget, "budget", budget::make(&builder, seed, at))?;
-        one(&mut made.breaker, "breaker", breaker::make(&builder, seed, at))?;
-        let limiter = limiter::make(&builder, at).map_err(|error| holdoff_problem::of_building(&error))?;
-        if made.limiter.is_null() && limiter.is_some() {
-            return Err(holdoff_problem::of_use(ErrorCode::NoRoom).at("limiter"));
-        }
-        match limiter {
-            Some(limiter) => limiter::put(made.limiter, limiter, lent)?,
-            None => made.limiter = core::ptr::null_mut(),
-        }
-        one(&mut made.adaptive, "adaptive", adaptive::make(&builder, at))?;
-        one(&mut made.bulkhead, "bulkhead", bulkhead::make(&builder))?;
-        one(&mut made.stretch, "stretch", stretch::make(&builder, at))?;
-        one(&mut made.hedge, "hedge", hedge::make(&builder))?;
+        let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
+        let builder = guards_of(options)?;
+        one(&mut made.budget, "budget", budget::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.breaker, "breaker", breaker::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.limiter, "limiter", limiter::make(&builder, now), |memory, made| {
+            limiter::store_limiter(memory, made, lent)
+        })?;
+        one(&mut made.adaptive, "adaptive", adaptive::make(&builder, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.bulkhead, "bulkhead", bulkhead::make(&builder), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.stretch, "stretch", stretch::make(&builder, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.hedge, "hedge", hedge::make(&builder), |memory, made| Ok(store(memory, made)?))?;
         guards.write_unaligned(made);
     }
     Ok(())
 }
 
-/// Makes a guard that is described, or forgets its memory.
-///
-/// # Safety
-/// The pointer is null or points to memory of its type.
-unsafe fn one<M: Memory>(
+/// Stores a guard that is described, or forgets its memory.
+fn one<M: Memory>(
     memory: &mut *mut M,
     section: &str,
     made: Result<Option<M::Inner>, ConfigError>,
+    store: impl FnOnce(*mut M, M::Inner) -> Result<(), holdoff_problem>,
 ) -> Result<(), holdoff_problem> {
-    match made.map_err(|error| holdoff_problem::of_building(&error))? {
+    match made? {
         None => *memory = core::ptr::null_mut(),
-        Some(_) if memory.is_null() => return Err(holdoff_problem::of_use(ErrorCode::NoRoom).at(section)),
-        // SAFETY: passed on.
-        Some(made) => unsafe { place(*memory, made) }.map_err(holdoff_problem::of_use)?,
+        Some(_) if memory.is_null() => return Err(holdoff_problem::from(ErrorCode::NoRoom).at(&section)),
+        Some(made) => store(*memory, made)?,
     }
     Ok(())
 }
@@ -143,15 +122,10 @@ pub(crate) unsafe fn init<M: Memory>(
     options: *const holdoff_options,
     problem: *mut holdoff_problem,
     section: &str,
-    make: impl FnOnce(&GuardsBuilder) -> Result<Option<M::Inner>, ConfigError>,
+    build: impl FnOnce(&GuardsBuilder) -> Result<Option<M::Inner>, ConfigError>,
 ) -> c_int {
     // SAFETY: passed on.
-    let result = unsafe { described(options, section, make) }.and_then(|made| {
-        // SAFETY: passed on.
-        unsafe { place(memory, made) }.map_err(holdoff_problem::of_use)
-    });
-    // SAFETY: passed on.
-    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+    unsafe { report(problem, described(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
 }
 
 /// What the options describe in a section; that they describe nothing there is an error.
@@ -161,50 +135,33 @@ pub(crate) unsafe fn init<M: Memory>(
 pub(crate) unsafe fn described<T>(
     options: *const holdoff_options,
     section: &str,
-    make: impl FnOnce(&GuardsBuilder) -> Result<Option<T>, ConfigError>,
+    build: impl FnOnce(&GuardsBuilder) -> Result<Option<T>, ConfigError>,
 ) -> Result<T, holdoff_problem> {
     // SAFETY: passed on.
     let builder = unsafe { guards_of(options) }?;
-    let made = make(&builder).map_err(|error| holdoff_problem::of_building(&error))?;
-    made.ok_or(holdoff_problem::of_use(ErrorCode::FieldMissing).at(section))
+    let made = build(&builder)?;
+    made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
 }
 
-/// Writes a saved guard to where the caller wants it; how many bytes it has, 0 when there is none or it does not fit.
-///
-/// # Safety
-/// `bytes` is null or points to `size` bytes.
-pub(crate) unsafe fn saved<B: AsRef<[u8]>>(made: Result<B, ErrorCode>, bytes: *mut c_char, size: usize) -> usize {
-    let Ok(made) = made else { return 0 };
-    let made = made.as_ref();
-    // SAFETY: passed on.
-    match unsafe { room(bytes, size) }.get_mut(..made.len()) {
-        Some(room) => {
-            room.copy_from_slice(made);
-            made.len()
-        }
-        None => 0,
-    }
-}
-
-/// Puts what a guard's bytes say into a guard that is there, in the place of its state.
+/// Restores the state of a guard that is there.
 ///
 /// # Safety
 /// The pointers are null or point to memory of their types, `bytes` to `length` of them.
-pub(crate) unsafe fn restored<M: Memory>(
+pub(crate) unsafe fn restore_state<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static>(
     memory: *mut M,
     bytes: *const c_char,
     length: usize,
     problem: *mut holdoff_problem,
-    restore: impl FnOnce(&[u8], &mut M::Inner) -> Result<(), SaveError>,
+    restore: impl FnOnce(&[u8], &Guard<C, S>) -> Result<S, SaveError>,
 ) -> c_int {
     // SAFETY: passed on.
-    let both =
-        unsafe { drive(memory).and_then(|inner| Ok((span(bytes, length).ok_or(ErrorCode::NullPointer)?, inner))) };
-    let result = both
-        .map_err(holdoff_problem::of_use)
-        .and_then(|(bytes, inner)| restore(bytes, inner).map_err(|error| holdoff_problem::of_state(&error)));
+    let guard = unsafe { pair(get_mut(memory), slice(bytes, length)) };
+    let restored = guard.map_err(From::from).and_then(|(guard, bytes)| {
+        guard.state = restore(bytes, guard)?;
+        Ok(())
+    });
     // SAFETY: passed on.
-    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+    unsafe { report(problem, restored) }
 }
 
 /// The guards of the caller's, lent to `lent` for one transition; none for a null pointer.
@@ -222,7 +179,7 @@ pub(crate) unsafe fn lend(guards: *const holdoff_guards, lent: &mut Guards<'_>) 
         ($name:ident) => {
             if !guards.$name.is_null() {
                 // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
-                let Guard { config, state } = unsafe { drive(guards.$name) }?;
+                let Guard { config, state } = unsafe { get_mut(guards.$name) }?;
                 lent.$name = Some((&*config, state));
             }
         };

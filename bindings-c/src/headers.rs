@@ -1,101 +1,73 @@
 //! What an answer's header lines say about when to come back.
 
-use crate::boundary::{answer, bytes, drive, look, memory, place, span};
-use crate::errors::status;
-use crate::failure::{flat_hint, holdoff_failure};
-use core::ffi::{c_char, c_int};
-use holdoff_core::{ErrorCode, Failure, Hint, HintReader};
+use crate::*;
+use holdoff_core::{Failure, Hint, HintReader};
 
-/// An answer's headers, as far as they say when to come back: 152 bytes, whatever their number. The content is the library's.
-///
-/// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
-/// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_headers {
-    magic: u64,
-    state: [u64; 18],
+memory! {
+    /// An answer's headers, as far as they say when to come back: 152 bytes, whatever their number. The content is the library's.
+    ///
+    /// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
+    /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
+    holdoff_headers([u64; 18]) holds HintReader, b"hoHeads1", NotACall
 }
-
-memory!(holdoff_headers: HintReader, u64::from_be_bytes(*b"hoHeads1"), ErrorCode::NotACall);
 const _: () = assert!(size_of::<HintReader>() == 18 * 8);
 
-/// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for dates;
-/// HOLDOFF_NEVER if it is not known, and then a date says nothing.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { place(headers, HintReader::new(wall)) })
+extern_c! {
+    /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for dates;
+    /// HOLDOFF_NEVER if it is not known, and then a date says nothing.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int {
+        status(store(headers, HintReader::new(wall)))
+    }
+
+    /// Takes one header: its name in any case, and its value. One that says nothing of retrying changes nothing.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+    fn holdoff_headers_add(headers: *mut holdoff_headers, name: *const c_char, value: *const c_char) -> c_int {
+        status(get_mut(headers).and_then(|headers| {
+            let (name, value) = c_bytes(name).zip(c_bytes(value)).ok_or(ErrorCode::NullPointer)?;
+            headers.header(name, value);
+            Ok(())
+        }))
+    }
+
+    /// Takes one header line of `length` bytes as it came over the wire, "Retry-After: 5\r\n", which is what libcurl's
+    /// CURLOPT_HEADERFUNCTION hands over. A line without a colon (a status line, the empty one) changes nothing.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+    fn holdoff_headers_add_line(headers: *mut holdoff_headers, line: *const c_char, length: usize) -> c_int {
+        status(pair(get_mut(headers), slice(line, length)).map(|(headers, line)| {
+            let mut parts = line.splitn(2, |byte| *byte == b':');
+            if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+                headers.header(name.trim_ascii(), value);
+            }
+        }))
+    }
+
+    /// What the headers say for an answer with this HTTP status; 0 if it has none or it is not known.
+    ///
+    /// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may be
+    /// NULL); 0 nanoseconds with the first two. For memory that holds no headers HOLDOFF_HINT_NONE.
+    fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 {
+        let (hint, hint_ns) = flat_hint(hint_of(headers, status));
+        write(ns, Span::from_nanos(hint_ns));
+        hint
+    }
+
+    /// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers` may be
+    /// NULL.
+    ///
+    /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100 to
+    /// 399 is none, and writes nothing.
+    fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers,
+        failure: *mut holdoff_failure) -> bool {
+        let found = Failure::of_answer(status, hint_of(headers, status));
+        write_some(failure, found.map(holdoff_failure::from))
+    }
 }
 
-/// Takes one header: its name in any case, and its value. One that says nothing of retrying changes nothing.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_headers_add(
-    headers: *mut holdoff_headers,
-    name: *const c_char,
-    value: *const c_char,
-) -> c_int {
+unsafe fn hint_of(headers: *const holdoff_headers, status: u32) -> Hint {
     // SAFETY: the header's promise.
-    status(unsafe { drive(headers) }.and_then(|headers| {
-        // SAFETY: the header's promise.
-        let (name, value) = unsafe { bytes(name).zip(bytes(value)) }.ok_or(ErrorCode::NullPointer)?;
-        headers.header(name, value);
-        Ok(())
-    }))
-}
-
-/// Takes one header line of `length` bytes as it came over the wire, "Retry-After: 5\r\n", which is what libcurl's
-/// CURLOPT_HEADERFUNCTION hands over. A line without a colon (a status line, the empty one) changes nothing.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_headers_add_line(
-    headers: *mut holdoff_headers,
-    line: *const c_char,
-    length: usize,
-) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { drive(headers) }.and_then(|headers| {
-        // SAFETY: the header's promise.
-        let line = unsafe { span(line, length) }.ok_or(ErrorCode::NullPointer)?;
-        let mut parts = line.splitn(2, |byte| *byte == b':');
-        if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
-            headers.header(name.trim_ascii(), value);
-        }
-        Ok(())
-    }))
-}
-
-/// What the headers say for an answer with this HTTP status; 0 if it has none or it is not known.
-///
-/// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may be
-/// NULL); 0 nanoseconds with the first two. For memory that holds no headers HOLDOFF_HINT_NONE.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut u64) -> u32 {
-    // SAFETY: the header's promise.
-    let (hint, hint_ns) = flat_hint(unsafe { look(headers) }.map_or(Hint::NONE, |headers| headers.hint_for(status)));
-    // SAFETY: the header's promise.
-    unsafe { answer(ns, hint_ns) };
-    hint
-}
-
-/// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers` may be
-/// NULL.
-///
-/// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100 to
-/// 399 is none, and writes nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_failure_from_headers(
-    status: u32,
-    headers: *const holdoff_headers,
-    failure: *mut holdoff_failure,
-) -> bool {
-    // SAFETY: the header's promise.
-    let hint = unsafe { look(headers) }.map_or(Hint::NONE, |headers| headers.hint_for(status));
-    // SAFETY: the header's promise.
-    unsafe { crate::failure::told(Failure::of_answer(status, hint), failure) }
+    unsafe { get(headers) }.map_or(Hint::NONE, |headers| headers.hint_for(status))
 }

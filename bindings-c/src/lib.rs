@@ -57,6 +57,7 @@ mod time;
 #[cfg(feature = "heap")]
 mod wheel;
 
+use boundary::*;
 pub use bucket::*;
 pub use call::*;
 pub use errors::*;
@@ -73,7 +74,7 @@ pub use guards::hedge::*;
 pub use guards::limiter::*;
 pub use guards::nested::*;
 pub use guards::stretch::*;
-pub use guards::{holdoff_guards, holdoff_guards_init};
+pub use guards::*;
 pub use headers::*;
 #[cfg(feature = "json")]
 pub use json::*;
@@ -94,6 +95,7 @@ pub use saved::*;
 pub use schedule::*;
 pub use step::*;
 pub use stepped::*;
+use text::*;
 pub use time::*;
 #[cfg(feature = "heap")]
 pub use wheel::*;

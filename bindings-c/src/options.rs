@@ -1,11 +1,7 @@
 //! A policy in the making: (path, value) pairs, read by the core.
 
-use crate::boundary::{Memory, drive, memory, place, room, text};
-use crate::errors::status;
-use crate::patterns;
-use crate::problem::holdoff_problem;
-use core::ffi::{c_char, c_int};
-use holdoff_core::{ErrorCode, GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
+use crate::*;
+use holdoff_core::{GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
 
 /// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs from
 /// the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy itself has
@@ -23,124 +19,93 @@ pub struct holdoff_options {
     problem: holdoff_problem,
 }
 
-memory!(holdoff_options: PolicyBuilder, u64::from_be_bytes(*b"hoOptio3"), ErrorCode::NotAPolicy);
+memory!(holdoff_options holds PolicyBuilder, b"hoOptio3", NotAPolicy);
 const _: () = assert!(size_of::<GuardsBuilder>() == 61 * 8 && align_of::<GuardsBuilder>() == 8);
 const _: () = assert!(size_of::<PolicyBuilder>() <= 136 * 8);
 
-/// Makes the options of the default policy, with no rules of classification.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_init(options: *mut holdoff_options) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { place(options, Policy::builder()) })
-}
+extern_c! {
+    /// Makes the options of the default policy, with no rules of classification.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_options_init(options: *mut holdoff_options) -> c_int { status(store(options, Policy::builder())) }
 
-/// Lends room for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes, of
-/// which each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
-/// them and the rules built of them are used. What was kept elsewhere before is not moved.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_keep_patterns(
-    options: *mut holdoff_options,
-    patterns: *mut c_char,
-    size: usize,
-) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { drive(options) }.and_then(|_| {
-        let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?;
-        // SAFETY: the options are there, or there would be no builder.
-        let options = unsafe { &mut *options };
-        (options.patterns, options.patterns_size, options.patterns_used) = (patterns.as_ptr(), size, 0);
-        Ok(())
-    }))
-}
+    /// Lends room for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes, of
+    /// which each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
+    /// them and the rules built of them are used. What was kept elsewhere before is not moved.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size: usize) -> c_int {
+        status(get_mut(options).and_then(|_| {
+            let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?;
+            let options = &mut *options;
+            (options.patterns, options.patterns_size, options.patterns_used) = (patterns.as_ptr(), size, 0);
+            Ok(())
+        }))
+    }
 
-/// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to text.
-///
-/// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
-/// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
-/// "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
-/// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
-/// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace, ignore,
-/// exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that holdoff_preset_name says).
-///
-/// The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
-/// "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
-/// stages of a chain, "backoff[1].initial".
-///
-/// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
-/// count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
-/// "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
-///
-/// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_text(
-    options: *mut holdoff_options,
-    path: *const c_char,
-    value: *const c_char,
-) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), text(value).map(Value::Text)) }
-}
+    /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to text.
+    ///
+    /// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
+    /// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
+    /// "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
+    /// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
+    /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace, ignore,
+    /// exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that holdoff_preset_name says).
+    ///
+    /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
+    /// "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
+    /// stages of a chain, "backoff[1].initial".
+    ///
+    /// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
+    /// count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
+    /// "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
+    ///
+    /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
+    fn holdoff_options_set_text(options: *mut holdoff_options, path: *const c_char, value: *const c_char) -> c_int {
+        set(options, c_str(path), c_str(value).map(Value::Text))
+    }
 
-/// Sets a field to a number: attempts, a factor, an HTTP status. For a time the number counts nanoseconds.
-///
-/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text. Not a number, negative and infinite are errors.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_number(
-    options: *mut holdoff_options,
-    path: *const c_char,
-    value: f64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::Number { value, unit: 1.0 })) }
-}
+    /// Sets a field to a number: attempts, a factor, an HTTP status. For a time the number counts nanoseconds.
+    ///
+    /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text. Not a number, negative and infinite are errors.
+    fn holdoff_options_set_number(options: *mut holdoff_options, path: *const c_char, value: f64) -> c_int {
+        set(options, c_str(path), Some(Value::Number { value, unit: 1.0 }))
+    }
 
-/// Sets a field that is a time to so many nanoseconds, exactly: 0 to HOLDOFF_LONGEST_NS. No limit is the text "none".
-///
-/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::Nanos(ns))) }
-}
+    /// Sets a field that is a time to so many nanoseconds, exactly: 0 to HOLDOFF_LONGEST_NS. No limit is the text "none".
+    ///
+    /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
+    fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int {
+        set(options, c_str(path), Some(Value::Nanos(ns)))
+    }
 
-/// Sets a list to one without items: "retry_on.http" and its like then name nothing.
-///
-/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::NoItems)) }
-}
+    /// Sets a list to one without items: "retry_on.http" and its like then name nothing.
+    ///
+    /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
+    fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int {
+        set(options, c_str(path), Some(Value::NoItems))
+    }
 
-/// For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
-///
-/// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::Empty)) }
-}
+    /// For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
+    ///
+    /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
+    fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int {
+        set(options, c_str(path), Some(Value::Empty))
+    }
 
-/// For readers of documents: a field has a value of a type that no field takes, such as a truth value.
-///
-/// Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::Other)) }
-}
+    /// For readers of documents: a field has a value of a type that no field takes, such as a truth value.
+    ///
+    /// Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
+    fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int {
+        set(options, c_str(path), Some(Value::Other))
+    }
 
-/// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
-///
-/// Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { set(options, text(path), Some(Value::Nothing)) }
+    /// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
+    fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int {
+        set(options, c_str(path), Some(Value::Nothing))
+    }
 }
 
 /// Sets a field, and keeps the first problem there is.
@@ -149,13 +114,13 @@ pub unsafe extern "C" fn holdoff_options_set_nothing(options: *mut holdoff_optio
 /// `options` is null or points to options that nothing else touches meanwhile.
 unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<Value<'_>>) -> c_int {
     // SAFETY: passed on.
-    if let Err(error) = unsafe { drive(options) } {
+    if let Err(error) = unsafe { get_mut(options) } {
         return status(Err(error));
     }
     let result = match (path, value) {
         // SAFETY: the options are there.
         (Some(path), Some(value)) => unsafe { take(options, path, value) },
-        (path, _) => Err(holdoff_problem::of_use(ErrorCode::NullPointer).at(path.unwrap_or(""))),
+        (path, _) => Err(holdoff_problem::from(ErrorCode::NullPointer).at(&path.unwrap_or(""))),
     };
     // SAFETY: the options are there.
     result.map_or_else(|problem| unsafe { blame(options, problem) }, |()| 0)
@@ -167,7 +132,7 @@ unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<V
 /// `options` points to options that nothing else touches meanwhile.
 pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), holdoff_problem> {
     // SAFETY: passed on.
-    let builder = unsafe { drive(options) }.map_err(holdoff_problem::of_use)?;
+    let builder = unsafe { get_mut(options) }?;
     let wrong = |error| holdoff_problem::of_setting(path, value, &error);
     let kept = builder.set(path, value).map_err(wrong)?;
     if kept == Kept::Guard {
@@ -176,8 +141,9 @@ pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Valu
         return guards.set(path, value).map_err(wrong);
     }
     // SAFETY: passed on; the room is the caller's to lend.
-    let (room, used) = unsafe { (room((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
-    patterns::keep(room, used, kept).map_err(|error| holdoff_problem::of_use(error).at(path).show(value))
+    let (room, used) =
+        unsafe { (buffer((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
+    patterns::keep(room, used, kept).map_err(|error| holdoff_problem::from(error).at(&path).show(value))
 }
 
 /// Keeps a problem in options that are there, if it is the first; says its number.
@@ -199,20 +165,19 @@ pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: holdoff_probl
 /// `options` is null or points to options that nothing writes to while the answer lives.
 pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a PolicyBuilder, holdoff_problem> {
     // SAFETY: passed on.
-    let builder: &<holdoff_options as Memory>::Inner =
-        unsafe { crate::boundary::look(options) }.map_err(holdoff_problem::of_use)?;
+    let builder = unsafe { get(options) }?;
     // SAFETY: the options are there, or there would be no builder.
     let problem = unsafe { (&raw const (*options).problem).read() };
     if problem.code == 0 { Ok(builder) } else { Err(problem) }
 }
 
-/// Where the texts of patterns are, and how many bytes of them.
+/// The texts of patterns that options hold.
 ///
 /// # Safety
 /// `options` points to options.
-pub(crate) unsafe fn kept_patterns(options: *const holdoff_options) -> (*const c_char, usize) {
-    // SAFETY: passed on.
-    unsafe { ((*options).patterns.cast_const(), (*options).patterns_used.min((*options).patterns_size)) }
+pub(crate) unsafe fn kept_patterns<'a>(options: *const holdoff_options) -> &'a [u8] {
+    // SAFETY: passed on; the memory is lent with the options.
+    unsafe { slice((*options).patterns, (*options).patterns_used.min((*options).patterns_size)).unwrap_or_default() }
 }
 
 /// The guards that sound options describe, those of their preset included, or the first thing that is wrong with the

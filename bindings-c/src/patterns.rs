@@ -31,8 +31,13 @@ pub(crate) fn any_in(kept: &[u8], list: Operations, message: &[u8]) -> bool {
     each(kept, list).any(contains)
 }
 
+/// The patterns of a list as texts, which they are unless their memory was overwritten.
+pub(crate) fn texts(kept: &[u8], list: Operations) -> impl Iterator<Item = &str> {
+    each(kept, list).map(|text| str::from_utf8(text).unwrap_or("\u{fffd}"))
+}
+
 /// The patterns of a list.
-pub(crate) fn each(kept: &[u8], list: Operations) -> impl Iterator<Item = &[u8]> {
+fn each(kept: &[u8], list: Operations) -> impl Iterator<Item = &[u8]> {
     let mut left = kept;
     let all = core::iter::from_fn(move || {
         let (of, text, rest) = first(left)?;

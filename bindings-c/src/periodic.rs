@@ -1,14 +1,7 @@
 //! Running something again and again, as a machine.
 
-use crate::boundary::{drive, look, memory, place};
-use crate::errors::status;
-use crate::pace::holdoff_pace;
-use crate::stepped::holdoff_stepped;
-use crate::{HOLDOFF_NEVER, HOLDOFF_SLEEP, HOLDOFF_STOP, HOLDOFF_WAIT};
-use core::ffi::c_int;
-use holdoff_core::{
-    Answer, Ended, ErrorCode, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Span, Timer, Timestamp,
-};
+use crate::*;
+use holdoff_core::{Answer, Ended, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Timer};
 
 /// Timer of a periodic: the pace is asked before each interval.
 pub const HOLDOFF_TIMER_VARIABLE: u32 = 0;
@@ -20,45 +13,31 @@ pub const HOLDOFF_TIMER_GRID_SKIPPING: u32 = 2;
 /// Timer of a periodic: runs are due at once; the pace is never asked.
 pub const HOLDOFF_TIMER_NO_WAIT: u32 = 3;
 
-/// Answer of a run: run again.
-pub const HOLDOFF_ANSWER_AGAIN: u32 = 1;
-/// Answer of a run: what was waited for is there.
-pub const HOLDOFF_ANSWER_DONE: u32 = 2;
-/// Answer of a run: it cannot come any more.
-pub const HOLDOFF_ANSWER_FAILED: u32 = 3;
-
-/// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
-pub const HOLDOFF_RUN: u32 = 1;
-
-/// End of a periodic: the caller cancelled.
-pub const HOLDOFF_ENDED_CANCELLED: u32 = 1;
-/// End of a periodic: a run answered HOLDOFF_ANSWER_DONE.
-pub const HOLDOFF_ENDED_DONE: u32 = 2;
-/// End of a periodic: a run answered HOLDOFF_ANSWER_FAILED.
-pub const HOLDOFF_ENDED_FAILED: u32 = 3;
-/// End of a periodic: its time was up.
-pub const HOLDOFF_ENDED_DEADLINE: u32 = 4;
-/// End of a periodic: the steps of its backoff are used up.
-pub const HOLDOFF_ENDED_STEPS: u32 = 5;
-
-macro_rules! same {
-    ($($header:ident = $core:expr),* $(,)?) => { $(const _: () = assert!($header as u32 == $core as u32);)* };
+numbers! {
+    /// Answer of a run: run again.
+    HOLDOFF_ANSWER_AGAIN: u32 = 1 is Answer::Again;
+    /// Answer of a run: what was waited for is there.
+    HOLDOFF_ANSWER_DONE: u32 = 2 is Answer::Done;
+    /// Answer of a run: it cannot come any more.
+    HOLDOFF_ANSWER_FAILED: u32 = 3 is Answer::Failed;
+    /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
+    HOLDOFF_RUN: u32 = 1 is FlatPeriodicStep::RUN;
+    /// End of a periodic: the caller cancelled.
+    HOLDOFF_ENDED_CANCELLED: u32 = 1 is Ended::Cancelled;
+    /// End of a periodic: a run answered HOLDOFF_ANSWER_DONE.
+    HOLDOFF_ENDED_DONE: u32 = 2 is Ended::Done;
+    /// End of a periodic: a run answered HOLDOFF_ANSWER_FAILED.
+    HOLDOFF_ENDED_FAILED: u32 = 3 is Ended::Failed;
+    /// End of a periodic: its time was up.
+    HOLDOFF_ENDED_DEADLINE: u32 = 4 is Ended::Deadline;
+    /// End of a periodic: the steps of its backoff are used up.
+    HOLDOFF_ENDED_STEPS: u32 = 5 is Ended::Steps;
 }
-
-same! {
-    HOLDOFF_ANSWER_AGAIN = Answer::Again,
-    HOLDOFF_ANSWER_DONE = Answer::Done,
-    HOLDOFF_ANSWER_FAILED = Answer::Failed,
-    HOLDOFF_RUN = FlatPeriodicStep::RUN,
-    HOLDOFF_SLEEP = FlatPeriodicStep::SLEEP,
-    HOLDOFF_WAIT = FlatPeriodicStep::WAIT,
-    HOLDOFF_STOP = FlatPeriodicStep::STOP,
-    HOLDOFF_ENDED_CANCELLED = Ended::Cancelled,
-    HOLDOFF_ENDED_DONE = Ended::Done,
-    HOLDOFF_ENDED_FAILED = Ended::Failed,
-    HOLDOFF_ENDED_DEADLINE = Ended::Deadline,
-    HOLDOFF_ENDED_STEPS = Ended::Steps,
-}
+const _: () = assert!(
+    HOLDOFF_SLEEP == FlatPeriodicStep::SLEEP
+        && HOLDOFF_WAIT == FlatPeriodicStep::WAIT
+        && HOLDOFF_STOP == FlatPeriodicStep::STOP
+);
 
 /// How a periodic goes about it. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
 /// holdoff_periodic_poll_legacy; what differs is then set. A field that says yes or no is not 0 for yes.
@@ -101,10 +80,10 @@ impl From<PeriodicOptions> for holdoff_periodic_options {
     }
 }
 
-impl TryFrom<&holdoff_periodic_options> for PeriodicOptions {
+impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
     type Error = ErrorCode;
 
-    fn try_from(options: &holdoff_periodic_options) -> Result<Self, ErrorCode> {
+    fn try_from(options: holdoff_periodic_options) -> Result<Self, ErrorCode> {
         Ok(Self {
             timer: match options.timer {
                 HOLDOFF_TIMER_VARIABLE => Timer::Variable,
@@ -123,37 +102,26 @@ impl TryFrom<&holdoff_periodic_options> for PeriodicOptions {
     }
 }
 
-/// For ever until cancelled, at once and then at the pace's intervals: Kubernetes' BackoffUntil, JitterUntil and Until, and not
-/// `sliding` NonSlidingUntil.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options {
-    PeriodicOptions::until(sliding).into()
-}
+extern_c! {
+    /// For ever until cancelled, at once and then at the pace's intervals: Kubernetes' BackoffUntil, JitterUntil and Until, and not
+    /// `sliding` NonSlidingUntil.
+    fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options { PeriodicOptions::until(sliding).into() }
 
-/// Until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff and client-go's retry.OnError.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options {
-    PeriodicOptions::while_steps_last().into()
-}
+    /// Until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff and client-go's retry.OnError.
+    fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options { PeriodicOptions::while_steps_last().into() }
 
-/// Until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`: PollUntilContextCancel and its kin.
-/// For memory that holds no stepped backoff as for one without a duration.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_poll(
-    stepped: *const holdoff_stepped,
-    immediate: bool,
-    sliding: bool,
-) -> holdoff_periodic_options {
-    // SAFETY: the header's promise.
-    let stepped = unsafe { look(stepped) }.copied().unwrap_or_default();
-    PeriodicOptions::poll(&stepped, immediate, sliding).into()
-}
+    /// Until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`: PollUntilContextCancel and its kin.
+    /// For memory that holds no stepped backoff as for one without a duration.
+    fn holdoff_periodic_poll(stepped: *const holdoff_stepped, immediate: bool,
+        sliding: bool) -> holdoff_periodic_options {
+        PeriodicOptions::poll(&get(stepped).copied().unwrap_or_default(), immediate, sliding).into()
+    }
 
-/// Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped, and one last run when the
-/// time is up.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_periodic_poll_legacy(immediate: bool) -> holdoff_periodic_options {
-    PeriodicOptions::poll_legacy(immediate).into()
+    /// Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped, and one last run when the
+    /// time is up.
+    fn holdoff_periodic_poll_legacy(immediate: bool) -> holdoff_periodic_options {
+        PeriodicOptions::poll_legacy(immediate).into()
+    }
 }
 
 /// What to do next with a periodic: 24 bytes, by value. Numbers that a kind has no use for are 0, times HOLDOFF_NEVER.
@@ -183,81 +151,53 @@ impl From<Result<PeriodicStep, ErrorCode>> for holdoff_periodic_step {
     }
 }
 
-/// Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick begins it.
-/// Each run is said exactly once, and there are never two at a time; an input that is out of order, too early or after the end
-/// changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A cancellation does not take back a
-/// run in flight. Time is not clamped. The content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_periodic {
-    magic: u64,
-    state: [u64; 17],
+memory! {
+    /// Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick begins it.
+    /// Each run is said exactly once, and there are never two at a time; an input that is out of order, too early or after the end
+    /// changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A cancellation does not take back a
+    /// run in flight. Time is not clamped. The content is the library's.
+    holdoff_periodic([u64; 17]) holds Periodic, b"hoPerio1", NotACall
 }
-
-memory!(holdoff_periodic: Periodic, u64::from_be_bytes(*b"hoPerio1"), ErrorCode::NotACall);
 const _: () = assert!(size_of::<Periodic>() == 17 * 8);
 
-/// Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for a
-/// pace with jitter. Copies the pace.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_init(
-    periodic: *mut holdoff_periodic,
-    pace: *const holdoff_pace,
-    options: *const holdoff_periodic_options,
-    seed: u64,
-    now: u64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { look(pace) }.and_then(|pace| {
-        // SAFETY: the header's promise.
-        let options = unsafe { options.as_ref() }.ok_or(ErrorCode::NullPointer)?.try_into()?;
-        // SAFETY: the header's promise.
-        unsafe { place(periodic, Periodic::new(*pace, options, seed, Timestamp::from_nanos(now))) }
-    }))
-}
+extern_c! {
+    /// Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for a
+    /// pace with jitter. Copies the pace.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
+    fn holdoff_periodic_init(periodic: *mut holdoff_periodic, pace: *const holdoff_pace,
+        options: *const holdoff_periodic_options, seed: u64, now: Timestamp) -> c_int {
+        status(get(pace).and_then(|pace| {
+            let options = read(options).ok_or(ErrorCode::NullPointer)?.try_into()?;
+            store(periodic, Periodic::new(*pace, options, seed, now))
+        }))
+    }
 
-/// Nothing but time has passed: begins it, or starts the next run if it is due at `now`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: u64) -> holdoff_periodic_step {
-    // SAFETY: the header's promise.
-    unsafe { drive(periodic) }.map(|periodic| periodic.tick(Timestamp::from_nanos(now))).into()
-}
+    /// Nothing but time has passed: begins it, or starts the next run if it is due at `now`.
+    fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: Timestamp) -> holdoff_periodic_step {
+        get_mut(periodic).map(|periodic| periodic.tick(now)).into()
+    }
 
-/// The run with this number ended at `now` with a HOLDOFF_ANSWER_ number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_finish(
-    periodic: *mut holdoff_periodic,
-    run: u64,
-    now: u64,
-    answer: u32,
-) -> holdoff_periodic_step {
-    // SAFETY: the header's promise.
-    let step = unsafe { drive(periodic) }.and_then(|periodic| {
-        let answer = u8::try_from(answer).ok().and_then(Answer::from_code).ok_or(ErrorCode::UnknownWord)?;
-        Ok(periodic.finish(run, Timestamp::from_nanos(now), answer))
-    });
-    step.into()
-}
+    /// The run with this number ended at `now` with a HOLDOFF_ANSWER_ number.
+    fn holdoff_periodic_finish(periodic: *mut holdoff_periodic, run: u64, now: Timestamp,
+        answer: u32) -> holdoff_periodic_step {
+        let step = get_mut(periodic).and_then(|periodic| {
+            let answer = u8::try_from(answer).ok().and_then(Answer::from_code).ok_or(ErrorCode::UnknownWord)?;
+            Ok(periodic.finish(run, now, answer))
+        });
+        step.into()
+    }
 
-/// The caller wants no more of it. Asleep it is over; a run in flight is the last one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step {
-    // SAFETY: the header's promise.
-    unsafe { drive(periodic) }.map(Periodic::cancel).into()
-}
+    /// The caller wants no more of it. Asleep it is over; a run in flight is the last one.
+    fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step {
+        get_mut(periodic).map(Periodic::cancel).into()
+    }
 
-/// The number of the run in flight or else the last one; 0 before the first, and for memory that holds no periodic.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(periodic) }.map_or(0, Periodic::runs)
-}
+    /// The number of the run in flight or else the last one; 0 before the first, and for memory that holds no periodic.
+    fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 { get(periodic).map_or(0, Periodic::runs) }
 
-/// When its time is up; HOLDOFF_NEVER without a limit, and for memory that holds no periodic.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(periodic) }.map_or(HOLDOFF_NEVER, |periodic| periodic.deadline().as_nanos())
+    /// When its time is up; HOLDOFF_NEVER without a limit, and for memory that holds no periodic.
+    fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp {
+        get(periodic).map_or(Timestamp::NEVER, Periodic::deadline)
+    }
 }

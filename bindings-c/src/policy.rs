@@ -1,11 +1,7 @@
 //! What to do after a failure: built once, then shared and only read.
 
-use crate::boundary::{look, memory, place, text};
-use crate::errors::status;
-use crate::options::{guards_of, holdoff_options, sound};
-use crate::problem::{holdoff_problem, report};
-use core::ffi::{c_char, c_int};
-use holdoff_core::{ErrorCode, Policy, Preset, Span};
+use crate::*;
+use holdoff_core::{Policy, Preset};
 
 /// What a policy starts with; a library and a header of other layouts differ in it.
 pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;
@@ -21,13 +17,14 @@ pub struct holdoff_policy {
     state: [u64; 32],
 }
 
-memory!(holdoff_policy: Policy, HOLDOFF_POLICY_MAGIC, ErrorCode::NotAPolicy);
+memory!(holdoff_policy holds Policy, b"hoPolic2", NotAPolicy);
+const _: () = assert!(HOLDOFF_POLICY_MAGIC == holdoff_policy::MAGIC);
 
 /// # Safety
 /// `memory` is null or points to memory of the size of a policy.
-pub(crate) unsafe fn put(memory: *mut holdoff_policy, policy: Policy) -> Result<(), ErrorCode> {
+pub(crate) unsafe fn store_policy(memory: *mut holdoff_policy, policy: Policy) -> Result<(), ErrorCode> {
     // SAFETY: the header's promise.
-    unsafe { place(memory, policy)? };
+    unsafe { store(memory, policy)? };
     // SAFETY: the policy was just placed there.
     unsafe { (&raw mut (*memory).first_limit_ns).write(limit(&policy)) };
     Ok(())
@@ -37,120 +34,77 @@ fn limit(policy: &Policy) -> u64 {
     policy.first_limit().map_or(u64::MAX, Span::as_nanos)
 }
 
-/// Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up to
-/// 60 s, no deadline, no attempt timeout.
-///
-/// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { put(policy, Policy::default()) })
-}
+extern_c! {
+    /// Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up to
+    /// 60 s, no deadline, no attempt timeout.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int { status(store_policy(policy, Policy::default())) }
 
-/// Makes the policy with that name, one that holdoff_preset_name says: "kubernetes", "aws-standard-2.1" and so on.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options' field
-/// "preset" takes the same names, explains an unknown one, and lets other fields differ.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
-    // SAFETY: the header's promise.
-    let name = unsafe { text(name) }.ok_or(ErrorCode::NullPointer);
-    status(name.and_then(|name| {
-        let preset = Preset::named(name).ok_or(ErrorCode::UnknownWord)?;
-        // SAFETY: the header's promise.
-        unsafe { put(policy, preset.policy()) }
-    }))
-}
+    /// Makes the policy with that name, one that holdoff_preset_name says: "kubernetes", "aws-standard-2.1" and so on.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options' field
+    /// "preset" takes the same names, explains an unknown one, and lets other fields differ.
+    fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
+        status(c_str(name).ok_or(ErrorCode::NullPointer).and_then(|name| {
+            store_policy(policy, Preset::named(name).ok_or(ErrorCode::UnknownWord)?.policy())
+        }))
+    }
 
-/// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
-/// holdoff_guards_init.
-///
-/// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
-/// be NULL) says what is wrong, with code 0 for nothing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_build(
-    policy: *mut holdoff_policy,
-    options: *const holdoff_options,
-    problem: *mut holdoff_problem,
-) -> c_int {
-    // SAFETY: the header's promise.
-    let built = unsafe { sound(options) }.and_then(|builder| {
-        let built = builder.build().map_err(|error| holdoff_problem::of_building(&error))?;
-        // SAFETY: the header's promise.
-        unsafe { guards_of(options) }?.check().map_err(|error| holdoff_problem::of_building(&error))?;
-        Ok(built)
-    });
-    let result = built.and_then(|built| {
-        // SAFETY: the header's promise.
-        unsafe { put(policy, built) }.map_err(holdoff_problem::of_use)
-    });
-    // SAFETY: the header's promise.
-    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
-}
+    /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
+    /// holdoff_guards_init.
+    ///
+    /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
+    /// be NULL) says what is wrong, with code 0 for nothing.
+    fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
+        problem: *mut holdoff_problem) -> c_int {
+        let build = || {
+            let built = sound(options)?.build()?;
+            guards_of(options)?.check()?;
+            Ok(store_policy(policy, built)?)
+        };
+        report(problem, build())
+    }
 
-/// How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
-/// no policy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 {
-    // SAFETY: the header's promise.
-    unsafe { look(policy) }.map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
-}
+    /// How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
+    /// no policy.
+    fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 {
+        get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
+    }
 
-/// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
-/// For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int {
-    // SAFETY: the header's promise.
-    let changed = unsafe { look(policy) }.map(|policy| policy.with_attempts(attempts));
-    // SAFETY: the header's promise.
-    status(changed.and_then(|changed| unsafe { put(policy, changed) }))
-}
+    /// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
+    /// For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int {
+        status(get(policy).map(|policy| policy.with_attempts(attempts)).and_then(|changed| store_policy(policy, changed)))
+    }
 
-/// How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER
-/// without either, and for memory that holds no policy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(policy) }.map_or(u64::MAX, limit)
-}
+    /// How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER
+    /// without either, and for memory that holds no policy.
+    fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 { get(policy).map_or(u64::MAX, limit) }
 
-/// A number that tells policies apart by what they decide, the same in every language: what a saved state remembers of its
-/// policy. 0 for memory that holds no policy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(policy) }.map_or(0, Policy::fingerprint)
-}
+    /// A number that tells policies apart by what they decide, the same in every language: what a saved state remembers of its
+    /// policy. 0 for memory that holds no policy.
+    fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 { get(policy).map_or(0, Policy::fingerprint) }
 
-/// The policy's jitter and cap applied to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops that
-/// have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u` that is
-/// out of its range as the end it is beyond.
-///
-/// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_jitter(
-    policy: *const holdoff_policy,
-    delay_ns: u64,
-    max_ns: u64,
-    u: f64,
-) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(policy) }.map_or(delay_ns, |policy| {
+    /// The policy's jitter and cap applied to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops that
+    /// have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u` that is
+    /// out of its range as the end it is beyond.
+    ///
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+    fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span {
         let (delay, max) = (Span::from_nanos(delay_ns), Span::from_nanos(max_ns));
-        policy.jitter().apply_capped(delay, max, policy.cap(), u).as_nanos()
-    })
-}
+        get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
+    }
 
-/// The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
-/// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
-/// a double. Other kinds of jitter leave the delay as it is.
-///
-/// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(policy) }
-        .map_or(delay_ns, |policy| policy.jitter().apply_drawn(Span::from_nanos(delay_ns), drawn).as_nanos())
+    /// The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
+    /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
+    /// a double. Other kinds of jitter leave the delay as it is.
+    ///
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+    fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span {
+        let delay = Span::from_nanos(delay_ns);
+        get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))
+    }
 }

@@ -1,12 +1,8 @@
 //! What is wrong with a configuration, in the caller's own memory.
 
-use crate::boundary::answer;
-use crate::text::{fill, print};
-use core::ffi::{c_char, c_int};
+use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{
-    ConfigError, ErrorCode, EventError, Field, FormError, Given, GuardsBuilder, ReplayError, SaveError, Span, Value,
-};
+use holdoff_core::{ConfigError, EventError, Field, FormError, Given, GuardsBuilder, SaveError, Value};
 
 /// What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
 /// character; nothing has to be freed and nothing points anywhere.
@@ -49,72 +45,24 @@ impl holdoff_problem {
 
     /// A problem with the setting of `name` to `value`.
     pub(crate) fn of_setting(name: &str, value: Value<'_>, error: &ConfigError) -> Self {
-        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
+        let problem = Self::of_rule(error.code, error.rule(), error.nearest);
         match error.field {
-            Some(_) => fill(&mut problem.path, &error.path()),
-            None => fill(&mut problem.path, &name),
+            Some(_) => problem.at(&error.path()),
+            None => problem.at(&name),
         }
-        problem.show(value)
-    }
-
-    /// A problem of fields that do not fit together.
-    pub(crate) fn of_building(error: &ConfigError) -> Self {
-        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
-        fill(&mut problem.path, &error.path());
-        problem.show_given(error.given);
-        problem
-    }
-
-    /// A problem with a saved state.
-    pub(crate) fn of_state(error: &SaveError) -> Self {
-        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
-        fill(&mut problem.path, &error.field.unwrap_or(""));
-        problem.show_given(error.given);
-        problem
-    }
-
-    /// A problem with an event that is read.
-    pub(crate) fn of_event(error: &EventError) -> Self {
-        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
-        match (error.sequence, error.field) {
-            (0, field) => fill(&mut problem.path, &field.unwrap_or("")),
-            (sequence, None) => fill(&mut problem.path, &format_args!("event {sequence}")),
-            (sequence, Some(field)) => fill(&mut problem.path, &format_args!("event {sequence}, {field}")),
-        }
-        problem.show_given(error.given);
-        problem
-    }
-
-    /// A problem with a log.
-    pub(crate) fn of_replay(error: &ReplayError) -> Self {
-        let mut problem = Self::of_rule(error.code, "", None);
-        fill(&mut problem.rule, error);
-        problem
-    }
-
-    /// A problem with another system's form.
-    pub(crate) fn of_form(error: &FormError) -> Self {
-        let mut problem = Self::of_rule(error.code, error.rule, error.nearest);
-        fill(&mut problem.path, &error.field);
-        problem.show_given(error.given);
-        problem
-    }
-
-    /// A problem of wrong use.
-    pub(crate) fn of_use(error: ErrorCode) -> Self {
-        Self::of_rule(error, error.rule(None), None)
+        .show(value)
     }
 
     /// The same problem, with the name of what was to be set.
-    pub(crate) fn at(mut self, name: &str) -> Self {
-        fill(&mut self.path, &name);
+    pub(crate) fn at(mut self, name: &dyn Display) -> Self {
+        fill(&mut self.path, name);
         self
     }
 
     /// The same problem, with the name as it was given where no field has it.
     #[cfg(feature = "json")]
     pub(crate) fn named(self, name: &str) -> Self {
-        if self.path[0] == 0 { self.at(name) } else { self }
+        if self.path[0] == 0 { self.at(&name) } else { self }
     }
 
     /// The same problem, with a text in the place of the value.
@@ -137,19 +85,61 @@ impl holdoff_problem {
         self
     }
 
-    fn show_given(&mut self, given: Given) {
+    fn with(mut self, given: Given) -> Self {
         match given {
             Given::Unshown => {}
             Given::Span(span) => fill(&mut self.value, &span),
             Given::Number(number) => fill(&mut self.value, &number),
         }
+        self
     }
 
-    fn of_rule(code: ErrorCode, rule: &str, nearest: Option<&str>) -> Self {
+    /// A problem of which only the rule is known.
+    pub(crate) fn of_rule(code: ErrorCode, rule: impl Display, nearest: Option<&str>) -> Self {
         let mut problem = Self { code: u32::from(code.code()), ..Self::NONE };
         fill(&mut problem.rule, &rule);
         fill(&mut problem.nearest, &nearest.unwrap_or(""));
         problem
+    }
+}
+
+/// A problem of wrong use.
+impl From<ErrorCode> for holdoff_problem {
+    fn from(error: ErrorCode) -> Self {
+        Self::of_rule(error, error.rule(None), None)
+    }
+}
+
+/// A problem of fields that do not fit together.
+impl From<ConfigError> for holdoff_problem {
+    fn from(error: ConfigError) -> Self {
+        Self::of_rule(error.code, error.rule(), error.nearest).at(&error.path()).with(error.given)
+    }
+}
+
+/// A problem of a saved state.
+impl From<SaveError> for holdoff_problem {
+    fn from(error: SaveError) -> Self {
+        Self::of_rule(error.code, error.rule(), error.nearest).at(&error.field.unwrap_or("")).with(error.given)
+    }
+}
+
+/// A problem of an event.
+impl From<EventError> for holdoff_problem {
+    fn from(error: EventError) -> Self {
+        let problem = Self::of_rule(error.code, error.rule(), error.nearest).with(error.given);
+        match (error.sequence, error.field) {
+            (0, field) => problem.at(&field.unwrap_or("")),
+            (sequence, None) => problem.at(&format_args!("event {sequence}")),
+            (sequence, Some(field)) => problem.at(&format_args!("event {sequence}, {field}")),
+        }
+    }
+}
+
+/// A problem of another system's form.
+impl From<FormError> for holdoff_problem {
+    fn from(error: FormError) -> Self {
+        Self::of_rule(error.code, error.rule, error.nearest).at(&error.field).with(error.given)
     }
 }
 
@@ -177,29 +167,13 @@ fn shown(field: &[c_char]) -> &str {
     core::str::from_utf8(bytes).unwrap_or("?")
 }
 
-/// Writes the problem as one line into `text`, at most `size` bytes with the zero at its end:
-/// `atempts = 3: is no field of a policy; did you mean "attempts"?`
-///
-/// Returns the length of the whole line without the zero, as snprintf does, so that `size` or more means it was cut.
-/// `text` may be NULL when `size` is 0. Without a problem (NULL, or code 0) the line is empty.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_problem_text(
-    problem: *const holdoff_problem,
-    text: *mut c_char,
-    size: usize,
-) -> c_int {
-    // SAFETY: the header's promise.
-    let problem = unsafe { problem.as_ref() }.filter(|problem| problem.code != 0);
-    // SAFETY: the header's promise.
-    unsafe { print(text, size, problem.map(|problem| problem as &dyn fmt::Display)) }
-}
-
-/// Answers with the number of a problem, and writes it to where the caller wants it.
-///
-/// # Safety
-/// `place` is null or points to a problem.
-pub(crate) unsafe fn report(place: *mut holdoff_problem, problem: holdoff_problem) -> c_int {
-    // SAFETY: passed on.
-    unsafe { answer(place, problem) }
-    c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+extern_c! {
+    /// Writes the problem as one line into `text`, at most `size` bytes with the zero at its end:
+    /// `atempts = 3: is no field of a policy; did you mean "attempts"?`
+    ///
+    /// Returns the length of the whole line without the zero, as snprintf does, so that `size` or more means it was cut.
+    /// `text` may be NULL when `size` is 0. Without a problem (NULL, or code 0) the line is empty.
+    fn holdoff_problem_text(problem: *const holdoff_problem, text: *mut c_char, size: usize) -> c_int {
+        print(text, size, problem.as_ref().filter(|problem| problem.code != 0))
+    }
 }

@@ -1,8 +1,7 @@
 //! What to do next, as plain bytes by value.
 
-use holdoff_core::{ErrorCode, FlatStep, Step};
-
-use crate::{HOLDOFF_ATTEMPT, HOLDOFF_INVALID, HOLDOFF_NEVER, HOLDOFF_STOP};
+use crate::*;
+use holdoff_core::{FlatStep, Outcome, Step};
 
 /// What to do next: 24 bytes, by value. Numbers that a kind has no use for are 0, times that it has no use for
 /// HOLDOFF_NEVER.
@@ -67,8 +66,35 @@ impl From<Result<Step, ErrorCode>> for holdoff_step {
     }
 }
 
-/// The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_step_ticket(step: holdoff_step) -> u64 {
-    if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 }
+extern_c! {
+    /// The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
+    fn holdoff_step_ticket(step: holdoff_step) -> u64 {
+        if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 }
+    }
+}
+
+/// Borrows a call to change it, or returns the step for memory without one.
+///
+/// # Safety
+/// As for [`get_mut`].
+#[inline(always)]
+pub(crate) unsafe fn call_of<'a, M: Memory>(call: *mut M) -> Result<&'a mut M::Inner, holdoff_step> {
+    // SAFETY: passed on.
+    unsafe { get_mut(call).map_err(|error| no_call(call, error)) }
+}
+
+/// Returns the step for memory without a call: zeroed memory is a call that was cancelled.
+///
+/// # Safety
+/// `memory` is null or points to an `M`.
+#[cold]
+pub(crate) unsafe fn no_call<M: Memory>(memory: *const M, error: ErrorCode) -> holdoff_step {
+    // SAFETY: passed on.
+    if unsafe { is_zeroed(memory) } { Step::Stop(Outcome::Cancelled).into() } else { error.into() }
+}
+
+/// Returns the step of a call, or the one in its place.
+#[inline(always)]
+pub(crate) fn step(result: Result<Step, holdoff_step>) -> holdoff_step {
+    result.map_or_else(|in_its_place| in_its_place, holdoff_step::from)
 }

@@ -1,120 +1,75 @@
 //! A backoff that carries its own configuration and changes with each step.
 
-use crate::boundary::{drive, look, memory, place};
-use crate::errors::status;
-use core::ffi::c_int;
-use holdoff_core::{ConfigError, ErrorCode, Span, Stepped};
+use crate::*;
+use holdoff_core::Stepped;
 
-/// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was and,
-/// while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter comes on top
-/// and does not feed back. May be copied, restarted and looked at. The content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_stepped {
-    magic: u64,
-    state: [u64; 5],
+memory! {
+    /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was and,
+    /// while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter comes on top
+    /// and does not feed back. May be copied, restarted and looked at. The content is the library's.
+    holdoff_stepped([u64; 5]) holds Stepped, b"hoStepd1", NotACall
 }
-
-memory!(holdoff_stepped: Stepped, u64::from_be_bytes(*b"hoStepd1"), ErrorCode::NotACall);
 const _: () = assert!(size_of::<Stepped>() == 5 * 8);
 
-/// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
-/// `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives, HOLDOFF_LONGEST_NS
-/// for none. Both factors are finite and from 0 on.
-///
-/// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_init(
-    stepped: *mut holdoff_stepped,
-    duration_ns: u64,
-    factor: f64,
-    jitter: f64,
-    cap_ns: u64,
-    steps: u64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe {
-        put(stepped, Stepped::new(Span::from_nanos(duration_ns), factor, jitter, Span::from_nanos(cap_ns), steps))
+extern_c! {
+    /// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
+    /// `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives, HOLDOFF_LONGEST_NS
+    /// for none. Both factors are finite and from 0 on.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_stepped_init(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
+        steps: u64) -> c_int {
+        let (duration, cap) = (Span::from_nanos(duration_ns), Span::from_nanos(cap_ns));
+        status(built(Stepped::new(duration, factor, jitter, cap, steps)).and_then(|built| store(stepped, built)))
+    }
+
+    /// The same from the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not positive means
+    /// none.
+    ///
+    /// Returns as holdoff_stepped_init.
+    fn holdoff_stepped_init_kubernetes(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64,
+        steps: i64, cap_ns: i64) -> c_int {
+        let made = Stepped::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns);
+        status(built(made).and_then(|built| store(stepped, built)))
+    }
+
+    /// Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not positive reads
+    /// as 1.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_stepped_init_kubernetes_jitter(stepped: *mut holdoff_stepped, duration_ns: u64,
+        max_factor: f64) -> c_int {
+        let made = Stepped::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor);
+        status(built(made).and_then(|built| store(stepped, built)))
     }
 }
 
-/// The same from the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not positive means
-/// none.
-///
-/// Returns as holdoff_stepped_init.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_init_kubernetes(
-    stepped: *mut holdoff_stepped,
-    duration_ns: u64,
-    factor: f64,
-    jitter: f64,
-    steps: i64,
-    cap_ns: i64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { put(stepped, Stepped::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns)) }
-}
+extern_c! {
+    /// The next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on. HOLDOFF_NEVER for
+    /// memory that holds none.
+    fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 {
+        get_mut(stepped).map_or(u64::MAX, |stepped| stepped.step(u).as_nanos())
+    }
 
-/// Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not positive reads
-/// as 1.
-///
-/// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_init_kubernetes_jitter(
-    stepped: *mut holdoff_stepped,
-    duration_ns: u64,
-    max_factor: f64,
-) -> c_int {
-    // SAFETY: the header's promise.
-    unsafe { put(stepped, Stepped::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor)) }
-}
+    /// Whether a step looks at its uniform.
+    fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool { get(stepped).is_ok_and(Stepped::draws) }
 
-unsafe fn put(memory: *mut holdoff_stepped, made: Result<Stepped, ConfigError>) -> c_int {
-    // SAFETY: passed on.
-    status(made.map_err(|error| error.code).and_then(|made| unsafe { place(memory, made) }))
-}
+    /// The delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory that holds none.
+    fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 {
+        get(stepped).map_or(u64::MAX, |stepped| stepped.duration().as_nanos())
+    }
 
-/// The next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on. HOLDOFF_NEVER for
-/// memory that holds none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { drive(stepped) }.map_or(u64::MAX, |stepped| stepped.step(u).as_nanos())
-}
+    /// How many steps may still multiply the duration; 0 for memory that holds none.
+    fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 { get(stepped).map_or(0, Stepped::steps) }
 
-/// Whether a step looks at its uniform.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool {
-    // SAFETY: the header's promise.
-    unsafe { look(stepped) }.is_ok_and(Stepped::draws)
-}
+    /// What multiplying stops at, in nanoseconds; HOLDOFF_LONGEST_NS for nothing, and for memory that holds none.
+    fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> Span { get(stepped).map_or(Span::MAX, Stepped::cap) }
 
-/// The delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory that holds none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(stepped) }.map_or(u64::MAX, |stepped| stepped.duration().as_nanos())
-}
-
-/// How many steps may still multiply the duration; 0 for memory that holds none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(stepped) }.map_or(0, Stepped::steps)
-}
-
-/// What multiplying stops at, in nanoseconds; HOLDOFF_LONGEST_NS for nothing, and for memory that holds none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(stepped) }.map_or(Span::MAX, Stepped::cap).as_nanos()
-}
-
-/// Begins again with `duration_ns` and `steps`, the rest as it is.
-///
-/// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_stepped_restart(stepped: *mut holdoff_stepped, duration_ns: u64, steps: u64) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe { drive(stepped) }.map(|stepped| *stepped = stepped.restarted(Span::from_nanos(duration_ns), steps)))
+    /// Begins again with `duration_ns` and `steps`, the rest as it is.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+    fn holdoff_stepped_restart(stepped: *mut holdoff_stepped, duration_ns: u64, steps: u64) -> c_int {
+        let duration = Span::from_nanos(duration_ns);
+        status(get_mut(stepped).map(|stepped| *stepped = stepped.restarted(duration, steps)))
+    }
 }

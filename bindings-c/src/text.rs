@@ -1,6 +1,6 @@
 //! Texts that go out: into memory of a size that the caller or a struct sets, cut after a whole character.
 
-use core::ffi::{c_char, c_int};
+use crate::*;
 use core::fmt::{self, Display, Write};
 
 /// Writes text into memory of a fixed size, cut after a whole character, with a zero at its end; counts what it wanted to
@@ -46,7 +46,7 @@ pub(crate) fn fill(field: &mut [c_char], text: &dyn Display) {
 ///
 /// # Safety
 /// `text` is null or points to memory of `size` bytes.
-pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<&dyn Display>) -> c_int {
+pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<impl Display>) -> c_int {
     let room = if text.is_null() || size == 0 {
         &mut [][..]
     } else {

@@ -1,38 +1,25 @@
 //! The whole loop for a call under guards, as a machine.
 
-use super::{holdoff_guards, lend};
-use crate::boundary::{answer, drive, is_zeroed, look, memory, place};
-use crate::errors::status;
-use crate::failure::holdoff_failure;
-use crate::policy::holdoff_policy;
-use crate::problem::{holdoff_problem, report};
-use crate::saved::holdoff_saved;
-use crate::step::holdoff_step;
-use core::ffi::c_int;
-use holdoff_core::{ErrorCode, Failure, Guarded, Guards, Outcome, Step, Ticket, Timestamp};
+use crate::*;
+use holdoff_core::{Failure, Guarded, Guards, Step, Ticket};
 
-/// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
-/// that is all zero reads as a call that was cancelled. The content is the library's.
-///
-/// It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
-///
-/// - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
-/// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
-///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
-/// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
-///   shares the bulkhead has ended an attempt;
-/// - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
-///
-/// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
-/// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_guarded {
-    magic: u64,
-    state: [u64; 22],
+memory! {
+    /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
+    /// that is all zero reads as a call that was cancelled. The content is the library's.
+    ///
+    /// It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
+    ///
+    /// - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
+    /// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
+    ///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
+    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
+    ///   shares the bulkhead has ended an attempt;
+    /// - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
+    ///
+    /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
+    /// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
+    holdoff_guarded([u64; 22]) holds Guarded, b"hoGuard1", NotACall
 }
-
-memory!(holdoff_guarded: Guarded, u64::from_be_bytes(*b"hoGuard1"), ErrorCode::NotACall);
 const _: () = assert!(size_of::<Guarded>() == 22 * 8);
 
 /// An input to a call that is there, with its guards.
@@ -44,203 +31,118 @@ unsafe fn put(
     guards: *const holdoff_guards,
     input: impl FnOnce(&mut Guarded, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
-    // SAFETY: passed on.
-    match unsafe { drive(call) } {
-        Ok(call) => {
-            let mut lent = Guards::none();
-            // SAFETY: passed on.
-            unsafe { lend(guards, &mut lent) }.and_then(|()| input(call, &mut lent)).into()
-        }
-        // SAFETY: passed on.
-        Err(_) if unsafe { is_zeroed(call) } => Step::Stop(Outcome::Cancelled).into(),
-        Err(error) => error.into(),
-    }
-}
-
-/// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
-///
-/// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
-/// that has ended.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_begin(
-    call: *mut holdoff_guarded,
-    policy: *const holdoff_policy,
-    guards: *const holdoff_guards,
-    seed: u64,
-    now: u64,
-) -> holdoff_step {
     let mut lent = Guards::none();
-    // SAFETY: the header's promise.
-    let policy = unsafe { lend(guards, &mut lent).and_then(|()| look(policy)) };
-    // A call that cannot be kept would keep what it takes of the guards.
-    if call.is_null() {
-        return ErrorCode::NullPointer.into();
-    }
-    if !call.is_aligned() {
-        return ErrorCode::NotACall.into();
-    }
-    match policy {
-        Ok(policy) => {
-            let (begun, step) = Guarded::begin(policy, &mut lent, seed, Timestamp::from_nanos(now));
-            // SAFETY: the header's promise.
-            unsafe { place(call, begun) }.map(|()| step).into()
-        }
-        Err(error) => {
-            // SAFETY: the header's promise.
-            unsafe { answer(call, holdoff_guarded { magic: 0, state: [0; 22] }) };
-            error.into()
-        }
-    }
+    // SAFETY: passed on.
+    step(unsafe { call_of(call) }.and_then(|call| {
+        // SAFETY: passed on.
+        unsafe { lend(guards, &mut lent) }?;
+        Ok(input(call, &mut lent)?)
+    }))
 }
 
-/// The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
-///
-/// Returns the step that holds now.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_succeed(
-    call: *mut holdoff_guarded,
-    guards: *const holdoff_guards,
-    ticket: u64,
-    now: u64,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    unsafe {
-        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now))))
+extern_c! {
+    /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
+    ///
+    /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
+    /// that has ended.
+    fn holdoff_guarded_begin(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+        seed: u64, now: Timestamp) -> holdoff_step {
+        let mut lent = Guards::none();
+        let policy = lend(guards, &mut lent).and_then(|()| get(policy));
+        if let Err(error) = check_memory(call) {
+            // A call that cannot be stored would keep what it takes of the guards.
+            return error.into();
+        }
+        match policy {
+            Ok(policy) => {
+                let (begun, step) = Guarded::begin(policy, &mut lent, seed, now);
+                store(call, begun).map(|()| step).into()
+            }
+            Err(error) => {
+                write(call, holdoff_guarded { magic: 0, state: [0; 22] });
+                error.into()
+            }
+        }
     }
-}
 
-/// The attempt with this ticket failed at `now`.
-///
-/// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
-/// or HOLDOFF_STOP.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_fail(
-    call: *mut holdoff_guarded,
-    policy: *const holdoff_policy,
-    guards: *const holdoff_guards,
-    ticket: u64,
-    now: u64,
-    failure: holdoff_failure,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    unsafe {
+    /// The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
+    ///
+    /// Returns the step that holds now.
+    fn holdoff_guarded_succeed(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
+        now: Timestamp) -> holdoff_step {
+        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)))
+    }
+
+    /// The attempt with this ticket failed at `now`.
+    ///
+    /// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
+    /// or HOLDOFF_STOP.
+    fn holdoff_guarded_fail(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+        ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step {
         put(call, guards, |call, guards| {
-            let (policy, failure) = (look(policy)?, Failure::try_from(failure)?);
-            Ok(call.fail(policy, guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now), failure))
+            Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         })
     }
-}
 
-/// The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
-/// program. The call is over, as after a permanent failure.
-///
-/// Returns the step that holds now.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_abandon(
-    call: *mut holdoff_guarded,
-    guards: *const holdoff_guards,
-    ticket: u64,
-    now: u64,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    unsafe {
-        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), Timestamp::from_nanos(now))))
+    /// The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
+    /// program. The call is over, as after a permanent failure.
+    ///
+    /// Returns the step that holds now.
+    fn holdoff_guarded_abandon(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
+        now: Timestamp) -> holdoff_step {
+        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)))
     }
-}
 
-/// Nothing but time has passed, or a place in the bulkhead has come free.
-///
-/// Returns the step that holds at `now`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_tick(
-    call: *mut holdoff_guarded,
-    policy: *const holdoff_policy,
-    guards: *const holdoff_guards,
-    now: u64,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    unsafe { put(call, guards, |call, guards| Ok(call.tick(look(policy)?, guards, Timestamp::from_nanos(now)))) }
-}
+    /// Nothing but time has passed, or a place in the bulkhead has come free.
+    ///
+    /// Returns the step that holds at `now`.
+    fn holdoff_guarded_tick(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+        now: Timestamp) -> holdoff_step {
+        put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)))
+    }
 
-/// The caller wants no more of it, whatever is going on: the guards get back what the call holds.
-///
-/// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_cancel(
-    call: *mut holdoff_guarded,
-    guards: *const holdoff_guards,
-    now: u64,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    unsafe { put(call, guards, |call, guards| Ok(call.cancel(guards, Timestamp::from_nanos(now)))) }
-}
+    /// The caller wants no more of it, whatever is going on: the guards get back what the call holds.
+    ///
+    /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
+    fn holdoff_guarded_cancel(call: *mut holdoff_guarded, guards: *const holdoff_guards,
+        now: Timestamp) -> holdoff_step {
+        put(call, guards, |call, guards| Ok(call.cancel(guards, now)))
+    }
 
-/// How many attempts have been started; 0 for memory that holds no call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 {
-    // SAFETY: the header's promise.
-    unsafe { look(call) }.map_or(0, Guarded::attempt)
-}
+    /// How many attempts have been started; 0 for memory that holds no call.
+    fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::attempt) }
 
-/// How many attempts are in flight; 0 for memory that holds no call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 {
-    // SAFETY: the header's promise.
-    unsafe { look(call) }.map_or(0, Guarded::flying)
-}
+    /// How many attempts are in flight; 0 for memory that holds no call.
+    fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::flying) }
 
-/// How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: u64) -> u64 {
-    // SAFETY: the header's promise.
-    unsafe { look(call) }.map_or(0, |call| call.remaining(Timestamp::from_nanos(now)).as_nanos())
-}
+    /// How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
+    fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: Timestamp) -> Span {
+        get(call).map_or(Span::ZERO, |call| call.remaining(now))
+    }
 
-/// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
-///
-/// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_save(
-    call: *const holdoff_guarded,
-    policy: *const holdoff_policy,
-    now: u64,
-    saved: *mut holdoff_saved,
-) -> c_int {
-    // SAFETY: the header's promise.
-    status(unsafe {
-        look(call).and_then(|call| place(saved, call.call().saved(look(policy)?, Timestamp::from_nanos(now))))
-    })
-}
+    /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
+    ///
+    /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
+    fn holdoff_guarded_save(call: *const holdoff_guarded, policy: *const holdoff_policy, now: Timestamp,
+        saved: *mut holdoff_saved) -> c_int {
+        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))))
+    }
 
-/// Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
-/// holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
-/// waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
-///
-/// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn holdoff_guarded_resume(
-    call: *mut holdoff_guarded,
-    saved: *const holdoff_saved,
-    policy: *const holdoff_policy,
-    guards: *const holdoff_guards,
-    now: u64,
-    problem: *mut holdoff_problem,
-) -> c_int {
-    let (mut lent, now) = (Guards::none(), Timestamp::from_nanos(now));
-    // SAFETY: the header's promise.
-    let both = unsafe { lend(guards, &mut lent).and_then(|()| Ok((look(saved)?, look(policy)?))) };
-    let result = both.map_err(holdoff_problem::of_use).and_then(|(saved, policy)| {
-        if call.is_null() {
-            return Err(holdoff_problem::of_use(ErrorCode::NullPointer));
-        }
-        if !call.is_aligned() {
-            return Err(holdoff_problem::of_use(ErrorCode::NotACall));
-        }
-        let resumed = saved.call(policy, now).map_err(|error| holdoff_problem::of_state(&error))?;
-        let resumed = Guarded::resume(policy, &mut lent, &resumed, now);
-        // SAFETY: the header's promise.
-        unsafe { place(call, resumed) }.map_err(holdoff_problem::of_use)
-    });
-    // SAFETY: the header's promise.
-    unsafe { report(problem, result.err().unwrap_or(holdoff_problem::NONE)) }
+    /// Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
+    /// holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
+    /// waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
+    ///
+    /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
+    fn holdoff_guarded_resume(call: *mut holdoff_guarded, saved: *const holdoff_saved, policy: *const holdoff_policy,
+        guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int {
+        let resume = || {
+            let mut lent = Guards::none();
+            lend(guards, &mut lent)?;
+            let (saved, policy) = pair(get(saved), get(policy))?;
+            check_memory(call)?;
+            let resumed = saved.call(policy, now)?;
+            Ok(store(call, Guarded::resume(policy, &mut lent, &resumed, now))?)
+        };
+        report(problem, resume())
+    }
 }
