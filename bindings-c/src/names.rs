@@ -58,7 +58,7 @@ pub extern "C" fn holdoff_reason_name(reason: u32) -> *const c_char {
 /// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
 #[unsafe(no_mangle)]
 pub extern "C" fn holdoff_reason_text(reason: u32) -> *const c_char {
-    static TEXTS: Table<64, { StopReason::ALL.len() }> = table!(StopReason; 64, |known| known.describe());
+    static TEXTS: Table<64, { StopReason::ALL.len() }> = table!(StopReason; 64, |known| known.text());
     TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
 }
 

@@ -182,7 +182,7 @@ extern_c! {
     fn holdoff_periodic_finish(periodic: *mut holdoff_periodic, run: u64, now: Timestamp,
         answer: u32) -> holdoff_periodic_step {
         let step = get_mut(periodic).and_then(|periodic| {
-            let answer = u8::try_from(answer).ok().and_then(Answer::from_code).ok_or(ErrorCode::UnknownWord)?;
+            let answer = Answer::from_code(answer).ok_or(ErrorCode::UnknownWord)?;
             Ok(periodic.finish(run, now, answer))
         });
         step.into()

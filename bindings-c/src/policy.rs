@@ -47,7 +47,7 @@ extern_c! {
     /// "preset" takes the same names, explains an unknown one, and lets other fields differ.
     fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
         status(c_str(name).ok_or(ErrorCode::NullPointer).and_then(|name| {
-            store_policy(policy, Preset::named(name).ok_or(ErrorCode::UnknownWord)?.policy())
+            store_policy(policy, Preset::from_name(name).ok_or(ErrorCode::UnknownWord)?.policy())
         }))
     }
 

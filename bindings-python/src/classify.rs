@@ -348,7 +348,7 @@ fn end_of_rpc(error: &Bound<'_, PyAny>, names: &Names) -> Option<(GrpcCode, Hint
         None if names.rpc => error.call_method0(intern!(py, "code")).ok()?,
         None => return None,
     };
-    let code = GrpcCode::from_name(&optional(&code, intern!(py, "name"))?.extract::<String>().ok()?)?;
+    let code = GrpcCode::parse(&optional(&code, intern!(py, "name"))?.extract::<String>().ok()?)?;
     let mut reader = HintReader::new(u64::MAX);
     let response = optional(error, intern!(py, "response"));
     for of in [Some(error), response.as_ref()].into_iter().flatten() {

@@ -82,7 +82,7 @@ pub(crate) fn http_failure(
 pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
     let name = code.getattr_opt(intern!(code.py(), "name"))?;
     match name.as_ref().unwrap_or(code).cast::<PyString>() {
-        Ok(name) => Ok(u32::from(GrpcCode::from_name(&name.to_string_lossy()).unwrap_or(GrpcCode::Unknown).code())),
+        Ok(name) => Ok(u32::from(GrpcCode::parse(&name.to_string_lossy()).unwrap_or(GrpcCode::Unknown).code())),
         Err(_) => half("code", code),
     }
 }

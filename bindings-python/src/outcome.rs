@@ -38,7 +38,7 @@ impl Outcome {
     /// The reason in a sentence.
     #[getter]
     fn description(&self) -> &'static str {
-        self.reason.describe()
+        self.reason.text()
     }
 
     /// How many attempts were begun.
@@ -93,7 +93,7 @@ pub(crate) fn refused<'py>(
     now: Timestamp,
 ) -> PyResult<Bound<'py, PyAny>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let error = TYPE.import(py, "holdoff._errors", "Refused")?.call1((reason.describe(),))?;
+    let error = TYPE.import(py, "holdoff._errors", "Refused")?.call1((reason.text(),))?;
     error.setattr(intern!(py, "reason"), reason.name())?;
     if !retry_at.is_never() {
         error.setattr(intern!(py, "retry_at"), convert::seconds(retry_at.as_nanos()))?;
@@ -126,7 +126,7 @@ pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()>
     };
     let ends = if outcome.reason == StopReason::Cancelled { "stopped" } else { "gave up" };
     let plural = if outcome.attempts == 1 { "" } else { "s" };
-    let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.describe());
+    let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.text());
     // The same exception object may come by again and again.
     let notes = optional(error, intern!(py, "__notes__")).and_then(|notes| notes.cast_into::<PyList>().ok());
     if notes.is_none_or(|notes| notes.contains(&note).is_ok_and(|there| !there)) {

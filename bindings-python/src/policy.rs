@@ -74,7 +74,7 @@ pub(crate) fn given<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Polic
 }
 
 fn form(name: &str) -> PyResult<Form> {
-    Form::named(name).ok_or_else(|| {
+    Form::from_name(name).ok_or_else(|| {
         let known = Form::ALL.map(Form::name).join(", ");
         PyValueError::new_err(format!("form = {name:?}: must be one of {known}"))
     })

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .sleeper(VirtualTime::new())
             .call()
             .unwrap_err();
-    println!("gave up after {} attempts: {}", stopped.attempts(), stopped.reason().describe());
+    println!("gave up after {} attempts: {}", stopped.attempts(), stopped.reason().text());
 
     // A mistake is explained with its path, its value, the rule and the nearest name.
     let wrong = serde_json::from_str::<Document>(r#"{ "backoff": { "initail": "1s" } }"#).unwrap_err();

@@ -67,7 +67,7 @@ impl<E> Stopped<E> {
 impl<E: fmt::Display> fmt::Display for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.attempts == 1 { "" } else { "s" };
-        write!(f, "stopped after {} attempt{plural}: {}", self.attempts, self.reason.describe())?;
+        write!(f, "stopped after {} attempt{plural}: {}", self.attempts, self.reason.text())?;
         if self.timed_out {
             f.write_str("; the last one was aborted at its limit")?;
         }
@@ -89,7 +89,7 @@ impl<E: Error + 'static> Error for Stopped<E> {
 impl From<Stopped<io::Error>> for io::Error {
     fn from(stopped: Stopped<io::Error>) -> Self {
         let kind = if stopped.timed_out { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
-        let text = stopped.reason.describe();
+        let text = stopped.reason.text();
         stopped.error.unwrap_or_else(|| Self::new(kind, text))
     }
 }

@@ -1,7 +1,11 @@
 //! The fields of a policy: their numbers, their names, and the words that they take.
 
 use crate::decide::failure::FailureKind;
-use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, EXACT, FLOOR, IGNORE, REPLACE, STOP};
+use crate::decide::guards::Refusal;
+use crate::decide::guards::breaker::config::{BreakerMode, Reopen};
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::Cap;
+use crate::decide::policy::OnDeadline;
 use crate::decide::{backoff, jitter};
 use crate::describe::preset::Preset;
 use crate::error::ErrorCode;
@@ -205,15 +209,6 @@ pub(super) const JITTERS: &[Word] = &[
     ("bounded", jitter::BOUNDED),
     ("subtractive", jitter::SUBTRACTIVE),
 ];
-pub(super) const CAPS: &[Word] = &[
-    ("keep_spread", jitter::CAP_KEEP_SPREAD),
-    ("before_jitter", jitter::CAP_BEFORE_JITTER),
-    ("clip", jitter::CAP_CLIP),
-];
-pub(super) const ON_DEADLINE: &[Word] = &[("stop", STOP), ("clip", CLIP)];
-pub(super) const HINT_MODES: &[Word] =
-    &[("floor", FLOOR), ("replace", REPLACE), ("ignore", IGNORE), ("exact", EXACT), ("at_least", AT_LEAST)];
-pub(super) const HINT_OVERS: &[Word] = &[("stop", STOP), ("clamp", CLAMP)];
 
 /// Every name a field goes by. The first of a field is its path.
 pub(super) const NAMES: &[(&str, Field)] = &[
@@ -378,10 +373,10 @@ impl Field {
             Self::BackoffKind => BACKOFFS,
             Self::BackoffOn => KINDS,
             Self::JitterKind => JITTERS,
-            Self::Cap => CAPS,
-            Self::OnDeadline => ON_DEADLINE,
-            Self::HintMode => HINT_MODES,
-            Self::HintOver => HINT_OVERS,
+            Self::Cap => Cap::WORDS,
+            Self::OnDeadline => OnDeadline::WORDS,
+            Self::HintMode => HintMode::WORDS,
+            Self::HintOver => HintOver::WORDS,
             _ => &[],
         }
     }
@@ -405,25 +400,25 @@ impl Field {
             }
             Self::BackoffOn => "must be one of transient, throttled, timeout",
             Self::JitterKind => "must be one of none, full, equal, additive, proportional, bounded, subtractive",
-            Self::Cap => "must be one of keep_spread, before_jitter, clip",
-            Self::OnDeadline => "must be one of stop, clip",
-            Self::HintMode => "must be one of floor, replace, ignore, exact, at_least",
-            Self::HintOver => "must be one of stop, clamp",
-            Self::Preset => Preset::NAMES,
-            Self::Version => ErrorCode::DocumentVersion.rule(None),
-            Self::BackoffExponent => ErrorCode::ExponentRange.rule(None),
-            Self::BackoffTimes => ErrorCode::TimesRange.rule(None),
-            Self::BackoffDelays => ErrorCode::DelaysMissing.rule(None),
-            Self::Attempts => ErrorCode::AttemptsRange.rule(None),
-            Self::BackoffFactor => ErrorCode::FactorRange.rule(None),
-            Self::JitterFactor => ErrorCode::JitterFactorRange.rule(None),
+            Self::Cap => Cap::RULE,
+            Self::OnDeadline => OnDeadline::RULE,
+            Self::HintMode => HintMode::RULE,
+            Self::HintOver => HintOver::RULE,
+            Self::Preset => Preset::RULE,
+            Self::Version => ErrorCode::DocumentVersion.text(),
+            Self::BackoffExponent => ErrorCode::ExponentRange.text(),
+            Self::BackoffTimes => ErrorCode::TimesRange.text(),
+            Self::BackoffDelays => ErrorCode::DelaysMissing.text(),
+            Self::Attempts => ErrorCode::AttemptsRange.text(),
+            Self::BackoffFactor => ErrorCode::FactorRange.text(),
+            Self::JitterFactor => ErrorCode::JitterFactorRange.text(),
             Self::BudgetKind => "must be one of none, token, throttle, ratio, share, requests, window",
             Self::BreakerKind => "must be one of none, consecutive, count, time",
             Self::BreakerOpenKind => "must be one of constant, linear, exponential, polynomial, fibonacci",
-            Self::BreakerReopen => "must be one of first, streak",
-            Self::BreakerMode => "must be one of enforce, observe",
+            Self::BreakerReopen => Reopen::RULE,
+            Self::BreakerMode => BreakerMode::RULE,
             Self::BreakerHint => "must be one of ignore, open",
-            Self::BreakerRefusal | Self::LimiterRefusal | Self::AdaptiveRefusal => "must be one of stop, wait",
+            Self::BreakerRefusal | Self::LimiterRefusal | Self::AdaptiveRefusal => Refusal::RULE,
             Self::LimiterKind => "must be one of none, gcra, bucket, window, log",
             Self::AdaptiveKind => "must be one of none, cubic, aimd",
             Self::NestedMode => "must be one of allow, innermost, outermost, cap",
@@ -452,7 +447,7 @@ impl Field {
             | Self::BreakerSlowRate
             | Self::AdaptiveBeta
             | Self::AdaptiveSmooth
-            | Self::HedgePercentile => ErrorCode::ShareRange.rule(None),
+            | Self::HedgePercentile => ErrorCode::ShareRange.text(),
             Self::BudgetReward
             | Self::BudgetRefill
             | Self::BudgetRatio
@@ -461,11 +456,11 @@ impl Field {
             | Self::BreakerJitter
             | Self::BreakerOpenFactor
             | Self::BreakerOpenExponent
-            | Self::AdaptiveIncrease => ErrorCode::RateRange.rule(None),
+            | Self::AdaptiveIncrease => ErrorCode::RateRange.text(),
             Self::AdaptiveScale | Self::AdaptiveMinRate => "must be a finite number above 0",
             Self::AdaptiveMaxRate => "must be a finite number, not below min_rate",
             Self::AdaptiveInitialRate => "must be a number from min_rate to max_rate",
-            _ => ErrorCode::NotADuration.rule(None),
+            _ => ErrorCode::NotADuration.text(),
         }
     }
 }

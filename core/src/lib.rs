@@ -62,6 +62,7 @@ mod saved_bytes;
 mod serde_value;
 mod time;
 mod value;
+mod words;
 
 pub use decide::backoff::{Backoff, Stage};
 pub use decide::bucket::{Bucket, BucketConfig};

@@ -16,7 +16,7 @@ fn every_document_on_the_page_is_one() {
     for block in page.split("```json").skip(1) {
         let (form, rest) = block.split_once('\n').unwrap();
         let text = rest.split("```").next().unwrap();
-        match Form::named(form.trim()) {
+        match Form::from_name(form.trim()) {
             None => documents::read(text).map(|_| ()),
             Some(form) => {
                 forms.push(form);

@@ -40,7 +40,7 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `builder` := the same, and the guards of the preset with that name where it has none of its own.
 #[unsafe(no_mangle)]
 extern "C" fn guards_upon(name: u32) {
-    with(|desk| desk.builder = desk.builder.upon(Preset::named(desk.name.get(name))));
+    with(|desk| desk.builder = desk.builder.upon(Preset::from_name(desk.name.get(name))));
 }
 
 /// The configurations of `builder`, where there are some. Which guards there are into place 0; how it nests into places 1 and

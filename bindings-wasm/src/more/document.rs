@@ -51,13 +51,13 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `builder` := the same, and the guards of the preset with that name where it has none of its own.
 #[unsafe(no_mangle)]
 extern "C" fn guards_upon(name: u32) {
-    with(|desk| desk.builder = desk.builder.upon(Preset::named(desk.name.get(name))));
+    with(|desk| desk.builder = desk.builder.upon(Preset::from_name(desk.name.get(name))));
 }
 
 /// The number of the form with that name, 0 when there is none.
 #[unsafe(no_mangle)]
 extern "C" fn form_named(name: u32) -> u32 {
-    with(|desk| Form::named(desk.name.get(name)).map_or(0, |form| form.code().into()))
+    with(|desk| Form::from_name(desk.name.get(name)).map_or(0, |form| form.code().into()))
 }
 
 /// Begins to read a form: of a service config that entry, 2^32-1 for the only one.

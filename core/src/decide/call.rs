@@ -312,9 +312,9 @@ impl Call {
     pub(crate) const fn held(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: Timestamp::NEVER },
-            SLEEPING => Step::Sleep { until: self.at, cause: cause(self.cause) },
+            SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
             SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: reason(self.reason), retry_at: self.at }),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: self.at }),
             _ => Step::Stop(Outcome::Cancelled),
         }
     }
@@ -323,33 +323,6 @@ impl Call {
     #[must_use]
     pub const fn remaining(&self, now: Timestamp) -> Span {
         if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
-    }
-}
-
-/// The cause with that number; foreign memory reads as the plain one.
-pub(crate) const fn cause(code: u8) -> Cause {
-    match code {
-        2 => Cause::Hint,
-        3 => Cause::Clip,
-        5 => Cause::Breaker,
-        6 => Cause::Limiter,
-        7 => Cause::Bulkhead,
-        _ => Cause::Backoff,
-    }
-}
-
-/// The reason with that number; foreign memory reads as the one that never retries.
-pub(crate) const fn reason(code: u8) -> StopReason {
-    match code {
-        2 => StopReason::Attempts,
-        3 => StopReason::Deadline,
-        4 => StopReason::Budget,
-        5 => StopReason::Breaker,
-        6 => StopReason::Limiter,
-        7 => StopReason::Bulkhead,
-        8 => StopReason::Hint,
-        9 => StopReason::Cancelled,
-        _ => StopReason::Permanent,
     }
 }
 

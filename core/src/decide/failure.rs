@@ -3,54 +3,23 @@
 //! A host turns its own errors and responses into a [`Failure`]; nothing else of them enters a machine.
 
 use crate::decide::hint::Hint;
+use crate::words::words;
 
-/// The kinds of failure a decision depends on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum FailureKind {
-    /// May go away by itself: a lost connection, an overloaded server.
-    Transient = 1,
-    /// The server asked for less: HTTP 429.
-    Throttled = 2,
-    /// No answer in time.
-    Timeout = 3,
-    /// Will fail again: a bad request, a programming error. Never retried.
-    Permanent = 4,
+words! {
+    /// The kinds of failure a decision depends on.
+    pub enum FailureKind: u8 {
+        /// May go away by itself: a lost connection, an overloaded server.
+        Transient = 1 "transient" "may go away by itself";
+        /// The server asked for less: HTTP 429.
+        Throttled = 2 "throttled" "the server asked for less";
+        /// No answer in time.
+        Timeout = 3 "timeout" "no answer in time";
+        /// Will fail again: a bad request, a programming error. Never retried.
+        Permanent = 4 "permanent" "will fail again; never retried";
+    }
 }
 
 impl FailureKind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Transient, Self::Throttled, Self::Timeout, Self::Permanent];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The kind with that number.
-    #[must_use]
-    pub const fn from_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::Transient),
-            2 => Some(Self::Throttled),
-            3 => Some(Self::Timeout),
-            4 => Some(Self::Permanent),
-            _ => None,
-        }
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Transient => "transient",
-            Self::Throttled => "throttled",
-            Self::Timeout => "timeout",
-            Self::Permanent => "permanent",
-        }
-    }
-
     /// What an HTTP status means for a retry; `None` for an answer that is no failure (below 400) (spec 8.2).
     ///
     /// The retryable ones are 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585) and the 5xx, but for 501 and 505, which say

@@ -2,108 +2,53 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
+use crate::words::words;
 
-/// A gRPC status code: the seventeen of `google/rpc/code.proto`, with its numbers and names.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum GrpcCode {
-    /// No error.
-    Ok = 0,
-    /// The caller cancelled.
-    Cancelled = 1,
-    /// An error that says nothing about itself.
-    Unknown = 2,
-    /// A request that is wrong whatever the state of the system.
-    InvalidArgument = 3,
-    /// No answer in time.
-    DeadlineExceeded = 4,
-    /// What was asked for is not there.
-    NotFound = 5,
-    /// What was to be made is there already.
-    AlreadyExists = 6,
-    /// The caller may not.
-    PermissionDenied = 7,
-    /// A quota or another resource is used up.
-    ResourceExhausted = 8,
-    /// The system is not in the state that the call needs.
-    FailedPrecondition = 9,
-    /// A conflict; to be retried from further up, such as a whole transaction.
-    Aborted = 10,
-    /// Past the end of what is there.
-    OutOfRange = 11,
-    /// The server does not do this.
-    Unimplemented = 12,
-    /// Something that must hold does not.
-    Internal = 13,
-    /// The service cannot be reached or does not answer now.
-    Unavailable = 14,
-    /// Data are lost for good.
-    DataLoss = 15,
-    /// The caller is not known.
-    Unauthenticated = 16,
+words! {
+    /// A gRPC status code: the seventeen of `google/rpc/code.proto`, with its numbers and names.
+    #[derive(PartialOrd, Ord)]
+    pub enum GrpcCode: u8 {
+        /// No error.
+        Ok = 0 "OK";
+        /// The caller cancelled.
+        Cancelled = 1 "CANCELLED";
+        /// An error that says nothing about itself.
+        Unknown = 2 "UNKNOWN";
+        /// A request that is wrong whatever the state of the system.
+        InvalidArgument = 3 "INVALID_ARGUMENT";
+        /// No answer in time.
+        DeadlineExceeded = 4 "DEADLINE_EXCEEDED";
+        /// What was asked for is not there.
+        NotFound = 5 "NOT_FOUND";
+        /// What was to be made is there already.
+        AlreadyExists = 6 "ALREADY_EXISTS";
+        /// The caller may not.
+        PermissionDenied = 7 "PERMISSION_DENIED";
+        /// A quota or another resource is used up.
+        ResourceExhausted = 8 "RESOURCE_EXHAUSTED";
+        /// The system is not in the state that the call needs.
+        FailedPrecondition = 9 "FAILED_PRECONDITION";
+        /// A conflict; to be retried from further up, such as a whole transaction.
+        Aborted = 10 "ABORTED";
+        /// Past the end of what is there.
+        OutOfRange = 11 "OUT_OF_RANGE";
+        /// The server does not do this.
+        Unimplemented = 12 "UNIMPLEMENTED";
+        /// Something that must hold does not.
+        Internal = 13 "INTERNAL";
+        /// The service cannot be reached or does not answer now.
+        Unavailable = 14 "UNAVAILABLE";
+        /// Data are lost for good.
+        DataLoss = 15 "DATA_LOSS";
+        /// The caller is not known.
+        Unauthenticated = 16 "UNAUTHENTICATED";
+    }
 }
 
 impl GrpcCode {
-    /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 17] = [
-        Self::Ok,
-        Self::Cancelled,
-        Self::Unknown,
-        Self::InvalidArgument,
-        Self::DeadlineExceeded,
-        Self::NotFound,
-        Self::AlreadyExists,
-        Self::PermissionDenied,
-        Self::ResourceExhausted,
-        Self::FailedPrecondition,
-        Self::Aborted,
-        Self::OutOfRange,
-        Self::Unimplemented,
-        Self::Internal,
-        Self::Unavailable,
-        Self::DataLoss,
-        Self::Unauthenticated,
-    ];
-
-    /// The number on the wire.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The code with that number; `None` above 16.
-    #[must_use]
-    pub fn from_code(code: u32) -> Option<Self> {
-        Self::ALL.get(usize::try_from(code).ok()?).copied()
-    }
-
-    /// The name in `code.proto`: `"UNAVAILABLE"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "OK",
-            Self::Cancelled => "CANCELLED",
-            Self::Unknown => "UNKNOWN",
-            Self::InvalidArgument => "INVALID_ARGUMENT",
-            Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            Self::NotFound => "NOT_FOUND",
-            Self::AlreadyExists => "ALREADY_EXISTS",
-            Self::PermissionDenied => "PERMISSION_DENIED",
-            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            Self::FailedPrecondition => "FAILED_PRECONDITION",
-            Self::Aborted => "ABORTED",
-            Self::OutOfRange => "OUT_OF_RANGE",
-            Self::Unimplemented => "UNIMPLEMENTED",
-            Self::Internal => "INTERNAL",
-            Self::Unavailable => "UNAVAILABLE",
-            Self::DataLoss => "DATA_LOSS",
-            Self::Unauthenticated => "UNAUTHENTICATED",
-        }
-    }
-
     /// The code with that name in any case, as gRPC's service config reads it (gRFC A6).
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
@@ -146,14 +91,14 @@ mod tests {
         for (number, code) in (0..).zip(GrpcCode::ALL) {
             assert_eq!(u32::from(code.code()), number);
             assert_eq!(GrpcCode::from_code(number), Some(code));
-            assert_eq!(GrpcCode::from_name(code.name()), Some(code));
-            assert_eq!(GrpcCode::from_name(&code.name().to_lowercase()), Some(code));
+            assert_eq!(GrpcCode::parse(code.name()), Some(code));
+            assert_eq!(GrpcCode::parse(&code.name().to_lowercase()), Some(code));
         }
         for code in [17, u32::MAX] {
             assert_eq!(GrpcCode::from_code(code), None);
         }
         for name in ["", "UNAVAILABLE ", "CANCELED", "Unavailable.", "14"] {
-            assert_eq!(GrpcCode::from_name(name), None, "{name}");
+            assert_eq!(GrpcCode::parse(name), None, "{name}");
         }
     }
 

@@ -657,11 +657,9 @@ impl Guarded {
     pub(crate) const fn held(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: self.at },
-            SLEEPING => Step::Sleep { until: self.at, cause: crate::decide::call::cause(self.cause) },
+            SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
             SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => {
-                Step::Stop(Outcome::GaveUp { reason: crate::decide::call::reason(self.reason), retry_at: self.at })
-            }
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: self.at }),
             _ => Step::Stop(Outcome::Cancelled),
         }
     }

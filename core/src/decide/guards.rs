@@ -14,12 +14,14 @@ pub(crate) mod save;
 pub(crate) mod stretch;
 pub(crate) mod window;
 
-/// What a call does when a guard refuses its next attempt.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Refusal {
-    /// Give up at once, and say when the guard would let it through.
-    #[default]
-    Stop,
-    /// Sleep until the guard would let it through, when that is before the deadline; else give up.
-    Wait,
+use crate::words::words;
+
+words! {
+    /// What a call does when a guard refuses its next attempt.
+    pub enum Refusal: u8 = Stop {
+        /// Give up at once, and say when the guard would let it through.
+        Stop = 0 "stop";
+        /// Sleep until the guard would let it through, when that is before the deadline; else give up.
+        Wait = 1 "wait";
+    }
 }

@@ -11,6 +11,7 @@ pub(crate) mod reader;
 mod value;
 
 use crate::time::Span;
+use crate::words::words;
 
 /// A server's word on the next attempt: nothing, "not before this long from now", or "never".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,30 +89,30 @@ impl core::fmt::Debug for Hint {
     }
 }
 
-/// What a policy does with a hint (spec 7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum HintMode {
-    /// Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
-    #[default]
-    Floor,
-    /// The hint instead of the backoff's delay, the jitter's spread on top of it.
-    Replace,
-    /// As if the server had said nothing.
-    Ignore,
-    /// The hint and nothing else: no spread, however many clients were told the same.
-    Exact,
-    /// The longer of the hint and the policy's own delay.
-    AtLeast,
+words! {
+    /// What a policy does with a hint (spec 7).
+    pub enum HintMode: u8 = Floor {
+        /// Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
+        Floor = 0 "floor";
+        /// The hint instead of the backoff's delay, the jitter's spread on top of it.
+        Replace = 1 "replace";
+        /// As if the server had said nothing.
+        Ignore = 2 "ignore";
+        /// The hint and nothing else: no spread, however many clients were told the same.
+        Exact = 3 "exact";
+        /// The longer of the hint and the policy's own delay.
+        AtLeast = 4 "at_least";
+    }
 }
 
-/// What a policy does with a hint above its maximum (spec 7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum HintOver {
-    /// Give up and say when the server would have us back.
-    #[default]
-    Stop,
-    /// Wait the maximum instead.
-    Clamp,
+words! {
+    /// What a policy does with a hint above its maximum (spec 7).
+    pub enum HintOver: u8 = Stop {
+        /// Give up and say when the server would have us back.
+        Stop = 0 "stop";
+        /// Wait the maximum instead.
+        Clamp = 1 "clamp";
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use crate::decide::backoff::{real, truncated};
 use crate::decide::rng::{Rng, unit};
 use crate::time::Span;
+use crate::words::words;
 
 /// How a delay is spread. `d` is the backoff's delay, `u` the draw from [0, 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,17 +40,17 @@ pub enum Jitter {
     },
 }
 
-/// What the longest delay bounds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Cap {
-    /// The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
-    #[default]
-    KeepSpread,
-    /// The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC).
-    BeforeJitter,
-    /// The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that clients
-    /// at the cap come back together (resilience4j, Polly).
-    Clip,
+words! {
+    /// What the longest delay bounds.
+    pub enum Cap: u8 = KeepSpread {
+        /// The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
+        KeepSpread = 0 "keep_spread";
+        /// The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC).
+        BeforeJitter = 1 "before_jitter";
+        /// The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that clients
+        /// at the cap come back together (resilience4j, Polly).
+        Clip = 2 "clip";
+    }
 }
 
 /// The numbers of the caps in a policy's flat form.

@@ -12,6 +12,7 @@ use crate::decide::rng::seed_at;
 use crate::error::{ConfigError, ErrorCode, Given, StopReason};
 use crate::field::Field;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 
 /// The flat value of "no cap".
 const UNCAPPED: u32 = u32::MAX;
@@ -89,16 +90,16 @@ impl Layers {
     }
 }
 
-/// Which level ended it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Level {
-    /// The inner level gave up for a reason after which the outer one does not go on.
-    Inner = 1,
-    /// The outer level gave up.
-    Outer = 2,
-    /// A level would have gone on, but the cap over both is reached.
-    Cap = 3,
+words! {
+    /// Which level ended it.
+    pub enum Level: u8 {
+        /// The inner level gave up for a reason after which the outer one does not go on.
+        Inner = 1 "inner";
+        /// The outer level gave up.
+        Outer = 2 "outer";
+        /// A level would have gone on, but the cap over both is reached.
+        Cap = 3 "cap";
+    }
 }
 
 /// A call inside a call, from the first attempt to the end: `Copy`, no policy inside.
@@ -205,12 +206,7 @@ impl Layered {
     /// Which level gave up; `None` unless it is over without success and not cancelled.
     #[must_use]
     pub const fn stopped_by(&self) -> Option<Level> {
-        match (self.phase, self.level) {
-            (GAVE_UP, 2) => Some(Level::Outer),
-            (GAVE_UP, 3) => Some(Level::Cap),
-            (GAVE_UP, _) => Some(Level::Inner),
-            _ => None,
-        }
+        if self.phase == GAVE_UP { Some(Level::read(self.level)) } else { None }
     }
 
     /// Why the inner level last gave up, whether or not the outer one went on; `None` when it has not.
@@ -414,13 +410,11 @@ impl Layered {
 
     /// The step that still holds. Foreign memory reads as the plain cause and the reason that never retries.
     fn held(&self) -> Step {
-        let cause = || Cause::ALL.into_iter().find(|cause| cause.code() == self.why).unwrap_or(Cause::Backoff);
-        let reason = || StopReason::ALL.into_iter().find(|why| why.code() == self.why).unwrap_or(StopReason::Permanent);
         match self.phase {
             RUNNING => Step::Wait { until: Timestamp::NEVER },
-            INNER_SLEEPS | OUTER_SLEEPS => Step::Sleep { until: self.at, cause: cause() },
+            INNER_SLEEPS | OUTER_SLEEPS => Step::Sleep { until: self.at, cause: Cause::read(self.why) },
             SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: reason(), retry_at: self.at }),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.why), retry_at: self.at }),
             _ => Step::Stop(Outcome::Cancelled),
         }
     }

@@ -10,6 +10,7 @@ use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::stages::{COUNTED, STAGES};
 use crate::time::Span;
+use crate::words::words;
 
 /// The flat value of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
@@ -47,24 +48,24 @@ pub struct Policy {
     pub(crate) limited: u8,
 }
 
-/// What to do when the next attempt would not fit before the deadline (spec 6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnDeadline {
-    /// Give up at once instead of sleeping in vain.
-    #[default]
-    Stop,
-    /// Sleep less, so that one last attempt has `min_attempt` of time left.
-    Clip,
+words! {
+    /// What to do when the next attempt would not fit before the deadline (spec 6).
+    pub enum OnDeadline: u8 = Stop {
+        /// Give up at once instead of sleeping in vain.
+        Stop = 0 "stop";
+        /// Sleep less, so that one last attempt has `min_attempt` of time left.
+        Clip = 1 "clip";
+    }
 }
 
-pub(crate) const STOP: u8 = 0;
-pub(crate) const CLIP: u8 = 1;
-pub(crate) const FLOOR: u8 = 0;
-pub(crate) const REPLACE: u8 = 1;
-pub(crate) const IGNORE: u8 = 2;
-pub(crate) const EXACT: u8 = 3;
-pub(crate) const AT_LEAST: u8 = 4;
-pub(crate) const CLAMP: u8 = 1;
+pub(crate) const STOP: u8 = OnDeadline::Stop.code();
+pub(crate) const CLIP: u8 = OnDeadline::Clip.code();
+pub(crate) const FLOOR: u8 = HintMode::Floor.code();
+pub(crate) const REPLACE: u8 = HintMode::Replace.code();
+pub(crate) const IGNORE: u8 = HintMode::Ignore.code();
+pub(crate) const EXACT: u8 = HintMode::Exact.code();
+pub(crate) const AT_LEAST: u8 = HintMode::AtLeast.code();
+pub(crate) const CLAMP: u8 = HintOver::Clamp.code();
 
 /// There is a deadline.
 pub(crate) const LIMITED: u8 = 1;
@@ -125,11 +126,7 @@ impl Policy {
     /// What the longest delay bounds.
     #[must_use]
     pub const fn cap(&self) -> Cap {
-        match self.cap {
-            jitter::CAP_BEFORE_JITTER => Cap::BeforeJitter,
-            jitter::CAP_CLIP => Cap::Clip,
-            _ => Cap::KeepSpread,
-        }
+        Cap::read(self.cap)
     }
 
     /// How many attempts there may be, the first one included; `None` for ever.
@@ -153,7 +150,7 @@ impl Policy {
     /// What happens when the next attempt would not fit before the deadline.
     #[must_use]
     pub const fn on_deadline(&self) -> OnDeadline {
-        if self.on_deadline == CLIP { OnDeadline::Clip } else { OnDeadline::Stop }
+        OnDeadline::read(self.on_deadline)
     }
 
     /// How long one attempt may take; `None` without a limit.
@@ -165,13 +162,7 @@ impl Policy {
     /// What is done with a server's hint.
     #[must_use]
     pub const fn hint_mode(&self) -> HintMode {
-        match self.hint_mode {
-            REPLACE => HintMode::Replace,
-            IGNORE => HintMode::Ignore,
-            EXACT => HintMode::Exact,
-            AT_LEAST => HintMode::AtLeast,
-            _ => HintMode::Floor,
-        }
+        HintMode::read(self.hint_mode)
     }
 
     /// The longest hint that is obeyed.
@@ -183,7 +174,7 @@ impl Policy {
     /// What is done with a longer one.
     #[must_use]
     pub const fn hint_over(&self) -> HintOver {
-        if self.hint_over == CLAMP { HintOver::Clamp } else { HintOver::Stop }
+        HintOver::read(self.hint_over)
     }
 
     /// How far a hint may move a delay beyond the policy's own; `None` without a limit.

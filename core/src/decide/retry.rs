@@ -8,46 +8,23 @@ use crate::decide::rng::Rng;
 use crate::decide::stages::Position;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 
-/// Why a sleep is as long as it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Cause {
-    /// The policy's backoff and jitter.
-    Backoff = 1,
-    /// The server's hint moved it.
-    Hint = 2,
-    /// The deadline cut it short.
-    Clip = 3,
-    /// The circuit breaker lets nobody through before.
-    Breaker = 5,
-    /// The rate limit has room then.
-    Limiter = 6,
-    /// Until then at most, for a place in the bulkhead: ask again when one comes free.
-    Bulkhead = 7,
-}
-
-impl Cause {
-    /// Every cause, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Backoff, Self::Hint, Self::Clip, Self::Breaker, Self::Limiter, Self::Bulkhead];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Backoff => "backoff",
-            Self::Hint => "hint",
-            Self::Clip => "clip",
-            Self::Breaker => "breaker",
-            Self::Limiter => "limiter",
-            Self::Bulkhead => "bulkhead",
-        }
+words! {
+    /// Why a sleep is as long as it is.
+    pub enum Cause: u8 {
+        /// The policy's backoff and jitter.
+        Backoff = 1 "backoff" "the policy's own delay";
+        /// The server's hint moved it.
+        Hint = 2 "hint" "a server's hint moved it";
+        /// The deadline cut it short.
+        Clip = 3 "clip" "the deadline cut it short";
+        /// The circuit breaker lets nobody through before.
+        Breaker = 5 "breaker" "the circuit breaker lets nobody through before";
+        /// The rate limit has room then.
+        Limiter = 6 "limiter" "the rate limit has room then";
+        /// Until then at most, for a place in the bulkhead: ask again when one comes free.
+        Bulkhead = 7 "bulkhead" "until then at most, for a place in the bulkhead";
     }
 }
 

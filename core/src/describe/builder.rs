@@ -5,7 +5,7 @@ use crate::decide::backoff::{self, Backoff, Flat};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, EXACT, FLOOR, FOREVER, IGNORE, OnDeadline, Policy, REPLACE, STOP};
+use crate::decide::policy::{CLIP, FOREVER, OnDeadline, Policy};
 use crate::decide::stages::{COUNTED, STAGES};
 use crate::describe::preset::Preset;
 use crate::describe::rules::Rules;
@@ -243,10 +243,7 @@ impl PolicyBuilder {
     /// What happens when the next attempt would not fit before the deadline; stop unless set.
     #[must_use]
     pub const fn on_deadline(mut self, on_deadline: OnDeadline) -> Self {
-        self.policy.on_deadline = match on_deadline {
-            OnDeadline::Stop => STOP,
-            OnDeadline::Clip => CLIP,
-        };
+        self.policy.on_deadline = on_deadline.code();
         self.give(Field::OnDeadline);
         self
     }
@@ -262,13 +259,7 @@ impl PolicyBuilder {
     /// What is done with a server's hint; floor unless set.
     #[must_use]
     pub const fn hint_mode(mut self, mode: HintMode) -> Self {
-        self.policy.hint_mode = match mode {
-            HintMode::Floor => FLOOR,
-            HintMode::Replace => REPLACE,
-            HintMode::Ignore => IGNORE,
-            HintMode::Exact => EXACT,
-            HintMode::AtLeast => AT_LEAST,
-        };
+        self.policy.hint_mode = mode.code();
         self.give(Field::HintMode);
         self
     }
@@ -284,10 +275,7 @@ impl PolicyBuilder {
     /// What is done with a longer one; stop unless set.
     #[must_use]
     pub const fn hint_over(mut self, over: HintOver) -> Self {
-        self.policy.hint_over = match over {
-            HintOver::Stop => STOP,
-            HintOver::Clamp => CLAMP,
-        };
+        self.policy.hint_over = over.code();
         self.give(Field::HintOver);
         self
     }

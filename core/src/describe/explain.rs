@@ -14,29 +14,18 @@ use crate::describe::guards::GuardsBuilder;
 use crate::describe::lint::Lint;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 use core::fmt;
 
-/// Whether a retry comes before the deadline, if attempts take no time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum InTime {
-    /// Whatever the draws.
-    Always = 1,
-    /// If the draws are small enough.
-    Sometimes = 2,
-    /// Not even with the smallest draws.
-    Never = 3,
-}
-
-impl InTime {
-    /// The word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Sometimes => "sometimes",
-            Self::Never => "never",
-        }
+words! {
+    /// Whether a retry comes before the deadline, if attempts take no time.
+    pub enum InTime: u32 {
+        /// Whatever the draws.
+        Always = 1 "always";
+        /// If the draws are small enough.
+        Sometimes = 2 "sometimes";
+        /// Not even with the smallest draws.
+        Never = 3 "never";
     }
 }
 

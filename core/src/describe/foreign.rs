@@ -12,6 +12,7 @@ use crate::describe::rules::Rules;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::nearest::nearest;
 use crate::value::Value;
+use crate::words::words;
 use core::fmt;
 
 mod aster;
@@ -25,24 +26,24 @@ mod write;
 use said::{Item, Said};
 pub use write::Formed;
 
-/// A system whose form of a policy is read and written.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Form {
-    /// gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): `retryThrottling`,
-    /// `methodConfig[i].retryPolicy` or `hedgingPolicy` and the `timeout` beside it, or the `retryPolicy` alone. Times are text as protobuf writes it: `"0.1s"`.
-    Grpc = 1,
-    /// Temporal's `RetryPolicy` (temporal/api/common/v1/message.proto). Times are text as protobuf writes it.
-    Temporal = 2,
-    /// Kubernetes' `wait.Backoff` (apimachinery, pkg/util/wait/backoff.go). Times are whole nanoseconds or Go's text:
-    /// `"1m30s"`.
-    Kubernetes = 3,
-    /// langgraphgo's `RetryConfig` of a node (graph/retry.go). Times as for Kubernetes.
-    Langgraphgo = 4,
-    /// langgraphgo's `RetryPolicy` of a graph (graph/state_graph.go).
-    LanggraphgoGraph = 5,
-    /// Aster's `RetryPolicy` of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds.
-    Aster = 6,
+words! {
+    /// A system whose form of a policy is read and written.
+    pub enum Form: u8 {
+        /// gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): `retryThrottling`,
+        /// `methodConfig[i].retryPolicy` or `hedgingPolicy` and the `timeout` beside it, or the `retryPolicy` alone. Times are text as protobuf writes it: `"0.1s"`.
+        Grpc = 1 "grpc";
+        /// Temporal's `RetryPolicy` (temporal/api/common/v1/message.proto). Times are text as protobuf writes it.
+        Temporal = 2 "temporal";
+        /// Kubernetes' `wait.Backoff` (apimachinery, pkg/util/wait/backoff.go). Times are whole nanoseconds or Go's text:
+        /// `"1m30s"`.
+        Kubernetes = 3 "kubernetes";
+        /// langgraphgo's `RetryConfig` of a node (graph/retry.go). Times as for Kubernetes.
+        Langgraphgo = 4 "langgraphgo";
+        /// langgraphgo's `RetryPolicy` of a graph (graph/state_graph.go).
+        LanggraphgoGraph = 5 "langgraphgo-graph";
+        /// Aster's `RetryPolicy` of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds.
+        Aster = 6 "aster";
+    }
 }
 
 /// What a system's form is made of.
@@ -60,49 +61,6 @@ struct Shape {
 }
 
 impl Form {
-    /// Every form, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Grpc, Self::Temporal, Self::Kubernetes, Self::Langgraphgo, Self::LanggraphgoGraph, Self::Aster];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The form with that number.
-    #[must_use]
-    pub const fn from_code(code: u32) -> Option<Self> {
-        Some(match code {
-            1 => Self::Grpc,
-            2 => Self::Temporal,
-            3 => Self::Kubernetes,
-            4 => Self::Langgraphgo,
-            5 => Self::LanggraphgoGraph,
-            6 => Self::Aster,
-            _ => return None,
-        })
-    }
-
-    /// The name, the same in every language: that of the system's preset.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::Temporal => "temporal",
-            Self::Kubernetes => "kubernetes",
-            Self::Langgraphgo => "langgraphgo",
-            Self::LanggraphgoGraph => "langgraphgo-graph",
-            Self::Aster => "aster",
-        }
-    }
-
-    /// The form with that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.name() == name)
-    }
-
     /// A reader of this form.
     #[must_use]
     pub const fn reader(self) -> FormReader {

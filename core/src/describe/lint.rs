@@ -14,124 +14,46 @@ use crate::describe::explain::{COUNTED, Path};
 use crate::describe::guards::GuardsBuilder;
 use crate::error::Given;
 use crate::time::Span;
+use crate::words::words;
 use core::fmt;
 
-/// A kind of lint: its number, the same in every language.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u16)]
-pub enum LintKind {
-    /// Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
-    Forever = 301,
-    /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
-    Shrinking = 302,
-    /// No jitter: clients that fail together come back together.
-    NoJitter = 303,
-    /// More than 10 attempts (Aster's linter has this number).
-    ManyAttempts = 304,
-    /// The sleeps alone take longer than the deadline, without jitter.
-    WaitAboveDeadline = 305,
-    /// Some attempts can never happen: not even the shortest sleeps end before the deadline.
-    UnreachableAttempts = 306,
-    /// An attempt may take as long as the whole operation, so that its own limit says nothing.
-    AttemptTimeoutAboveDeadline = 307,
-    /// Hints are clamped to more than the deadline, so that no clamped one ever fits.
-    HintAboveDeadline = 308,
-    /// The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
-    LongWait = 309,
-    /// Hedging without a budget: when the server is slow for everybody, every call starts as many attempts as it may.
-    HedgeWithoutBudget = 310,
-    /// A round may have more attempts than the policy allows in all.
-    HedgeAboveAttempts = 311,
-    /// The second attempt would start when the first one's time, or the whole operation's, is over.
-    LateHedge = 312,
-    /// A policy has more attempts than it may make with the retries around it.
-    AttemptsAboveNested = 313,
-    /// A call waits for the breaker, which stays open for longer than the call may take.
-    OpenAboveDeadline = 314,
-    /// The budget never allows a retry.
-    EmptyBudget = 315,
-    /// The sleeps alone take longer than somebody waits, whatever the deadline: see [`Policy::lints_within`].
-    WaitAboveTimeout = 316,
-    /// Retries inside retries multiply attempts: see [`Lint::nested`].
-    NestedRetries = 317,
-}
-
-impl LintKind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 17] = [
-        Self::Forever,
-        Self::Shrinking,
-        Self::NoJitter,
-        Self::ManyAttempts,
-        Self::WaitAboveDeadline,
-        Self::UnreachableAttempts,
-        Self::AttemptTimeoutAboveDeadline,
-        Self::HintAboveDeadline,
-        Self::LongWait,
-        Self::HedgeWithoutBudget,
-        Self::HedgeAboveAttempts,
-        Self::LateHedge,
-        Self::AttemptsAboveNested,
-        Self::OpenAboveDeadline,
-        Self::EmptyBudget,
-        Self::WaitAboveTimeout,
-        Self::NestedRetries,
-    ];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u16 {
-        self as u16
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Forever => "forever",
-            Self::Shrinking => "shrinking",
-            Self::NoJitter => "no_jitter",
-            Self::ManyAttempts => "many_attempts",
-            Self::WaitAboveDeadline => "wait_above_deadline",
-            Self::UnreachableAttempts => "unreachable_attempts",
-            Self::AttemptTimeoutAboveDeadline => "attempt_timeout_above_deadline",
-            Self::HintAboveDeadline => "hint_above_deadline",
-            Self::LongWait => "long_wait",
-            Self::HedgeWithoutBudget => "hedge_without_budget",
-            Self::HedgeAboveAttempts => "hedge_above_attempts",
-            Self::LateHedge => "late_hedge",
-            Self::AttemptsAboveNested => "attempts_above_nested",
-            Self::OpenAboveDeadline => "open_above_deadline",
-            Self::EmptyBudget => "empty_budget",
-            Self::WaitAboveTimeout => "wait_above_timeout",
-            Self::NestedRetries => "nested_retries",
-        }
-    }
-
-    /// What is wrong, in words. The numbers are in the [`Lint`].
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Forever => "retries for ever without a deadline or a budget",
-            Self::Shrinking => "a factor below 1 makes each delay shorter than the one before",
-            Self::NoJitter => "without jitter, clients that fail together come back together",
-            Self::ManyAttempts => "many attempts keep a caller waiting and a struggling server busy",
-            Self::WaitAboveDeadline => "the sleeps alone take longer than the deadline, without jitter",
-            Self::UnreachableAttempts => {
-                "not all attempts can happen before the deadline, even with the shortest sleeps"
-            }
-            Self::AttemptTimeoutAboveDeadline => "an attempt may take as long as the whole operation",
-            Self::HintAboveDeadline => "hints are clamped to a wait that never fits before the deadline",
-            Self::LongWait => "the sleeps take long, without jitter",
-            Self::HedgeWithoutBudget => "without a budget, hedging multiplies the load on a server that is slow",
-            Self::HedgeAboveAttempts => "a hedge has more attempts than the policy allows in all",
-            Self::LateHedge => "a hedge starts when the first attempt's time is over",
-            Self::AttemptsAboveNested => "there are more attempts than nested retries may make together",
-            Self::OpenAboveDeadline => "a call waits for a breaker that stays open until after the deadline",
-            Self::EmptyBudget => "the budget never allows a retry",
-            Self::WaitAboveTimeout => "the sleeps alone take longer than the caller waits, without jitter",
-            Self::NestedRetries => "a retry inside a retry multiplies attempts",
-        }
+words! {
+    /// A kind of lint: its number, the same in every language.
+    pub enum LintKind: u16 {
+        /// Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+        Forever = 301 "forever" "retries for ever without a deadline or a budget";
+        /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
+        Shrinking = 302 "shrinking" "a factor below 1 makes each delay shorter than the one before";
+        /// No jitter: clients that fail together come back together.
+        NoJitter = 303 "no_jitter" "without jitter, clients that fail together come back together";
+        /// More than 10 attempts (Aster's linter has this number).
+        ManyAttempts = 304 "many_attempts" "many attempts keep a caller waiting and a struggling server busy";
+        /// The sleeps alone take longer than the deadline, without jitter.
+        WaitAboveDeadline = 305 "wait_above_deadline" "the sleeps alone take longer than the deadline, without jitter";
+        /// Some attempts can never happen: not even the shortest sleeps end before the deadline.
+        UnreachableAttempts = 306 "unreachable_attempts" "not all attempts can happen before the deadline, even with the shortest sleeps";
+        /// An attempt may take as long as the whole operation, so that its own limit says nothing.
+        AttemptTimeoutAboveDeadline = 307 "attempt_timeout_above_deadline" "an attempt may take as long as the whole operation";
+        /// Hints are clamped to more than the deadline, so that no clamped one ever fits.
+        HintAboveDeadline = 308 "hint_above_deadline" "hints are clamped to a wait that never fits before the deadline";
+        /// The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
+        LongWait = 309 "long_wait" "the sleeps take long, without jitter";
+        /// Hedging without a budget: when the server is slow for everybody, every call starts as many attempts as it may.
+        HedgeWithoutBudget = 310 "hedge_without_budget" "without a budget, hedging multiplies the load on a server that is slow";
+        /// A round may have more attempts than the policy allows in all.
+        HedgeAboveAttempts = 311 "hedge_above_attempts" "a hedge has more attempts than the policy allows in all";
+        /// The second attempt would start when the first one's time, or the whole operation's, is over.
+        LateHedge = 312 "late_hedge" "a hedge starts when the first attempt's time is over";
+        /// A policy has more attempts than it may make with the retries around it.
+        AttemptsAboveNested = 313 "attempts_above_nested" "there are more attempts than nested retries may make together";
+        /// A call waits for the breaker, which stays open for longer than the call may take.
+        OpenAboveDeadline = 314 "open_above_deadline" "a call waits for a breaker that stays open until after the deadline";
+        /// The budget never allows a retry.
+        EmptyBudget = 315 "empty_budget" "the budget never allows a retry";
+        /// The sleeps alone take longer than somebody waits, whatever the deadline: see [`Policy::lints_within`].
+        WaitAboveTimeout = 316 "wait_above_timeout" "the sleeps alone take longer than the caller waits, without jitter";
+        /// Retries inside retries multiply attempts: see [`Lint::nested`].
+        NestedRetries = 317 "nested_retries" "a retry inside a retry multiplies attempts";
     }
 }
 

@@ -11,50 +11,51 @@ use crate::decide::policy::Policy;
 use crate::describe::builder::PolicyBuilder;
 use crate::describe::guards::{GuardsBuilder, table};
 use crate::field::Field;
+use crate::words::words;
 use core::time::Duration;
 
-/// A named policy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Preset {
-    /// holdoff's own default: exponential from 100 ms by 2 up to 5 s, full jitter, 3 attempts.
-    Default = 1,
-    /// langgraphgo's `DefaultRetryConfig`: 100 ms by 2 up to 5 s, 3 attempts, no jitter (graph/retry.go).
-    Langgraphgo = 2,
-    /// langgraphgo's graph-level `RetryPolicy` with exponential backoff: 1 s by 2 without a limit, no jitter; 3 retries as
-    /// in its documentation (graph/state_graph.go).
-    LanggraphgoGraph = 3,
-    /// client-go's `retry.DefaultBackoff`: 4 steps from 10 ms by 5, up to a tenth more (util/retry/util.go).
-    Kubernetes = 4,
-    /// Aster's workflow retry: exponential from 1 s without a limit, up to half a second more; 3 attempts
-    /// (docs/runtime/retry-semantics.md).
-    Aster = 5,
-    /// AWS SDKs' standard mode, the generation before 2026: full jitter of 1 s by 2 up to 20 s, 3 attempts; a hint of at
-    /// most 20 s takes the place of the delay.
-    AwsStandard20 = 6,
-    /// AWS SDKs' standard mode of 2026: 50 ms, and 1 s where the client was throttled, by 2 up to 20 s; a hint moves the
-    /// delay at most 5 s.
-    AwsStandard21 = 7,
-    /// gRPC's retryPolicy with the numbers of its proposal (A6): 100 ms by 2 up to 1 s, a fifth more or less, 4 attempts;
-    /// a pushback is obeyed to the letter.
-    Grpc = 8,
-    /// Temporal's default RetryPolicy: 1 s by 2 up to 100 s, for ever, no jitter (docs.temporal.io, "Retry policies").
-    Temporal = 9,
-    /// google-api-core's `Retry`: full jitter of 1 s by 2 up to 60 s, for 120 s (google/api_core/retry).
-    GoogleCloud = 10,
-    /// resilience4j's `RetryConfig.ofDefaults()`: 500 ms, 3 attempts.
-    Resilience4j = 11,
-    /// Polly as .NET's HTTP clients use it: decorrelated jitter v2 of 2 s, 3 retries; a
-    /// Retry-After takes the place of the delay (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
-    Polly = 12,
-    /// Chromium's request throttler: two failures at no cost, then 700 ms by 1.4 up to 15 minutes, up to 0.4 of it less,
-    /// for ever (net/url_request/url_request_throttler_entry.cc).
-    Chromium = 13,
-    /// tenacity's `wait_random_exponential(multiplier=1, max=60)`: full jitter of 1 s by 2 up to 60 s, for ever.
-    TenacityRandomExponential = 14,
-    /// AWS SDKs' adaptive mode: the standard mode of before 2026 and its quota, at a rate that follows the server's
-    /// throttling.
-    AwsAdaptive = 15,
+words! {
+    /// A named policy.
+    pub enum Preset: u8 {
+        /// holdoff's own default: exponential from 100 ms by 2 up to 5 s, full jitter, 3 attempts.
+        Default = 1 "default";
+        /// langgraphgo's `DefaultRetryConfig`: 100 ms by 2 up to 5 s, 3 attempts, no jitter (graph/retry.go).
+        Langgraphgo = 2 "langgraphgo";
+        /// langgraphgo's graph-level `RetryPolicy` with exponential backoff: 1 s by 2 without a limit, no jitter; 3 retries as
+        /// in its documentation (graph/state_graph.go).
+        LanggraphgoGraph = 3 "langgraphgo-graph";
+        /// client-go's `retry.DefaultBackoff`: 4 steps from 10 ms by 5, up to a tenth more (util/retry/util.go).
+        Kubernetes = 4 "kubernetes";
+        /// Aster's workflow retry: exponential from 1 s without a limit, up to half a second more; 3 attempts
+        /// (docs/runtime/retry-semantics.md).
+        Aster = 5 "aster";
+        /// AWS SDKs' standard mode, the generation before 2026: full jitter of 1 s by 2 up to 20 s, 3 attempts; a hint of at
+        /// most 20 s takes the place of the delay.
+        AwsStandard20 = 6 "aws-standard-2.0";
+        /// AWS SDKs' standard mode of 2026: 50 ms, and 1 s where the client was throttled, by 2 up to 20 s; a hint moves the
+        /// delay at most 5 s.
+        AwsStandard21 = 7 "aws-standard-2.1";
+        /// gRPC's retryPolicy with the numbers of its proposal (A6): 100 ms by 2 up to 1 s, a fifth more or less, 4 attempts;
+        /// a pushback is obeyed to the letter.
+        Grpc = 8 "grpc";
+        /// Temporal's default RetryPolicy: 1 s by 2 up to 100 s, for ever, no jitter (docs.temporal.io, "Retry policies").
+        Temporal = 9 "temporal";
+        /// google-api-core's `Retry`: full jitter of 1 s by 2 up to 60 s, for 120 s (google/api_core/retry).
+        GoogleCloud = 10 "google-cloud";
+        /// resilience4j's `RetryConfig.ofDefaults()`: 500 ms, 3 attempts.
+        Resilience4j = 11 "resilience4j";
+        /// Polly as .NET's HTTP clients use it: decorrelated jitter v2 of 2 s, 3 retries; a
+        /// Retry-After takes the place of the delay (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
+        Polly = 12 "polly";
+        /// Chromium's request throttler: two failures at no cost, then 700 ms by 1.4 up to 15 minutes, up to 0.4 of it less,
+        /// for ever (net/url_request/url_request_throttler_entry.cc).
+        Chromium = 13 "chromium";
+        /// tenacity's `wait_random_exponential(multiplier=1, max=60)`: full jitter of 1 s by 2 up to 60 s, for ever.
+        TenacityRandomExponential = 14 "tenacity-random-exponential";
+        /// AWS SDKs' adaptive mode: the standard mode of before 2026 and its quota, at a rate that follows the server's
+        /// throttling.
+        AwsAdaptive = 15 "aws-adaptive";
+    }
 }
 
 const fn seconds(seconds: u64) -> Duration {
@@ -66,64 +67,6 @@ const fn millis(millis: u64) -> Duration {
 }
 
 impl Preset {
-    /// Every preset, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
-        Self::Default,
-        Self::Langgraphgo,
-        Self::LanggraphgoGraph,
-        Self::Kubernetes,
-        Self::Aster,
-        Self::AwsStandard20,
-        Self::AwsStandard21,
-        Self::Grpc,
-        Self::Temporal,
-        Self::GoogleCloud,
-        Self::Resilience4j,
-        Self::Polly,
-        Self::Chromium,
-        Self::TenacityRandomExponential,
-        Self::AwsAdaptive,
-    ];
-
-    /// What a preset's name must be, for an error's text.
-    pub(crate) const NAMES: &'static str = "must be one of default, langgraphgo, langgraphgo-graph, kubernetes, aster, \
-        aws-standard-2.0, aws-standard-2.1, grpc, temporal, google-cloud, resilience4j, polly, chromium, \
-        tenacity-random-exponential, aws-adaptive";
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The name, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Langgraphgo => "langgraphgo",
-            Self::LanggraphgoGraph => "langgraphgo-graph",
-            Self::Kubernetes => "kubernetes",
-            Self::Aster => "aster",
-            Self::AwsStandard20 => "aws-standard-2.0",
-            Self::AwsStandard21 => "aws-standard-2.1",
-            Self::Grpc => "grpc",
-            Self::Temporal => "temporal",
-            Self::GoogleCloud => "google-cloud",
-            Self::Resilience4j => "resilience4j",
-            Self::Polly => "polly",
-            Self::Chromium => "chromium",
-            Self::TenacityRandomExponential => "tenacity-random-exponential",
-            Self::AwsAdaptive => "aws-adaptive",
-        }
-    }
-
-    /// The preset with that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|preset| preset.name() == name)
-    }
-
     /// Its policy.
     #[must_use]
     pub const fn policy(self) -> Policy {
@@ -158,14 +101,10 @@ impl Preset {
 
     /// The policy of the preset with that number; the default one of any other.
     pub(crate) const fn policy_of(code: u8) -> Policy {
-        let mut rest: &[Self] = &Self::ALL;
-        while let [preset, tail @ ..] = rest {
-            if preset.code() == code {
-                return preset.policy();
-            }
-            rest = tail;
+        match Self::from_code(code as u32) {
+            Some(preset) => preset.policy(),
+            None => Policy::DEFAULT,
         }
-        Policy::DEFAULT
     }
 
     const fn builder(self) -> PolicyBuilder {
@@ -235,11 +174,11 @@ mod tests {
         for (number, preset) in (1..).zip(Preset::ALL) {
             assert_eq!(preset.code(), number);
             assert_eq!(preset.builder().build(), Ok(preset.policy()), "{preset:?}");
-            assert_eq!(Preset::named(preset.name()), Some(preset));
-            assert!(Preset::NAMES.contains(preset.name()), "{preset:?}");
+            assert_eq!(Preset::from_name(preset.name()), Some(preset));
+            assert!(Preset::RULE.contains(preset.name()), "{preset:?}");
         }
         assert_eq!(Preset::Default.policy(), Policy::default());
-        assert_eq!(Preset::named("kubernets"), None);
+        assert_eq!(Preset::from_name("kubernets"), None);
     }
 
     #[test]

@@ -299,7 +299,7 @@ impl<'a> Entry<'a> {
             }
             (GRPC, Value::Text(text)) => {
                 let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
-                let code = GrpcCode::from_name(text);
+                let code = GrpcCode::parse(text);
                 code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))
             }
             (GRPC, _) => Err(refused(ErrorCode::GrpcCode, value, None)),

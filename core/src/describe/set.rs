@@ -3,13 +3,15 @@
 //! Every language and every document configures a policy with (name, value) pairs. Looking the name up happens here once.
 
 use super::builder::{PolicyBuilder, nth};
-use crate::decide::policy::{FOREVER, UNLIMITED};
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::Cap;
+use crate::decide::policy::{FOREVER, OnDeadline, UNLIMITED};
 use crate::decide::stages::COUNTED;
 use crate::describe::guards::{SECTIONS, is_guard};
 use crate::describe::preset::Preset;
 use crate::describe::rules::Kept;
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::{BACKOFFS, CAPS, Field, HINT_MODES, HINT_OVERS, JITTERS, KINDS, NAMES, ON_DEADLINE};
+use crate::field::{BACKOFFS, Field, JITTERS, KINDS, NAMES};
 use crate::nearest::nearest;
 use crate::time::Span;
 use crate::value::{Value, number, shown, span, span_or_none, whole, word};
@@ -126,15 +128,15 @@ impl PolicyBuilder {
             Field::JitterKind => policy.jitter = word(field, value, JITTERS)?,
             Field::JitterFactor => policy.jitter_by = number(field, value)?.to_bits(),
             Field::JitterBound => policy.jitter_by = span(field, value)?,
-            Field::Cap => policy.cap = word(field, value, CAPS)?,
+            Field::Cap => policy.cap = word(field, value, Cap::WORDS)?,
             Field::Attempts => policy.attempts = attempts(value)?,
             Field::Deadline => policy.deadline = span_or_none(field, value, UNLIMITED)?,
             Field::MinAttempt => policy.min_attempt = span(field, value)?,
-            Field::OnDeadline => policy.on_deadline = word(field, value, ON_DEADLINE)?,
+            Field::OnDeadline => policy.on_deadline = word(field, value, OnDeadline::WORDS)?,
             Field::AttemptTimeout => policy.attempt_timeout = span_or_none(field, value, UNLIMITED)?,
-            Field::HintMode => policy.hint_mode = word(field, value, HINT_MODES)?,
+            Field::HintMode => policy.hint_mode = word(field, value, HintMode::WORDS)?,
             Field::HintMax => policy.hint_max = span_or_none(field, value, Span::MAX.as_nanos())?,
-            Field::HintOver => policy.hint_over = word(field, value, HINT_OVERS)?,
+            Field::HintOver => policy.hint_over = word(field, value, HintOver::WORDS)?,
             Field::HintReach => policy.hint_reach = span_or_none(field, value, UNLIMITED)?,
             Field::Version => version(value)?,
             _ => self.preset = preset(field, value)?,
@@ -211,7 +213,7 @@ fn preset(field: Field, value: Value<'_>) -> Result<u8, ConfigError> {
     let Value::Text(text) = value else {
         return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
     };
-    Preset::named(text).map(Preset::code).ok_or_else(|| {
+    Preset::from_name(text).map(Preset::code).ok_or_else(|| {
         let nearest = nearest(text, Preset::ALL.iter().map(|preset| preset.name()));
         ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, field, Given::Unshown) }
     })

@@ -13,70 +13,38 @@ mod tests;
 
 use crate::decide::rng::Rng;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 use options::{
     BY_STEPS, CANCELLED, FINAL, FIRST_IS_SURE, GRID, IMMEDIATE, LAST_AT_DEADLINE, NO_WAIT, PeriodicOptions,
     SKIP_MISSED, SLIDING,
 };
 use pace::Pace;
 
-/// What a run found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Answer {
-    /// Run again.
-    Again = 1,
-    /// What was waited for is there.
-    Done = 2,
-    /// It cannot come any more. A run that finds both is this.
-    Failed = 3,
+words! {
+    /// What a run found.
+    pub enum Answer: u8 {
+        /// Run again.
+        Again = 1 "again" "not done: run again";
+        /// What was waited for is there.
+        Done = 2 "done" "done";
+        /// It cannot come any more. A run that finds both is this.
+        Failed = 3 "failed" "it cannot be done";
+    }
 }
 
-/// How a periodic ended.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Ended {
-    /// The caller cancelled.
-    Cancelled = 1,
-    /// A run answered [`Answer::Done`].
-    Done = 2,
-    /// A run answered [`Answer::Failed`].
-    Failed = 3,
-    /// Its time was up.
-    Deadline = 4,
-    /// The steps of its backoff are used up.
-    Steps = 5,
-}
-
-impl Ended {
-    /// Every end, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Cancelled, Self::Done, Self::Failed, Self::Deadline, Self::Steps];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cancelled => "cancelled",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Deadline => "deadline",
-            Self::Steps => "steps",
-        }
-    }
-
-    const fn of(code: u8) -> Self {
-        match code {
-            2 => Self::Done,
-            3 => Self::Failed,
-            4 => Self::Deadline,
-            5 => Self::Steps,
-            _ => Self::Cancelled,
-        }
+words! {
+    /// How a periodic ended.
+    pub enum Ended: u8 {
+        /// The caller cancelled.
+        Cancelled = 1 "cancelled" "the caller cancelled";
+        /// A run answered [`Answer::Done`].
+        Done = 2 "done" "a run was done";
+        /// A run answered [`Answer::Failed`].
+        Failed = 3 "failed" "a run failed";
+        /// Its time was up.
+        Deadline = 4 "deadline" "the time was up";
+        /// The steps of its backoff are used up.
+        Steps = 5 "steps" "the steps were used up";
     }
 }
 
@@ -371,7 +339,7 @@ impl Periodic {
             SLEEPING => PeriodicStep::Sleep {
                 until: Timestamp::from_nanos(self.next).min(Timestamp::from_nanos(self.deadline)).as_now(),
             },
-            _ => PeriodicStep::Stop(Ended::of(self.ended)),
+            _ => PeriodicStep::Stop(Ended::read(self.ended)),
         }
     }
 

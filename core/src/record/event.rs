@@ -11,6 +11,7 @@ use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::error::{ErrorCode, Given, StopReason};
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 use core::fmt;
 
 mod bytes;
@@ -28,83 +29,31 @@ pub use serde::Noted;
 /// The version of both forms.
 pub(crate) const VERSION: u8 = 1;
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum EventKind {
-    /// The call began, and with it its first attempt, unless a guard made it wait.
-    Started = 1,
-    /// An attempt failed; what follows from it is the next event.
-    AttemptFailed = 2,
-    /// There will be another attempt, at a time.
-    RetryScheduled = 3,
-    /// An attempt began: one that was due, or one that was interrupted and runs again.
-    Resumed = 4,
-    /// An attempt succeeded. The end.
-    Succeeded = 5,
-    /// There will be no other attempt. The end.
-    GaveUp = 6,
-    /// The caller cancelled. The end.
-    Cancelled = 7,
+words! {
+    /// What happened.
+    pub enum EventKind: u8 {
+        /// The call began, and with it its first attempt, unless a guard made it wait.
+        Started = 1 "STARTED" "the call began";
+        /// An attempt failed; what follows from it is the next event.
+        AttemptFailed = 2 "ATTEMPT_FAILED" "an attempt failed";
+        /// There will be another attempt, at a time.
+        RetryScheduled = 3 "RETRY_SCHEDULED" "there will be another attempt, at a time";
+        /// An attempt began: one that was due, or one that was interrupted and runs again.
+        Resumed = 4 "RESUMED" "an attempt began that was due, or that was interrupted";
+        /// An attempt succeeded. The end.
+        Succeeded = 5 "SUCCEEDED" "an attempt succeeded: the end";
+        /// There will be no other attempt. The end.
+        GaveUp = 6 "GAVE_UP" "there will be no other attempt: the end";
+        /// The caller cancelled. The end.
+        Cancelled = 7 "CANCELLED" "the caller cancelled: the end";
+    }
 }
 
 impl EventKind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
-        Self::Started,
-        Self::AttemptFailed,
-        Self::RetryScheduled,
-        Self::Resumed,
-        Self::Succeeded,
-        Self::GaveUp,
-        Self::Cancelled,
-    ];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Started => "STARTED",
-            Self::AttemptFailed => "ATTEMPT_FAILED",
-            Self::RetryScheduled => "RETRY_SCHEDULED",
-            Self::Resumed => "RESUMED",
-            Self::Succeeded => "SUCCEEDED",
-            Self::GaveUp => "GAVE_UP",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-
-    /// The kind with that number.
-    #[must_use]
-    pub const fn from_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::Started),
-            2 => Some(Self::AttemptFailed),
-            3 => Some(Self::RetryScheduled),
-            4 => Some(Self::Resumed),
-            5 => Some(Self::Succeeded),
-            6 => Some(Self::GaveUp),
-            7 => Some(Self::Cancelled),
-            _ => None,
-        }
-    }
-
     /// Whether nothing comes after it.
     #[must_use]
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Succeeded | Self::GaveUp | Self::Cancelled)
-    }
-}
-
-impl fmt::Display for EventKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -253,13 +202,13 @@ impl Event {
     /// Why the wait is as long as it is ([`EventKind::RetryScheduled`]).
     #[must_use]
     pub const fn cause(&self) -> Option<Cause> {
-        if self.cause == 0 { None } else { Some(crate::decide::call::cause(self.cause)) }
+        if self.cause == 0 { None } else { Some(Cause::read(self.cause)) }
     }
 
     /// Why there is no other attempt ([`EventKind::GaveUp`]).
     #[must_use]
     pub const fn reason(&self) -> Option<StopReason> {
-        if self.reason == 0 { None } else { Some(crate::decide::call::reason(self.reason)) }
+        if self.reason == 0 { None } else { Some(StopReason::read(self.reason)) }
     }
 
     /// The seed of the call ([`EventKind::Started`]).

@@ -8,45 +8,16 @@ use crate::decide::policy::Policy;
 use crate::error::ErrorCode;
 use crate::record::event::{Event, EventKind};
 use crate::record::recorder::{Recorder, Wrong};
+use crate::words::words;
 use core::fmt;
 
-/// Which decision counts where the log has one and the policy makes another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum ReplayMode {
-    /// The log's: what was promised is kept, also when the policy is another one by now.
-    Follow = 1,
-    /// None: the first difference is an error.
-    Verify = 2,
-}
-
-impl ReplayMode {
-    /// Every mode, in the order of their numbers.
-    pub const ALL: [Self; 2] = [Self::Follow, Self::Verify];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Follow => "follow",
-            Self::Verify => "verify",
-        }
-    }
-
-    /// The mode with that number.
-    #[must_use]
-    pub const fn from_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::Follow),
-            2 => Some(Self::Verify),
-            _ => None,
-        }
+words! {
+    /// Which decision counts where the log has one and the policy makes another.
+    pub enum ReplayMode: u8 {
+        /// The log's: what was promised is kept, also when the policy is another one by now.
+        Follow = 1 "follow" "what the log says counts";
+        /// None: the first difference is an error.
+        Verify = 2 "verify" "where the log and the policy differ is an error";
     }
 }
 

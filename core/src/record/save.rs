@@ -170,9 +170,9 @@ impl Saved {
         });
         match self.phase {
             RUNNING => Step::Wait { until: Timestamp::NEVER },
-            SLEEPING => Step::Sleep { until: at, cause: crate::decide::call::cause(self.cause) },
+            SLEEPING => Step::Sleep { until: at, cause: Cause::read(self.cause) },
             SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: crate::decide::call::reason(self.reason), retry_at: at }),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: at }),
             _ => Step::Stop(Outcome::Cancelled),
         }
     }

@@ -8,35 +8,9 @@ use holdoff_core::{
 fn main() {
     println!("# Numbers and words\n");
     println!("The same in every language, never reused. Generated from the core by `cargo xtask generate`.\n");
-    table("Stop reasons", "means", StopReason::ALL.map(|r| (r.code().into(), r.name(), r.describe())));
-    table(
-        "Failure kinds",
-        "means",
-        FailureKind::ALL.map(|kind| {
-            let means = match kind {
-                FailureKind::Transient => "may go away by itself",
-                FailureKind::Throttled => "the server asked for less",
-                FailureKind::Timeout => "no answer in time",
-                FailureKind::Permanent => "will fail again; never retried",
-            };
-            (kind.code().into(), kind.name(), means)
-        }),
-    );
-    table(
-        "Causes of a sleep",
-        "means",
-        Cause::ALL.map(|cause| {
-            let means = match cause {
-                Cause::Backoff => "the policy's own delay",
-                Cause::Hint => "a server's hint moved it",
-                Cause::Clip => "the deadline cut it short",
-                Cause::Breaker => "the circuit breaker lets nobody through before",
-                Cause::Limiter => "the rate limit has room then",
-                Cause::Bulkhead => "until then at most, for a place in the bulkhead",
-            };
-            (cause.code().into(), cause.name(), means)
-        }),
-    );
+    table("Stop reasons", "means", StopReason::ALL.map(|r| (r.code().into(), r.name(), r.text())));
+    table("Failure kinds", "means", FailureKind::ALL.map(|kind| (kind.code().into(), kind.name(), kind.text())));
+    table("Causes of a sleep", "means", Cause::ALL.map(|cause| (cause.code().into(), cause.name(), cause.text())));
     table(
         "Steps",
         "means",
@@ -56,7 +30,7 @@ fn main() {
             (FlatStep::CANCELLED.into(), "cancelled", "the caller cancelled"),
         ],
     );
-    table("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.rule(None))));
+    table("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.text())));
     println!(
         "100 to 199 are about a configuration, a saved state or a log, 200 to 299 about what a machine was handed.\n"
     );
@@ -71,59 +45,10 @@ fn main() {
             (FlatPeriodicStep::STOP.into(), "stop", "it is over"),
         ],
     );
-    table(
-        "Answers to a run",
-        "means",
-        Answer::ALL.map(|answer| {
-            let means = match answer {
-                Answer::Again => "not done: run again",
-                Answer::Done => "done",
-                Answer::Failed => "it cannot be done",
-            };
-            (answer.code().into(), answer.name(), means)
-        }),
-    );
-    table(
-        "Ends of a periodic",
-        "means",
-        Ended::ALL.map(|end| {
-            let means = match end {
-                Ended::Cancelled => "the caller cancelled",
-                Ended::Done => "a run was done",
-                Ended::Failed => "a run failed",
-                Ended::Deadline => "the time was up",
-                Ended::Steps => "the steps were used up",
-            };
-            (end.code().into(), end.name(), means)
-        }),
-    );
-    table(
-        "Events",
-        "means",
-        EventKind::ALL.map(|kind| {
-            let means = match kind {
-                EventKind::Started => "the call began",
-                EventKind::AttemptFailed => "an attempt failed",
-                EventKind::RetryScheduled => "there will be another attempt, at a time",
-                EventKind::Resumed => "an attempt began that was due, or that was interrupted",
-                EventKind::Succeeded => "an attempt succeeded: the end",
-                EventKind::GaveUp => "there will be no other attempt: the end",
-                EventKind::Cancelled => "the caller cancelled: the end",
-            };
-            (kind.code().into(), kind.name(), means)
-        }),
-    );
-    table(
-        "Modes of replaying",
-        "means",
-        ReplayMode::ALL.map(|mode| {
-            let means = match mode {
-                ReplayMode::Follow => "what the log says counts",
-                ReplayMode::Verify => "where the log and the policy differ is an error",
-            };
-            (mode.code().into(), mode.name(), means)
-        }),
-    );
+    table("Answers to a run", "means", Answer::ALL.map(|answer| (answer.code().into(), answer.name(), answer.text())));
+    table("Ends of a periodic", "means", Ended::ALL.map(|end| (end.code().into(), end.name(), end.text())));
+    table("Events", "means", EventKind::ALL.map(|kind| (kind.code().into(), kind.name(), kind.text())));
+    table("Modes of replaying", "means", ReplayMode::ALL.map(|mode| (mode.code().into(), mode.name(), mode.text())));
     println!("## Presets\n\n| number | name |\n|---|---|");
     for preset in Preset::ALL {
         println!("| {} | `{}` |", preset.code(), preset.name());

@@ -24,10 +24,10 @@ fn explain() -> Result<()> {
         None => None,
         Some(name) => {
             let all = Form::ALL.map(Form::name).join(", ");
-            Some(Form::named(&name).ok_or_else(|| anyhow!("{name} is none of {all}"))?)
+            Some(Form::from_name(&name).ok_or_else(|| anyhow!("{name} is none of {all}"))?)
         }
     };
-    let preset = Preset::named(&what).filter(|_| form.is_none() && !Path::new(&what).exists());
+    let preset = Preset::from_name(&what).filter(|_| form.is_none() && !Path::new(&what).exists());
     let (policy, guards) = match preset {
         Some(preset) => (preset.policy(), preset.guards()),
         None => read(&what, form).map(|document| (document.policy, document.guards))?,

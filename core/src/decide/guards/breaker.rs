@@ -12,44 +12,32 @@ use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
 
-/// How a breaker stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum BreakerState {
-    /// Calls pass and are counted.
-    Closed = 0,
-    /// Calls are refused until a time.
-    Open = 1,
-    /// A few calls at a time may try.
-    HalfOpen = 2,
-    /// Somebody opened it by hand, until they close it.
-    Isolated = 3,
-}
-
-impl BreakerState {
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-            Self::Isolated => "isolated",
-        }
+words! {
+    /// How a breaker stands.
+    pub enum BreakerState: u8 {
+        /// Calls pass and are counted.
+        Closed = 0 "closed";
+        /// Calls are refused until a time.
+        Open = 1 "open";
+        /// A few calls at a time may try.
+        HalfOpen = 2 "half_open";
+        /// Somebody opened it by hand, until they close it.
+        Isolated = 3 "isolated";
     }
 }
 
-/// What a call turned out to be, for its breaker. A failure that is the caller's own fault (HTTP 404) is a success: the
-/// dependency answered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Verdict {
-    /// The dependency answered.
-    Success = 1,
-    /// It did not, or not as it should.
-    Failure = 2,
+words! {
+    /// What a call turned out to be, for its breaker. A failure that is the caller's own fault (HTTP 404) is a success: the
+    /// dependency answered.
+    pub enum Verdict: u8 {
+        /// The dependency answered.
+        Success = 1 "success";
+        /// It did not, or not as it should.
+        Failure = 2 "failure";
+    }
 }
 
 /// Leave for one call, to be handed back with [`Breaker::record`] or [`Breaker::abandon`].
@@ -71,10 +59,10 @@ impl Permit {
     }
 }
 
-const CLOSED: u8 = 0;
-const OPEN: u8 = 1;
-const HALF_OPEN: u8 = 2;
-const ISOLATED: u8 = 3;
+const CLOSED: u8 = BreakerState::Closed.code();
+const OPEN: u8 = BreakerState::Open.code();
+const HALF_OPEN: u8 = BreakerState::HalfOpen.code();
+const ISOLATED: u8 = BreakerState::Isolated.code();
 
 /// The state of one breaker: 208 bytes, `Copy`. Zeroes are a closed one that was made at the epoch.
 ///

@@ -1,5 +1,7 @@
 //! The fields of guards: their names, what each takes, and the words.
 
+use crate::decide::guards::Refusal;
+use crate::decide::guards::breaker::config::{BreakerMode, Reopen};
 use crate::field::Field;
 use crate::value::Word;
 
@@ -70,10 +72,7 @@ const OPEN_TIMES: &[Word] = &[
     ("polynomial", crate::decide::backoff::POLYNOMIAL),
     ("fibonacci", crate::decide::backoff::FIBONACCI),
 ];
-const REOPENS: &[Word] = &[("first", 0), ("streak", SECOND)];
-const MODES: &[Word] = &[("enforce", 0), ("observe", SECOND)];
 const HINTS: &[Word] = &[("ignore", 0), ("open", SECOND)];
-const REFUSALS: &[Word] = &[("stop", 0), ("wait", SECOND)];
 const LIMITERS: &[Word] = &[("none", NONE), ("gcra", GCRA), ("bucket", BUCKET), ("window", WINDOW), ("log", LOG)];
 const ADAPTIVES: &[Word] = &[("none", NONE), ("cubic", CUBIC), ("aimd", AIMD)];
 const NESTINGS: &[Word] = &[("allow", ALLOW), ("innermost", INNERMOST), ("outermost", OUTERMOST), ("cap", CAP)];
@@ -223,10 +222,10 @@ pub(super) const fn words(field: Field) -> &'static [Word] {
         Field::BudgetKind => BUDGETS,
         Field::BreakerKind => BREAKERS,
         Field::BreakerOpenKind => OPEN_TIMES,
-        Field::BreakerReopen => REOPENS,
-        Field::BreakerMode => MODES,
+        Field::BreakerReopen => Reopen::WORDS,
+        Field::BreakerMode => BreakerMode::WORDS,
         Field::BreakerHint => HINTS,
-        Field::BreakerRefusal | Field::LimiterRefusal | Field::AdaptiveRefusal => REFUSALS,
+        Field::BreakerRefusal | Field::LimiterRefusal | Field::AdaptiveRefusal => Refusal::WORDS,
         Field::LimiterKind => LIMITERS,
         Field::AdaptiveKind => ADAPTIVES,
         Field::NestedMode => NESTINGS,

@@ -1,6 +1,6 @@
 //! A periodic's step as plain numbers, for hosts on the other side of a language border.
 
-use super::{Answer, PeriodicStep};
+use super::PeriodicStep;
 
 /// [`PeriodicStep`] in 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,38 +39,6 @@ impl From<PeriodicStep> for FlatPeriodicStep {
     }
 }
 
-impl Answer {
-    /// Every answer, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Again, Self::Done, Self::Failed];
-
-    /// The number, the same in every language.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word, the same in every language.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Again => "again",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// The answer with this number, if there is one.
-    #[must_use]
-    pub const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self::Again),
-            2 => Some(Self::Done),
-            3 => Some(Self::Failed),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,13 +56,5 @@ mod tests {
         assert_eq!(of(PeriodicStep::Sleep { until: Timestamp::from_nanos(9) }), (2, 0, 9));
         assert_eq!(of(PeriodicStep::Wait), (3, 0, 0));
         assert_eq!(of(PeriodicStep::Stop(Ended::Steps)), (4, 5, 0));
-    }
-
-    #[test]
-    fn an_answer_is_found_by_its_number() {
-        for answer in Answer::ALL {
-            assert_eq!(Answer::from_code(answer.code()), Some(answer));
-        }
-        assert_eq!(Answer::from_code(0), None);
     }
 }

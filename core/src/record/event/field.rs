@@ -10,7 +10,7 @@ use crate::decide::retry::Cause;
 use crate::error::{ErrorCode, Given, StopReason};
 use crate::nearest::nearest;
 use crate::time::{Span, Timestamp};
-use crate::value::Value;
+use crate::value::{Value, Word};
 
 /// What became of a field that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,10 +81,10 @@ pub(super) const fn needed(kind: EventKind) -> u32 {
 /// What a field takes, in words.
 pub(super) fn takes(name: &str) -> &'static str {
     match name {
-        "type" => "must be one of STARTED, ATTEMPT_FAILED, RETRY_SCHEDULED, RESUMED, SUCCEEDED, GAVE_UP, CANCELLED",
-        "failure" => "must be one of transient, throttled, timeout, permanent",
-        "cause" => "must be one of backoff, hint, clip, breaker, limiter, bulkhead",
-        "reason" => "must be one of permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
+        "type" => EventKind::RULE,
+        "failure" => FailureKind::RULE,
+        "cause" => Cause::RULE,
+        "reason" => StopReason::RULE,
         "at" | "until" => "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text",
         "retryAt" => "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text, or \"never\"",
         "hint" => {
@@ -143,7 +143,7 @@ impl Event {
                 0 => return Err(wrong(name, value)),
                 sequence => self.sequence = sequence,
             },
-            "type" => self.kind = word(name, value, EventKind::ALL.map(|kind| (kind.name(), kind.code())))?,
+            "type" => self.kind = word(name, value, EventKind::WORDS)?,
             "at" => self.at = instant(name, value)?,
             "attemptNumber" => self.attempt = half(name, value)?,
             "backoffDelayMs" => self.seed = number(name, value, None)?,
@@ -157,13 +157,13 @@ impl Event {
                 _ => return Err(wrong(name, value)),
             },
             "failure" => {
-                self.failure = word(name, value, FailureKind::ALL.map(|kind| (kind.name(), kind.code())))?;
+                self.failure = word(name, value, FailureKind::WORDS)?;
             }
             "hint" => self.hint = hint(name, value)?,
             "until" => self.until = instant(name, value)?,
-            "cause" => self.cause = word(name, value, Cause::ALL.map(|cause| (cause.name(), cause.code())))?,
+            "cause" => self.cause = word(name, value, Cause::WORDS)?,
             "reason" => {
-                self.reason = word(name, value, StopReason::ALL.map(|reason| (reason.name(), reason.code())))?;
+                self.reason = word(name, value, StopReason::WORDS)?;
             }
             _ => self.until = Timestamp::from_nanos(number(name, value, Some("never"))?),
         }
@@ -248,11 +248,7 @@ fn text(name: &'static str, value: Value<'_>, taken: Taken) -> Result<Taken, Eve
     if matches!(value, Value::Text(_)) { Ok(taken) } else { Err(wrong(name, value)) }
 }
 
-fn word<const N: usize>(
-    name: &'static str,
-    value: Value<'_>,
-    words: [(&'static str, u8); N],
-) -> Result<u8, EventError> {
+fn word(name: &'static str, value: Value<'_>, words: &'static [Word]) -> Result<u8, EventError> {
     let Value::Text(text) = value else { return Err(wrong(name, value)) };
     match words.iter().find(|known| known.0 == text) {
         Some(&(_, number)) => Ok(number),

@@ -3,6 +3,8 @@
 use super::{Event, EventKind, VERSION};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
+use crate::decide::retry::Cause;
+use crate::error::StopReason;
 use crate::json;
 use crate::time::Timestamp;
 use core::fmt;
@@ -64,11 +66,11 @@ impl fmt::Display for EventJson<'_> {
                 }
             }
             EventKind::RetryScheduled => {
-                let cause = crate::decide::call::cause(event.cause);
+                let cause = Cause::read(event.cause);
                 write!(f, ",\"until\":\"{}\",\"cause\":\"{}\"", event.until.as_nanos(), cause.name())?;
             }
             EventKind::GaveUp => {
-                write!(f, ",\"reason\":\"{}\",\"retryAt\":", crate::decide::call::reason(event.reason).name())?;
+                write!(f, ",\"reason\":\"{}\",\"retryAt\":", StopReason::read(event.reason).name())?;
                 match event.until {
                     Timestamp::NEVER => f.write_str("\"never\"")?,
                     at => write!(f, "\"{}\"", at.as_nanos())?,

@@ -2,6 +2,8 @@
 
 use super::{Event, EventKind, Notes, Taken, VERSION};
 use crate::decide::hint::Hint;
+use crate::decide::retry::Cause;
+use crate::error::StopReason;
 use crate::serde_value::{Field, Reading};
 use crate::time::Timestamp;
 use crate::value::Value;
@@ -61,10 +63,10 @@ impl Serialize for Noted {
             }
             EventKind::RetryScheduled => {
                 fields.serialize_entry("until", &event.until.as_nanos().to_string())?;
-                fields.serialize_entry("cause", crate::decide::call::cause(event.cause).name())?;
+                fields.serialize_entry("cause", Cause::read(event.cause).name())?;
             }
             EventKind::GaveUp => {
-                fields.serialize_entry("reason", crate::decide::call::reason(event.reason).name())?;
+                fields.serialize_entry("reason", StopReason::read(event.reason).name())?;
                 fields.serialize_entry("retryAt", &instant(event.until))?;
             }
             EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => {}

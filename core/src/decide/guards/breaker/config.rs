@@ -7,6 +7,7 @@ use crate::describe::draft::checked_stage;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::time::Span;
+use crate::words::words;
 
 /// What opens a closed breaker.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,25 +43,25 @@ pub enum Trip {
     },
 }
 
-/// What opens a half-open breaker again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Reopen {
-    /// Its first failure.
-    #[default]
-    First,
-    /// A failure that makes the run of failures as long as [`Trip::Consecutive`] says. Opening does not end the run, a
-    /// success does; so the first failure opens it too, but not one after a success.
-    Streak,
+words! {
+    /// What opens a half-open breaker again.
+    pub enum Reopen: u8 = First {
+        /// Its first failure.
+        First = 0 "first";
+        /// A failure that makes the run of failures as long as [`Trip::Consecutive`] says. Opening does not end the run, a
+        /// success does; so the first failure opens it too, but not one after a success.
+        Streak = 1 "streak";
+    }
 }
 
-/// Whether a breaker refuses calls.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum BreakerMode {
-    /// It does.
-    #[default]
-    Enforce,
-    /// It lets everything through and only shows what it would have done.
-    Observe,
+words! {
+    /// Whether a breaker refuses calls.
+    pub enum BreakerMode: u8 = Enforce {
+        /// It does.
+        Enforce = 0 "enforce";
+        /// It lets everything through and only shows what it would have done.
+        Observe = 1 "observe";
+    }
 }
 
 /// The choices for a breaker: [`BreakerOptions::build`] checks them once. The default opens after five failures in a row for

@@ -1,0 +1,186 @@
+//! Numbered words: an enum whose number, word, text and documentation stand in one row.
+//!
+//! Numbers and words are the same in every language and never reused. Other languages' constants, unions and pages are
+//! printed from these tables by `cargo xtask generate`.
+
+/// Declares an enum from rows of `Variant = number "word" "text";` with the rows' documentation above them. The text may
+/// be left out of all rows. `enum Name: u8 = Variant` names the default.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident: $repr:ident $(= $default:ident)? {
+            $($(#[doc = $doc:literal])+ $variant:ident = $code:literal $word:literal $($text:literal)?;)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr($repr)]
+        $vis enum $name {
+            $($(#[doc = $doc])+ $variant = $code,)+
+        }
+
+        // A table has more than each of its users needs.
+        #[allow(dead_code)]
+        impl $name {
+            /// Every value, in the order of the numbers.
+            pub const ALL: [Self; { [$($code),+].len() }] = [$(Self::$variant),+];
+
+            /// Every word with its number.
+            pub(crate) const WORDS: &'static [(&'static str, $repr)] = &[$(($word, $code)),+];
+
+            /// The rule for text that must be one of the words.
+            pub(crate) const RULE: &'static str = $crate::words::one_of!($($word),+);
+
+            /// The number, the same in every language.
+            #[must_use]
+            pub const fn code(self) -> $repr {
+                self as $repr
+            }
+
+            /// The value with this number.
+            #[must_use]
+            pub const fn from_code(code: u32) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The value with this number in a state's memory, where any other number reads as the first value.
+            pub(crate) const fn read(code: u8) -> Self {
+                match Self::from_code(code as u32) {
+                    Some(known) => known,
+                    None => {
+                        let [first, ..] = Self::ALL;
+                        first
+                    }
+                }
+            }
+
+            /// The word, the same in every language.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+
+            /// The value with this word.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|known| known.name() == name)
+            }
+
+            /// The documentation, for the tables of other languages.
+            #[doc(hidden)]
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($doc, "\n"),+),)+
+                }
+            }
+        }
+
+        $crate::words::texts!($name $($variant $($text)?;)+);
+
+        $(impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        })?
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        const _: () = {
+            let mut rest: &[$repr] = &[$($code),+];
+            while let [low, tail @ ..] = rest {
+                if let [high, ..] = tail {
+                    assert!(*low < *high, "the numbers are unique and in order");
+                }
+                rest = tail;
+            }
+        };
+    };
+}
+
+/// `text()` of a table that has texts.
+macro_rules! texts {
+    ($name:ident $($variant:ident;)+) => {};
+    ($name:ident $($variant:ident $text:literal;)+) => {
+        impl $name {
+            /// The meaning in words, for error messages and documentation.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+    };
+}
+
+/// `must be one of a, b, c`.
+macro_rules! one_of {
+    ($first:literal $(, $word:literal)*) => {
+        concat!("must be one of ", $first $(, ", ", $word)*)
+    };
+}
+
+pub(crate) use {one_of, texts, words};
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Answer, BreakerMode, BreakerState, Cap, Cause, Ended, ErrorCode, EventKind, FailureKind, Form, GrpcCode,
+        HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, Refusal, Reopen, ReplayMode, StopReason,
+        Verdict,
+    };
+
+    macro_rules! round_trip {
+        ($($table:ident),*) => {
+            $(for (value, (word, code)) in $table::ALL.into_iter().zip($table::WORDS.iter().copied()) {
+                assert_eq!((value.name(), value.code()), (word, code));
+                assert_eq!($table::from_code(code.into()), Some(value));
+                assert_eq!($table::from_name(word), Some(value));
+                assert!($table::RULE.contains(word) && !value.doc().is_empty(), "{value}");
+            }
+            assert_eq!($table::from_code(99), None);
+            assert_eq!($table::from_name("of no table"), None);)*
+        };
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_number_and_by_its_word() {
+        round_trip!(
+            Answer,
+            BreakerMode,
+            BreakerState,
+            Cap,
+            Cause,
+            Ended,
+            ErrorCode,
+            EventKind,
+            FailureKind,
+            Form,
+            GrpcCode,
+            HintMode,
+            HintOver,
+            InTime,
+            Level,
+            LintKind,
+            OnDeadline,
+            Preset,
+            Refusal,
+            Reopen,
+            ReplayMode,
+            StopReason,
+            Verdict
+        );
+        assert_eq!(Refusal::RULE, "must be one of stop, wait");
+        assert_eq!([Cause::read(6), Cause::read(4)], [Cause::Limiter, Cause::Backoff]);
+    }
+}
