@@ -121,7 +121,7 @@ impl Call {
     /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
     #[must_use]
     #[inline(always)]
-    pub const fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
+    pub fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
         let call = Self::underway(seed, now);
         (call, call.attempt_step::<true>(policy, call.retry.started()))
     }
@@ -129,7 +129,7 @@ impl Call {
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
     #[must_use]
     #[inline(always)]
-    pub const fn underway(seed: u64, started: Timestamp) -> Self {
+    pub fn underway(seed: u64, started: Timestamp) -> Self {
         Self {
             retry: Retry::new(seed, started),
             at: Timestamp::NEVER,

@@ -5,7 +5,7 @@
 //! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
 
 use crate::decide::backoff::{real, truncated};
-use crate::decide::rng::{Rng, unit};
+use crate::decide::rng::unit;
 use crate::time::Span;
 use crate::words::words;
 
@@ -146,17 +146,17 @@ pub(crate) struct Spread {
 
 /// Full jitter of a delay below [`SMALL`], for the draw that is next.
 #[inline(always)]
-pub(crate) fn full_of_small(delay: u64, rng: Rng) -> u64 {
-    match whole_of_small(delay, rng) {
+pub(crate) fn full_of_small(delay: u64, draw: u32) -> u64 {
+    match whole_of_small(delay, draw) {
         Some(jittered) => jittered,
-        None => full(delay, rng),
+        None => full(delay, draw),
     }
 }
 
 /// The same without a call, which would cost the common path the registers that a call leaves to its caller.
 #[inline(always)]
-pub(crate) fn full_in_line(delay: u64, rng: Rng) -> u64 {
-    whole_of_small(delay, rng).unwrap_or_else(|| truncated(unit(rng.draw()) * real(delay)))
+pub(crate) fn full_in_line(delay: u64, draw: u32) -> u64 {
+    whole_of_small(delay, draw).unwrap_or_else(|| truncated(unit(draw) * real(delay)))
 }
 
 /// The same without a double, for all but one draw in 16,000.
@@ -164,8 +164,8 @@ pub(crate) fn full_in_line(delay: u64, rng: Rng) -> u64 {
 /// `trunc(u*d)` for `u = draw / 2^32` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the
 /// next integer. It moves `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
 #[inline(always)]
-pub(crate) const fn whole_of_small(delay: u64, rng: Rng) -> Option<u64> {
-    let product = (delay as u128).wrapping_mul(rng.draw() as u128);
+pub(crate) const fn whole_of_small(delay: u64, draw: u32) -> Option<u64> {
+    let product = (delay as u128).wrapping_mul(draw as u128);
     if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
 }
 
@@ -175,8 +175,8 @@ const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
 
 #[cold]
 #[inline(never)]
-fn full(delay: u64, rng: Rng) -> u64 {
-    truncated(unit(rng.draw()) * real(delay))
+fn full(delay: u64, draw: u32) -> u64 {
+    truncated(unit(draw) * real(delay))
 }
 
 /// The jittered delay alone, its spread kept below `max`: what most failures need.
@@ -243,7 +243,6 @@ fn moved(d: u64, by: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::rng::Rng; // proptest has one too
     use proptest::prelude::*;
 
     const S: Span = Span::from_secs(1);
@@ -310,8 +309,7 @@ mod tests {
         #[test]
         fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
             for draw in [draw, u32::MAX - high] {
-                let rng = Rng::about_to_draw(draw);
-                prop_assert_eq!(full_of_small(delay, rng), full(delay, rng));
+                prop_assert_eq!(full_of_small(delay, draw), full(delay, draw));
             }
         }
 

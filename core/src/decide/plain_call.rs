@@ -24,7 +24,7 @@ impl PlainCall {
     /// A call whose first attempt already runs since `started`, see [`Call::underway`].
     #[must_use]
     #[inline]
-    pub const fn underway(seed: u64, started: Timestamp) -> Self {
+    pub fn underway(seed: u64, started: Timestamp) -> Self {
         Self(Call::underway(seed, started))
     }
 

@@ -103,7 +103,7 @@ impl Retry {
     /// system, or give a fixed one to repeat a run.
     #[must_use]
     #[inline(always)]
-    pub const fn new(seed: u64, started: Timestamp) -> Self {
+    pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
         let Position { base, place } = Position::START;
         Self { rng: Rng::new(seed), started, latest: started, base, counts: counts(0, place, false) }
@@ -186,7 +186,7 @@ impl Retry {
     }
 
     /// What is saved of the state (spec 12.2).
-    pub(crate) const fn snapshot(&self, now: Timestamp) -> Snapshot {
+    pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
         Snapshot {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
@@ -197,7 +197,7 @@ impl Retry {
     }
 
     /// The state of which that was saved, on a clock that reads `now` (spec 12.4).
-    pub(crate) const fn restored(snapshot: Snapshot, now: Timestamp) -> Self {
+    pub(crate) fn restored(snapshot: Snapshot, now: Timestamp) -> Self {
         let now = now.as_now();
         let elapsed = match snapshot.elapsed.saturating_sub(now.as_nanos()) {
             before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
@@ -264,17 +264,18 @@ impl Retry {
             if self.counts < in_line {
                 if now.is_early_from(self.latest) {
                     let base = policy.first.doubled(self.base);
-                    let until = now.after_early(full_of_small(base, self.rng));
+                    let until = now.after_early(full_of_small(base, { self.rng }.next_u32()));
                     return self.retried(base, self.counts.wrapping_add(1), now, until);
                 }
             } else if now >= self.latest && now.is_early() {
                 if self.counts.wrapping_add(1) < in_line {
                     let base = policy.first.initial;
-                    let until = now.after_early(full_of_small(base, self.rng));
+                    let until = now.after_early(full_of_small(base, { self.rng }.next_u32()));
                     return self.retried(base, 1, now, until);
                 }
                 if policy.limited == LIMITED_PLAINLY
-                    && let (until, base) = limited(policy, self.rng, self.base, self.counts, self.started, now)
+                    && let (until, base) =
+                        limited(policy, { self.rng }.next_u32(), self.base, self.counts, self.started, now)
                     && !until.is_never()
                 {
                     let counts = if self.counts == START { 1 } else { self.counts.wrapping_add(1) };
@@ -309,19 +310,18 @@ impl Retry {
             (self.base, self.counts) = (policy.first.initial, 1);
         }
         self.latest = now;
-        let until = now.after_early(full_in_line(self.base, self.rng));
-        self.rng.advance();
+        let until = now.after_early(full_in_line(self.base, self.rng.next_u32()));
         Some(until)
     }
 
     /// The sleep after one more failure, and the counts and the base delay that it leads to. The draw has been looked at;
     /// that it is over is said last, because a state that is changed in one go stays in registers.
     #[inline(always)]
-    const fn retried(&mut self, base: u64, counts: u64, now: Timestamp, until: Timestamp) -> Decision {
+    fn retried(&mut self, base: u64, counts: u64, now: Timestamp, until: Timestamp) -> Decision {
         self.latest = now;
         self.counts = counts;
         self.base = base;
-        self.rng.advance();
+        self.rng.next_u32();
         Decision::Sleep { until, cause: Cause::Backoff }
     }
 }
@@ -340,7 +340,7 @@ const fn give_up(reason: StopReason) -> Decision {
 #[inline(never)]
 const fn limited(
     policy: &Policy,
-    rng: Rng,
+    draw: u32,
     base: u64,
     counts: u64,
     started: Timestamp,
@@ -352,7 +352,7 @@ const fn limited(
         START if most > 0 => policy.first.initial,
         _ => return (Timestamp::NEVER, base),
     };
-    let Some(delay) = whole_of_small(base, rng) else { return (Timestamp::NEVER, base) };
+    let Some(delay) = whole_of_small(base, draw) else { return (Timestamp::NEVER, base) };
     let until = now.after_early(delay);
     (if fits(policy, started, until) { until } else { Timestamp::NEVER }, base)
 }

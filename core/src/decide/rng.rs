@@ -1,23 +1,18 @@
 //! Randomness as an argument: the generator is one `u64` of state, so a retry's future can be saved, moved and replayed.
 //!
 //! The bits come from PCG XSH RR 64/32 (O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
-//! Algorithms for Random Number Generation", 2014). What is told of it between draws is the seed that would produce the
-//! rest of the sequence: drawing from it again equals a generator that kept running (spec 2.2).
+//! Algorithms for Random Number Generation", 2014), as the crate `rand_pcg` implements it. A saved state is the seed that
+//! produces the rest of the sequence: drawing from it equals a generator that kept running (spec 2.2).
+
+use rand_pcg::Lcg64Xsh32;
+use rand_pcg::rand_core::Rng as _;
 
 /// The stream of every operation: PCG's own default, so that any PCG implementation can check a sequence.
 const STREAM: u64 = 0x0a02_bdbf_7bb3_c0a7;
-/// The generator's increment for that stream: `2 * STREAM + 1`.
-const INCREMENT: u64 = (STREAM << 1) | 1;
-/// The multiplier of PCG's 64-bit generator.
-const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
-/// What undoes a multiplication by it, modulo 2^64.
-const INVERSE: u64 = 0xc097_ef87_329e_28a5;
 /// The golden ratio as a 64-bit fraction, the step of splitmix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A generator of which nothing is kept but what it has yet to draw.
-///
-/// In memory it is the generator's running state, so that a draw and the step to the next one do not wait for each other.
+/// A generator of 32-bit draws in one word: the running state of [`Lcg64Xsh32`] without its stream, which is always the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Rng(u64);
@@ -26,8 +21,8 @@ impl Rng {
     /// A generator for `seed`. Every seed is good: nearby seeds give unrelated first draws.
     #[must_use]
     #[inline(always)]
-    pub const fn new(seed: u64) -> Self {
-        Self(stepped(seed.wrapping_add(INCREMENT)))
+    pub fn new(seed: u64) -> Self {
+        Self(Lcg64Xsh32::new(seed, STREAM).state())
     }
 
     /// A generator whose next draw is `draw`, for an explanation or a test that pins a uniform: `draw = u * 2^32`.
@@ -38,32 +33,21 @@ impl Rng {
         Self(mixed ^ (mixed >> 18) ^ (mixed >> 36))
     }
 
-    /// The seed of the remaining sequence.
+    /// The seed of the remaining sequence: the state one step back, less the increment that [`Rng::new`] adds to a seed.
     #[must_use]
-    #[inline(always)]
-    pub const fn state(self) -> u64 {
-        self.0.wrapping_sub(INCREMENT).wrapping_mul(INVERSE).wrapping_sub(INCREMENT)
+    pub fn state(self) -> u64 {
+        let mut pcg = self.pcg();
+        pcg.advance(u64::MAX);
+        pcg.state().wrapping_sub((STREAM << 1) | 1)
     }
 
     /// Draws the next 32 bits.
     #[inline(always)]
-    pub const fn next_u32(&mut self) -> u32 {
-        let draw = self.draw();
-        self.advance();
+    pub fn next_u32(&mut self) -> u32 {
+        let mut pcg = self.pcg();
+        let draw = pcg.next_u32();
+        self.0 = pcg.state();
         draw
-    }
-
-    /// What the next draw is.
-    #[inline(always)]
-    pub(crate) const fn draw(self) -> u32 {
-        let Self(x) = self;
-        (((x ^ (x >> 18)) >> 27) as u32).rotate_right((x >> 59) as u32)
-    }
-
-    /// Goes on to the draw after the next one.
-    #[inline(always)]
-    pub(crate) const fn advance(&mut self) {
-        self.0 = stepped(self.0);
     }
 
     /// Draws a uniform number from [0, 1): a multiple of 2^-32 (spec 2.3).
@@ -71,12 +55,11 @@ impl Rng {
     pub fn uniform(&mut self) -> f64 {
         unit(self.next_u32())
     }
-}
 
-/// The generator's next state.
-#[inline(always)]
-const fn stepped(x: u64) -> u64 {
-    x.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT)
+    #[inline(always)]
+    fn pcg(self) -> Lcg64Xsh32 {
+        Lcg64Xsh32::from_state(self.0, STREAM)
+    }
 }
 
 /// A draw as a uniform number from [0, 1).
@@ -98,8 +81,6 @@ pub const fn seed_at(n: u64, k: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_pcg::Lcg64Xsh32;
-    use rand_pcg::rand_core::Rng as _;
 
     #[test]
     fn drawing_one_at_a_time_equals_a_generator_that_keeps_running() {
@@ -113,8 +94,17 @@ mod tests {
     }
 
     #[test]
+    fn a_state_is_the_seed_of_the_rest() {
+        let mut rng = Rng::new(9);
+        assert_eq!(rng.state(), 9);
+        for _ in 0..1000 {
+            rng.next_u32();
+            assert_eq!(Rng::new(rng.state()), rng);
+        }
+    }
+
+    #[test]
     fn a_draw_can_be_pinned() {
-        assert_eq!(MULTIPLIER.wrapping_mul(INVERSE), 1);
         let mut running = Rng::new(3);
         let odd = (0..10_000).map(|_| running.next_u32());
         for draw in [0, 1, 1 << 31, u32::MAX].into_iter().chain(odd) {

@@ -28,7 +28,7 @@ pub struct Schedule {
 impl Schedule {
     /// The delays of `policy` for the operation with this seed.
     #[must_use]
-    pub const fn new(policy: &Policy, seed: u64) -> Self {
+    pub fn new(policy: &Policy, seed: u64) -> Self {
         let Position { base, place } = Position::START;
         Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, place, failures: 0 }
     }
@@ -36,7 +36,7 @@ impl Schedule {
     /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
     /// middle, 2^32-1 its top.
     #[must_use]
-    pub const fn pinned(policy: &Policy, draw: u32) -> Self {
+    pub fn pinned(policy: &Policy, draw: u32) -> Self {
         Self { pinned: draw as u64, ..Self::new(policy, 0) }
     }
 
@@ -77,8 +77,7 @@ impl Iterator for Schedule {
         if self.failures < self.policy.plain_delays() && self.pinned == u64::MAX {
             let Policy { first, .. } = &self.policy;
             self.base = if self.base == UNSTARTED { first.initial } else { first.doubled(self.base) };
-            let delay = full_of_small(self.base, self.rng);
-            self.rng.advance();
+            let delay = full_of_small(self.base, self.rng.next_u32());
             self.failures = self.failures.wrapping_add(1);
             self.place = self.place.wrapping_add(1);
             return Some(Span::from_nanos(delay));

@@ -185,7 +185,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) const fn pinned(draw: u32) -> Self {
+    pub(crate) fn pinned(draw: u32) -> Self {
         Self { retry: Retry::new(0, Timestamp::ZERO), draw, total: Span::ZERO }
     }
 

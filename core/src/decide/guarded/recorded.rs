@@ -19,7 +19,7 @@ impl Guards<'_> {
 
 impl Guarded {
     /// A call that has begun, and whose first attempt waits for the guards.
-    pub(crate) const fn waiting(seed: u64, now: Timestamp) -> Self {
+    pub(crate) fn waiting(seed: u64, now: Timestamp) -> Self {
         Self::asleep(Retry::new(seed, now))
     }
 
