@@ -1,7 +1,7 @@
 //! The whole loop as a machine.
 
 use crate::*;
-use holdoff_core::{Call, Cause, Failure, Step, Ticket};
+use holdoff_core::{Call, Failure, Ticket};
 
 memory! {
     /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a time.
@@ -57,58 +57,20 @@ extern_c! {
     /// `at`, when another try might succeed.
     fn holdoff_call_fail(call: *mut holdoff_call, policy: *const holdoff_policy, ticket: u64, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step {
-        if failure.is_plain()
-            && let (Ok(call), Ok(policy)) = (get_mut(call), get(policy))
-            && let Some(until) = call.fail_at_once(policy, Ticket::from_raw(ticket), now)
-        {
-            return Step::Sleep { until, cause: Cause::Backoff }.into();
-        }
-        fail(call, policy, ticket, now, failure)
+        step(call_of(call).and_then(|call| {
+            let policy = get(policy)?;
+            Ok(call.fail(policy, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
+        }))
     }
-}
 
-/// Any step after a failure, and any error. Out of line, as what follows, so that the common step needs no room on the stack.
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn fail(
-    call: *mut holdoff_call,
-    policy: *const holdoff_policy,
-    ticket: u64,
-    now: Timestamp,
-    failure: holdoff_failure,
-) -> holdoff_step {
-    // SAFETY: the header's promise.
-    step(unsafe { call_of(call) }.and_then(|call| {
-        // SAFETY: the header's promise.
-        let policy = unsafe { get(policy) }?;
-        Ok(call.fail(policy, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-    }))
-}
-
-extern_c! {
     /// Nothing but time has passed.
     ///
     /// Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when it is
     /// not, HOLDOFF_STOP when the deadline passed meanwhile.
     fn holdoff_call_tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: Timestamp) -> holdoff_step {
-        if let (Ok(call), Ok(policy)) = (get_mut(call), get(policy))
-            && let Some((ticket, abort_at)) = call.tick_at_once(policy, now)
-        {
-            return Step::Attempt { ticket, abort_at, wake_at: Timestamp::NEVER }.into();
-        }
-        tick(call, policy, now)
+        step(call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))))
     }
-}
 
-/// Any step that a time leads to, and any error.
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: Timestamp) -> holdoff_step {
-    // SAFETY: the header's promise.
-    step(unsafe { call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))) })
-}
-
-extern_c! {
     /// The caller wants no more of it, whatever is going on.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.

@@ -56,13 +56,6 @@ impl Timestamp {
         self.0 <= Span::MAX.0
     }
 
-    /// Whether this is an early instant and not before an early one.
-    #[inline(always)]
-    pub(crate) const fn is_early_from(self, early: Self) -> bool {
-        // Not early is negative here.
-        self.0 as i64 >= early.0 as i64
-    }
-
     /// This early instant plus a span's nanoseconds.
     #[inline(always)]
     pub(crate) const fn after_early(self, nanos: u64) -> Self {

@@ -5,6 +5,7 @@
 //! avoided it is the one of the `libm` crate, in software and so the same everywhere (spec 4).
 
 use crate::decide::failure::FailureKind;
+use crate::decide::jitter::SMALL;
 use crate::time::Span;
 use core::time::Duration;
 
@@ -198,7 +199,7 @@ impl Flat {
     #[inline(always)]
     pub(crate) fn next<const WHOLE: bool>(&self, previous: u64, n: u32, limit: u64) -> u64 {
         match self.kind {
-            EXPONENTIAL => truncated(real(previous) * self.factor()).min(limit),
+            EXPONENTIAL => self.grown(previous).min(limit),
             LINEAR => previous.saturating_add(self.step).min(limit),
             _ => self.at::<WHOLE>(n, limit),
         }
@@ -241,11 +242,11 @@ impl Flat {
         }
     }
 
-    /// [`Flat::next`] for an exponential of factor 2 whose delays a double holds exactly: a shift is the same number.
+    /// `trunc(previous * factor)`. Doubling a delay that a double holds exactly is a shift.
     #[inline(always)]
-    pub(crate) const fn doubled(&self, previous: u64) -> u64 {
-        let next = previous << 1;
-        if next < self.max { next } else { self.max }
+    pub(crate) fn grown(&self, previous: u64) -> u64 {
+        let doubles = self.step == 2.0_f64.to_bits() && previous < SMALL;
+        if doubles { previous << 1 } else { truncated(real(previous) * self.factor()) }
     }
 
     /// Polly's delay for `t = n + u` and its `f(t)`, given the `f` before it. The one power function does for the root and

@@ -1,7 +1,7 @@
 //! The whole loop as a machine, which every host drives and no host writes again.
 
 use crate::decide::failure::Failure;
-use crate::decide::policy::Policy;
+use crate::decide::policy::{Policy, UNLIMITED};
 use crate::decide::retry::{Cause, Decision, Retry};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
@@ -215,7 +215,7 @@ impl Call {
         if self.phase != SLEEPING || now < self.at {
             return self.held();
         }
-        let unlimited = WHOLE && policy.limited == 0;
+        let unlimited = WHOLE && policy.deadline == UNLIMITED;
         if !unlimited && now >= self.retry.ends::<WHOLE>(policy) {
             // spec 6.4: the host woke up too late for this one
             return self.give_up(StopReason::Deadline, self.at);
@@ -223,35 +223,6 @@ impl Call {
         self.phase = RUNNING;
         self.attempt = self.attempt.saturating_add(1);
         self.attempt_step::<WHOLE>(policy, now)
-    }
-
-    /// The sleep after a failure of the attempt in flight: what [`Call::fail`] says where [`Retry::at_once`] says it.
-    #[doc(hidden)]
-    #[must_use]
-    #[inline(always)]
-    pub fn fail_at_once(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp) -> Option<Timestamp> {
-        if !self.awaits(ticket) {
-            return None;
-        }
-        let until = self.retry.at_once(policy, now)?;
-        (self.phase, self.at, self.cause) = (SLEEPING, until, Cause::Backoff as u8);
-        Some(until)
-    }
-
-    /// The ticket of the attempt that begins after a sleep, and when to abort it: what [`Call::tick`] says under a policy
-    /// without a deadline. `None`, and nothing has happened, under any other one, too early, and at a time that is not simply
-    /// a later one.
-    #[doc(hidden)]
-    #[must_use]
-    #[inline(always)]
-    pub fn tick_at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<(Ticket, Timestamp)> {
-        if self.phase != SLEEPING || now < self.at || policy.limited != 0 || !self.retry.observe_at_once(now) {
-            return None;
-        }
-        self.phase = RUNNING;
-        self.attempt = self.attempt.saturating_add(1);
-        let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        Some((Ticket(self.attempt), abort_at))
     }
 
     /// The caller wants no more of it, whatever is going on.
@@ -446,42 +417,5 @@ mod tests {
         let sleep = Step::Sleep { until: Timestamp::LAST, cause: Cause::Backoff };
         assert_eq!(call.fail(&policy, Ticket(1), Timestamp::NEVER, Failure::TRANSIENT), sleep);
         assert!(matches!(call.tick(&policy, Timestamp::NEVER), Step::Attempt { .. }));
-    }
-
-    #[test]
-    fn what_is_said_at_once_is_what_is_said() {
-        let plain = Policy::builder().attempts(4).attempt_timeout(SECOND).build().unwrap();
-        for policy in [plain, policy()] {
-            let (mut call, mut now, mut ticket) = (Call::underway(7, at(0)), at(0), Ticket::FIRST);
-            for wrong in [Ticket(9), Ticket::FIRST] {
-                let mut quick = call;
-                assert_eq!(quick.tick_at_once(&policy, now), None);
-                assert!(wrong == Ticket::FIRST || quick.fail_at_once(&policy, wrong, now).is_none());
-                assert_eq!(quick, call);
-            }
-            loop {
-                let mut quick = call;
-                let told = quick.fail_at_once(&policy, ticket, now);
-                let step = call.fail(&policy, ticket, now, Failure::TRANSIENT);
-                if let Some(until) = told {
-                    assert_eq!((quick, Step::Sleep { until, cause: Cause::Backoff }), (call, step));
-                }
-                let Step::Sleep { until, .. } = step else { break };
-                quick = call;
-                assert_eq!(quick.tick_at_once(&policy, now), None);
-                assert_eq!(quick, call);
-                now = until;
-                let told = quick.tick_at_once(&policy, now);
-                assert_eq!(told.is_some(), policy.limited == 0);
-                let step = call.tick(&policy, now);
-                if let Some((ticket, abort_at)) = told {
-                    let wake_at = Timestamp::NEVER;
-                    assert_eq!((quick, Step::Attempt { ticket, abort_at, wake_at }), (call, step));
-                }
-                let Step::Attempt { ticket: next, .. } = step else { break };
-                ticket = next;
-            }
-            assert!(call.attempt() > 2);
-        }
     }
 }

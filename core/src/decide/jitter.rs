@@ -144,28 +144,22 @@ pub(crate) struct Spread {
     pub(crate) width: u64,
 }
 
-/// Full jitter of a delay below [`SMALL`], for the draw that is next.
+/// `trunc(u*d)` for `u = draw / 2^32`.
 #[inline(always)]
-pub(crate) fn full_of_small(delay: u64, draw: u32) -> u64 {
-    match whole_of_small(delay, draw) {
-        Some(jittered) => jittered,
-        None => full(delay, draw),
+pub(crate) fn part(delay: u64, draw: u32) -> u64 {
+    match part_of_small(delay, draw) {
+        Some(part) if delay < SMALL => part,
+        _ => truncated(unit(draw) * real(delay)),
     }
 }
 
-/// The same without a call, which would cost the common path the registers that a call leaves to its caller.
-#[inline(always)]
-pub(crate) fn full_in_line(delay: u64, draw: u32) -> u64 {
-    whole_of_small(delay, draw).unwrap_or_else(|| truncated(unit(draw) * real(delay)))
-}
-
-/// The same without a double, for all but one draw in 16,000.
+/// [`part`] of a delay below [`SMALL`] without a double, for all but one draw in 16,000.
 ///
-/// `trunc(u*d)` for `u = draw / 2^32` in doubles is the product's integer part, unless rounding to 53 bits lifts it to the
-/// next integer. It moves `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
+/// In doubles `trunc(u*d)` is the product's integer part, unless rounding to 53 bits lifts it to the next integer. It moves
+/// `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
 #[inline(always)]
-pub(crate) const fn whole_of_small(delay: u64, draw: u32) -> Option<u64> {
-    let product = (delay as u128).wrapping_mul(draw as u128);
+pub(crate) fn part_of_small(delay: u64, draw: u32) -> Option<u64> {
+    let product = u128::from(delay).wrapping_mul(u128::from(draw));
     if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
 }
 
@@ -173,19 +167,15 @@ pub(crate) const fn whole_of_small(delay: u64, draw: u32) -> Option<u64> {
 pub(crate) const SMALL: u64 = 1 << 40;
 const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
 
-#[cold]
-#[inline(never)]
-fn full(delay: u64, draw: u32) -> u64 {
-    truncated(unit(draw) * real(delay))
-}
-
-/// The jittered delay alone, its spread kept below `max`: what most failures need.
+/// The jittered delay alone: the value of [`spread`], in whole numbers where that is possible.
 #[inline(always)]
-pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
+pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, cap: u8, draw: u32) -> u64 {
+    let d = delay.min(max);
     match kind {
-        FULL => truncated(u * real(delay.min(max))),
-        NONE => delay.min(max),
-        _ => spread::<true>(kind, by, delay, max, CAP_KEEP_SPREAD, u).value,
+        NONE if cap == CAP_KEEP_SPREAD => d,
+        FULL if cap == CAP_KEEP_SPREAD => part(d, draw),
+        EQUAL if cap == CAP_KEEP_SPREAD => (d >> 1).wrapping_add(part(d.wrapping_sub(d >> 1), draw)),
+        _ => spread::<true>(kind, by, delay, max, cap, unit(draw)).value,
     }
 }
 
@@ -193,25 +183,25 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, u: f64) -> u64 {
 /// or equal, which no cap changes.
 pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
     let d = if !WHOLE || cap == CAP_CLIP { delay } else { delay.min(max) };
-    let real = d as f64;
+    let double = real(d);
     let factor = f64::from_bits(by);
     let (value, low, high) = match kind {
-        FULL => (truncated(u * real), 0, d),
+        FULL => (truncated(u * double), 0, d),
         EQUAL => {
             let half = d >> 1;
             let rest = d.wrapping_sub(half);
-            (half.wrapping_add(truncated(u * rest as f64)), half, d)
+            (half.wrapping_add(truncated(u * real(rest))), half, d)
         }
         ADDITIVE if WHOLE => {
-            (d.saturating_add(truncated((u * factor) * real)), d, d.saturating_add(truncated(factor * real)))
+            (d.saturating_add(truncated((u * factor) * double)), d, d.saturating_add(truncated(factor * double)))
         }
         PROPORTIONAL if WHOLE => {
-            let reach = real * factor;
+            let reach = double * factor;
             (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
         }
         BOUNDED if WHOLE => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
         SUBTRACTIVE if WHOLE => {
-            (d.saturating_sub(truncated((u * factor) * real)), d.saturating_sub(truncated(factor * real)), d)
+            (d.saturating_sub(truncated((u * factor) * double)), d.saturating_sub(truncated(factor * double)), d)
         }
         _ => (d, d, d),
     };
@@ -309,7 +299,7 @@ mod tests {
         #[test]
         fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
             for draw in [draw, u32::MAX - high] {
-                prop_assert_eq!(full_of_small(delay, draw), full(delay, draw));
+                prop_assert_eq!(part(delay, draw), truncated(unit(draw) * real(delay)));
             }
         }
 
@@ -328,15 +318,13 @@ mod tests {
             let got = spread::<true>(kind, by, delay, max, cap, u);
             prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
             prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
-            if cap == CAP_KEEP_SPREAD {
-                prop_assert_eq!(jittered(kind, by, delay, max, u), got.value);
-            }
+            prop_assert_eq!(jittered(kind, by, delay, max, cap, draw), got.value);
         }
 
         #[test]
         fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
             spread::<true>(kind, by, delay, max, cap, u);
-            jittered(kind, by, delay, max, u);
+            jittered(kind, by, delay, max, cap, u.to_bits() as u32);
         }
     }
 }

@@ -34,8 +34,8 @@ pub struct Policy {
     pub(crate) hint_max: u64,
     pub(crate) hint_reach: u64,
     pub(crate) attempts: u32,
-    /// How many failures are decided in line: all that leave an attempt under a plain policy without a deadline, else none.
-    pub(crate) in_line: u32,
+    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of several stages.
+    pub(crate) steady: u32,
     pub(crate) stages: u8,
     /// A bit for each failure kind that has stages of its own.
     pub(crate) tables: u8,
@@ -44,8 +44,8 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// Whether there is a deadline, and then whether all else is plain: [`LIMITED`], [`LIMITED_PLAINLY`] or 0.
-    pub(crate) limited: u8,
+    /// [`DRAWS`], [`DOUBLES`], both or none.
+    pub(crate) path: u8,
 }
 
 words! {
@@ -67,10 +67,10 @@ pub(crate) const EXACT: u8 = HintMode::Exact.code();
 pub(crate) const AT_LEAST: u8 = HintMode::AtLeast.code();
 pub(crate) const CLAMP: u8 = HintOver::Clamp.code();
 
-/// There is a deadline.
-pub(crate) const LIMITED: u8 = 1;
-/// There is a deadline and otherwise nothing to ask for.
-pub(crate) const LIMITED_PLAINLY: u8 = 2;
+/// Every delay of one endless stage takes a draw.
+pub(crate) const DRAWS: u8 = 1;
+/// The delay doubles and has full jitter, in whole numbers: most policies.
+pub(crate) const DOUBLES: u8 = 2;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
@@ -89,7 +89,7 @@ const DEFAULT: Policy = Policy {
     hint_max: 60_000_000_000,
     hint_reach: UNLIMITED,
     attempts: 3,
-    in_line: 2,
+    steady: 2,
     stages: 1,
     tables: 0,
     jitter: jitter::FULL,
@@ -97,7 +97,7 @@ const DEFAULT: Policy = Policy {
     on_deadline: STOP,
     hint_mode: FLOOR,
     hint_over: STOP,
-    limited: 0,
+    path: DRAWS | DOUBLES,
 };
 
 impl Default for Policy {
@@ -193,37 +193,14 @@ impl Policy {
 
     /// The same policy with what the hot path asks of it found out.
     pub(crate) const fn prepared(mut self) -> Self {
-        let limited = self.deadline != UNLIMITED;
-        self.in_line = if self.is_plain() && !limited { self.doubled() } else { 0 };
-        self.limited = if !limited {
-            0
-        } else if self.is_plain() {
-            LIMITED_PLAINLY
-        } else {
-            LIMITED
-        };
+        let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
+        self.steady = if self.stages == 1 && self.first.times == 0 { most } else { 0 };
+        let Flat { kind, max, .. } = self.first;
+        let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;
+        let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
+        let draws = self.jitter != jitter::NONE || self.first.is_random();
+        self.path = if draws { DRAWS } else { 0 } | if doubles && full { DOUBLES } else { 0 };
         self
-    }
-
-    /// Whether a failure without a hint needs nothing but doubling the delay and full jitter, in whole numbers, which is
-    /// what most policies are.
-    const fn is_plain(&self) -> bool {
-        let Flat { kind, max, times, .. } = self.first;
-        let alone = self.stages == 1 && times == 0;
-        let doubles = alone && kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;
-        doubles && self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD
-    }
-
-    /// How many failures double the delay under a plain policy: all that leave an attempt and are counted.
-    #[inline(always)]
-    pub(crate) const fn doubled(&self) -> u32 {
-        if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED }
-    }
-
-    /// How many delays are doubled under this policy, whether or not it has a deadline: none, unless it is plain.
-    #[inline(always)]
-    pub(crate) const fn plain_delays(&self) -> u32 {
-        if self.limited == LIMITED_PLAINLY { self.doubled() } else { self.in_line }
     }
 
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their

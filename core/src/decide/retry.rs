@@ -1,9 +1,8 @@
 //! One decision a failure: the state of one operation, without its policy and without its loop.
 
-use crate::decide::backoff::{UNSTARTED, truncated};
+use crate::decide::backoff::truncated;
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::jitter::{full_in_line, full_of_small, whole_of_small};
-use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, EXACT, IGNORE, LIMITED_PLAINLY, Policy, REPLACE, UNLIMITED};
+use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, Policy, REPLACE, UNLIMITED};
 use crate::decide::rng::Rng;
 use crate::decide::stages::Position;
 use crate::error::StopReason;
@@ -62,8 +61,10 @@ pub struct Retry {
     latest: Timestamp,
     /// The latest base delay, see [`Position`].
     base: u64,
-    /// How many attempts have failed and the place of a [`Position`], see [`counts`].
-    counts: u64,
+    /// How many attempts have failed.
+    failures: u32,
+    /// The place of a [`Position`].
+    place: u32,
 }
 
 /// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
@@ -74,24 +75,6 @@ pub(crate) struct Snapshot {
     pub(crate) base: u64,
     pub(crate) place: u32,
     pub(crate) failures: u32,
-}
-
-/// What the lower half of the counts says when both counts are one number: the upper half and one more.
-const ALIKE: u64 = u32::MAX as u64;
-
-/// The counts of a state that has seen nothing yet.
-const START: u64 = counts(0, 0, false);
-
-/// The two counts of a [`Retry`] as one number: how many attempts have failed, and above that how far the place is from it.
-///
-/// Below 2^32 the two are the same: each failure was followed by a delay of the first stage. Such a number promises besides
-/// that the state is `plain`, which is that it has a base delay and that its latest time is early. So one comparison with a
-/// policy's limit is nearly all that the hot path asks, and adding 1 counts both. The two counts of a state that is not
-/// plain are kept under [`ALIKE`] if they are the same; of them [`START`] is the largest number there is.
-const fn counts(failures: u32, place: u32, plain: bool) -> u64 {
-    let apart = place.wrapping_sub(failures);
-    let failures = failures as u64;
-    if apart == 0 && !plain { failures.wrapping_sub(1) << 32 | ALIKE } else { (apart as u64) << 32 | failures }
 }
 
 /// How long before the epoch an operation begins at the earliest: 146 years. What is decided in line then needs no test for
@@ -106,7 +89,7 @@ impl Retry {
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
         let Position { base, place } = Position::START;
-        Self { rng: Rng::new(seed), started, latest: started, base, counts: counts(0, place, false) }
+        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
     }
 
     /// When the first attempt began; the epoch for one that began before it, on another clock (spec 12.4).
@@ -118,19 +101,7 @@ impl Retry {
     /// How many attempts have failed.
     #[must_use]
     pub const fn failures(&self) -> u32 {
-        let [failures, alike] = halves(self.counts);
-        if failures == u32::MAX { alike.wrapping_add(1) } else { failures }
-    }
-
-    /// The place of a [`Position`].
-    const fn place(&self) -> u32 {
-        let [failures, apart] = halves(self.counts);
-        if failures == u32::MAX { apart.wrapping_add(1) } else { failures.wrapping_add(apart) }
-    }
-
-    /// Takes both counts, the base delay and the latest time being known.
-    const fn count(&mut self, failures: u32, place: u32) {
-        self.counts = counts(failures, place, self.base != UNSTARTED && self.latest.is_early());
+        self.failures
     }
 
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
@@ -191,8 +162,8 @@ impl Retry {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
             base: self.base,
-            place: self.place(),
-            failures: self.failures(),
+            place: self.place,
+            failures: self.failures,
         }
     }
 
@@ -203,15 +174,14 @@ impl Retry {
             before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
             _ => snapshot.elapsed,
         };
-        let mut retry = Self {
+        Self {
             rng: Rng::new(snapshot.seed),
             started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
             base: snapshot.base,
-            counts: 0,
-        };
-        retry.count(if snapshot.failures == u32::MAX { u32::MAX - 1 } else { snapshot.failures }, snapshot.place);
-        retry
+            failures: snapshot.failures.min(u32::MAX - 1),
+            place: snapshot.place,
+        }
     }
 
     /// Takes the time, and answers with the latest time seen (spec 1.3).
@@ -233,16 +203,6 @@ impl Retry {
         self.latest
     }
 
-    /// Takes a time that is simply a later one; says whether it is.
-    #[inline(always)]
-    pub(crate) fn observe_at_once(&mut self, now: Timestamp) -> bool {
-        let later = now >= self.latest && now.is_early();
-        if later {
-            self.latest = now;
-        }
-        later
-    }
-
     /// The state after a time that is not simply a later one.
     #[cold]
     const fn observed(mut self, now: Timestamp) -> Self {
@@ -251,110 +211,51 @@ impl Retry {
             self.started = Timestamp::ZERO;
         }
         self.latest = now;
-        self.count(self.failures(), self.place());
         self
     }
 
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        // Most failures need a few instructions: these are made in line, and say what `decide` says.
-        if failure.hint.is_none() && failure.kind as u8 != FailureKind::Permanent as u8 {
-            let in_line = u64::from(policy.in_line);
-            if self.counts < in_line {
-                if now.is_early_from(self.latest) {
-                    let base = policy.first.doubled(self.base);
-                    let until = now.after_early(full_of_small(base, { self.rng }.next_u32()));
-                    return self.retried(base, self.counts.wrapping_add(1), now, until);
-                }
-            } else if now >= self.latest && now.is_early() {
-                if self.counts.wrapping_add(1) < in_line {
-                    let base = policy.first.initial;
-                    let until = now.after_early(full_of_small(base, { self.rng }.next_u32()));
-                    return self.retried(base, 1, now, until);
-                }
-                if policy.limited == LIMITED_PLAINLY
-                    && let (until, base) =
-                        limited(policy, { self.rng }.next_u32(), self.base, self.counts, self.started, now)
-                    && !until.is_never()
-                {
-                    let counts = if self.counts == START { 1 } else { self.counts.wrapping_add(1) };
-                    return self.retried(base, counts, now, until);
-                }
-            }
+        if failure.hint.is_none()
+            && failure.kind as u8 != FailureKind::Permanent as u8
+            && let Some(until) = self.at_once(policy, now)
+        {
+            return Decision::Sleep { until, cause: Cause::Backoff };
         }
-        // A copy, so that the paths above keep the state in registers.
+        // A copy, so that the path above keeps the state in registers.
         let mut state = *self;
         let decision = decided(&mut state, policy, now, failure);
         *self = state;
         decision
     }
 
-    /// The sleep after a failure without a hint that may be retried, under a policy without a deadline that is decided in
-    /// line: what [`Retry::on_failure`] says of it. `None`, and nothing has happened, under any other policy and at a time that
-    /// is not simply a later one. For bindings: it calls nothing, so that a function that is called has no registers to save.
+    /// The fast path of [`Retry::on_failure`]: the sleep after a failure that may be retried and has no hint, under a policy
+    /// of one endless stage. `None`, and nothing has happened, where the rules have more to decide. Bindings call it first.
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
     pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
-        let in_line = u64::from(policy.in_line);
-        if self.counts < in_line {
-            if !now.is_early_from(self.latest) {
-                return None;
-            }
-            (self.base, self.counts) = (policy.first.doubled(self.base), self.counts.wrapping_add(1));
-        } else {
-            if self.counts.wrapping_add(1) >= in_line || now < self.latest || !now.is_early() {
-                return None;
-            }
-            (self.base, self.counts) = (policy.first.initial, 1);
+        if self.failures.max(self.place) >= policy.steady || now < self.latest || !now.is_early() {
+            return None;
         }
-        self.latest = now;
-        let until = now.after_early(full_in_line(self.base, self.rng.next_u32()));
+        let mut rng = self.rng;
+        let (base, delay) = policy.steady_delay(self.base, self.place, rng.next_u32());
+        let until = now.after_early(delay);
+        if policy.deadline != UNLIMITED && !(until.is_early() && fits(policy, self.started, until)) {
+            return None;
+        }
+        if policy.path & DRAWS != 0 {
+            self.rng = rng;
+        }
+        (self.latest, self.base) = (now, base);
+        (self.failures, self.place) = (self.failures.wrapping_add(1), self.place.wrapping_add(1));
         Some(until)
     }
-
-    /// The sleep after one more failure, and the counts and the base delay that it leads to. The draw has been looked at;
-    /// that it is over is said last, because a state that is changed in one go stays in registers.
-    #[inline(always)]
-    fn retried(&mut self, base: u64, counts: u64, now: Timestamp, until: Timestamp) -> Decision {
-        self.latest = now;
-        self.counts = counts;
-        self.base = base;
-        self.rng.next_u32();
-        Decision::Sleep { until, cause: Cause::Backoff }
-    }
-}
-
-const fn halves(counts: u64) -> [u32; 2] {
-    [counts as u32, (counts >> 32) as u32]
 }
 
 const fn give_up(reason: StopReason) -> Decision {
     Decision::GiveUp { reason, retry_at: Timestamp::NEVER }
-}
-
-/// The sleep and the base delay under a policy that has a deadline and is plain otherwise; never, where more is to be decided.
-/// All goes in and comes out in registers, because a state that is lent lives in memory from then on.
-#[cold]
-#[inline(never)]
-const fn limited(
-    policy: &Policy,
-    draw: u32,
-    base: u64,
-    counts: u64,
-    started: Timestamp,
-    now: Timestamp,
-) -> (Timestamp, u64) {
-    let most = policy.doubled() as u64;
-    let base = match counts {
-        _ if counts < most => policy.first.doubled(base),
-        START if most > 0 => policy.first.initial,
-        _ => return (Timestamp::NEVER, base),
-    };
-    let Some(delay) = whole_of_small(base, draw) else { return (Timestamp::NEVER, base) };
-    let until = now.after_early(delay);
-    (if fits(policy, started, until) { until } else { Timestamp::NEVER }, base)
 }
 
 /// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
@@ -377,18 +278,8 @@ impl Retry {
     /// [`PlainCall`](crate::PlainCall), and what those never need is left out of the machine.
     pub(crate) fn decide<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
         let now = self.sees::<WHOLE>(now);
-        let (failures, place) = match WHOLE {
-            true => {
-                let (failures, place) = (self.failures().saturating_add(1).min(u32::MAX - 1), self.place());
-                self.count(failures, place);
-                (failures, place)
-            }
-            // A plain policy has one stage: only its first delay asks where it is, and knows that by the base.
-            false => {
-                self.counts = self.counts.wrapping_add(1 << 32);
-                (((self.counts >> 32) as u32).wrapping_add(1), 0)
-            }
-        };
+        let failures = self.failures.saturating_add(1).min(u32::MAX - 1);
+        self.failures = failures;
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
         }
@@ -408,13 +299,13 @@ impl Retry {
             }
             hint = Some(Span::from_nanos(policy.hint_max));
         }
-        let mut at = Position { base: self.base, place };
+        let mut at = Position { base: self.base, place: self.place };
         let mut u = 0.0;
-        let own = policy.delay::<WHOLE>(&mut at, failure.kind.code(), hint.is_some(), || {
+        let own = policy.delay::<WHOLE>(&mut at, failure.kind.code(), || {
             u = self.rng.uniform();
             u
         });
-        self.base = at.base;
+        (self.base, self.place) = (at.base, at.place);
         if !WHOLE {
             // What the following comes to when hints are floors.
             let (delay, cause) = match hint.map(Span::as_nanos) {
@@ -423,7 +314,6 @@ impl Retry {
             };
             return self.fit::<false>(policy, now, now.after(Span::from_nanos(delay)), cause, hint);
         }
-        self.count(failures, at.place);
         let Some(asked) = hint.map(Span::as_nanos) else {
             return self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };

@@ -1,9 +1,7 @@
 //! A policy's delays without outcomes: for previews, documentation and other people's loops.
 
-use crate::decide::backoff::UNSTARTED;
 use crate::decide::failure::FailureKind;
-use crate::decide::jitter::full_of_small;
-use crate::decide::policy::Policy;
+use crate::decide::policy::{DRAWS, Policy};
 use crate::decide::rng::{Rng, unit};
 use crate::decide::stages::Position;
 use crate::time::Span;
@@ -52,7 +50,7 @@ impl Schedule {
             return None;
         }
         let mut at = Position { base: self.base, place: self.place };
-        let delay = self.policy.delay::<true>(&mut at, kind.code(), false, || draw(&mut self.rng));
+        let delay = self.policy.delay::<true>(&mut at, kind.code(), || draw(&mut self.rng));
         (self.base, self.place) = (at.base, at.place);
         Some(Span::from_nanos(delay.value))
     }
@@ -73,13 +71,15 @@ impl Iterator for Schedule {
 
     #[inline]
     fn next(&mut self) -> Option<Span> {
-        // As `Retry` does: most delays need a few instructions, and these say what `step` says.
-        if self.failures < self.policy.plain_delays() && self.pinned == u64::MAX {
-            let Policy { first, .. } = &self.policy;
-            self.base = if self.base == UNSTARTED { first.initial } else { first.doubled(self.base) };
-            let delay = full_of_small(self.base, self.rng.next_u32());
-            self.failures = self.failures.wrapping_add(1);
-            self.place = self.place.wrapping_add(1);
+        // As `Retry::at_once` does: most policies are one endless stage.
+        if self.failures.max(self.place) < self.policy.steady && self.pinned == u64::MAX {
+            let mut rng = self.rng;
+            let (base, delay) = self.policy.steady_delay(self.base, self.place, rng.next_u32());
+            if self.policy.path & DRAWS != 0 {
+                self.rng = rng;
+            }
+            self.base = base;
+            (self.failures, self.place) = (self.failures.wrapping_add(1), self.place.wrapping_add(1));
             return Some(Span::from_nanos(delay));
         }
         self.general()

@@ -4,9 +4,10 @@
 //! are for one kind of failure only. Both are told from the number of delays there have been, so that the state is still
 //! one delay and one count (spec 4.9 and 4.10).
 
-use crate::decide::backoff::{DECORRELATED, Flat, LINEAR, UNSTARTED, real, truncated};
-use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, spread};
-use crate::decide::policy::Policy;
+use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, Flat, LINEAR, UNSTARTED, real, truncated};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, part, part_of_small, spread};
+use crate::decide::policy::{DOUBLES, Policy};
+use crate::decide::rng::unit;
 use crate::time::Span;
 
 /// How many stages a policy has room for. A list takes one for each three of its delays.
@@ -72,15 +73,9 @@ impl Policy {
         self.jitter != jitter::NONE || spot.stage.is_random()
     }
 
-    /// The next delay after a failure of that kind, and its range if `ranged`; `draw` is asked for at most one uniform.
+    /// The next delay after a failure of that kind, and its range; `draw` is asked for at most one uniform.
     /// `WHOLE` as for [`Retry::decide`](crate::Retry).
-    pub(crate) fn delay<const WHOLE: bool>(
-        &self,
-        at: &mut Position,
-        kind: u8,
-        ranged: bool,
-        draw: impl FnOnce() -> f64,
-    ) -> Spread {
+    pub(crate) fn delay<const WHOLE: bool>(&self, at: &mut Position, kind: u8, draw: impl FnOnce() -> f64) -> Spread {
         let count = at.place & COUNTED;
         let spot = self.spot::<WHOLE>(kind, count);
         let Spot { stage, index, n, over } = spot;
@@ -98,10 +93,40 @@ impl Policy {
             () => stage.next::<WHOLE>(at.base, n, limit),
         };
         let max = if WHOLE && stage.kind == crate::decide::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
-        if !WHOLE || ranged || self.cap != 0 {
-            return spread::<WHOLE>(self.jitter, self.jitter_by, at.base, max, self.cap, u);
+        spread::<WHOLE>(self.jitter, self.jitter_by, at.base, max, self.cap, u)
+    }
+
+    /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
+    /// from numbers to numbers, because a state that is lent would live in memory from then on.
+    #[inline(always)]
+    pub(crate) fn steady_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
+        // In line for most policies: a delay that doubles, with full jitter.
+        if self.path & DOUBLES != 0 {
+            let base = if base == UNSTARTED { self.first.initial } else { self.first.max.min(base << 1) };
+            if let Some(delay) = part_of_small(base, draw) {
+                return (base, delay);
+            }
         }
-        Spread { value: jittered(self.jitter, self.jitter_by, at.base, max, u), low: 0, width: 0 }
+        self.stage_delay(base, n, draw)
+    }
+
+    #[inline(never)]
+    fn stage_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
+        let (stage, fresh) = (&self.first, base == UNSTARTED);
+        if stage.kind == DECORRELATED {
+            let low = stage.initial;
+            let high = stage.grown(if fresh { low } else { base }).min(stage.max).max(low);
+            let delay = low.saturating_add(part(high.wrapping_sub(low), draw));
+            return (delay, delay);
+        }
+        if stage.kind == DECORRELATED_V2 {
+            let mut at = Position { base, place: n };
+            let delay = self.random::<true>(&mut at, stage, n, fresh, unit(draw)).value;
+            return (at.base, delay);
+        }
+        let limit = self.limit(stage);
+        let base = if fresh { stage.at::<true>(n, limit) } else { stage.next::<true>(base, n, limit) };
+        (base, jittered(self.jitter, self.jitter_by, base, stage.max, self.cap, draw))
     }
 
     /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).

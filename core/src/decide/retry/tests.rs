@@ -1,7 +1,7 @@
 use super::*;
-use crate::decide::backoff::Backoff;
+use crate::decide::backoff::{Backoff, UNSTARTED};
 use crate::decide::hint::{Hint, HintMode, HintOver};
-use crate::decide::jitter::Jitter;
+use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::OnDeadline;
 use crate::describe::builder::PolicyBuilder;
 use core::time::Duration;
@@ -146,7 +146,7 @@ fn a_deadline_draws_as_if_it_were_not_there() {
 
 proptest! {
     #[test]
-    fn what_is_decided_in_line_is_what_the_rules_say(
+    fn the_fast_path_decides_as_the_rules_do(
         seed: u64,
         times in (0..1u64 << 45, 0..1u64 << 45, prop_oneof![0..1u64 << 46, u64::MAX - 9..=u64::MAX]),
         base in prop_oneof![Just(UNSTARTED), 0..=Span::MAX.as_nanos()],
@@ -158,10 +158,33 @@ proptest! {
         min_attempt in 0..1u64 << 30,
         clip: bool,
         kind in 1u32..5,
+        (backoff, jitter, cap, factor) in (0u8..8, 0u8..7, 0usize..3, 0.0..=1.0f64),
     ) {
         let (initial, max) = (stage.0.min(stage.1), stage.0.max(stage.1));
-        let backoff = Backoff::exponential(Duration::from_nanos(initial), 2.0).max(Duration::from_nanos(max));
-        let mut policy = Policy::builder().backoff(backoff);
+        let (first, longest) = (Duration::from_nanos(initial), Duration::from_nanos(max));
+        let backoff = match backoff {
+            0 => Backoff::exponential(first, 2.0),
+            1 => Backoff::exponential(first, 1.0 + factor),
+            2 => Backoff::linear(first, first),
+            3 => Backoff::constant(first),
+            4 => Backoff::polynomial(first, 1.0 + factor),
+            5 => Backoff::fibonacci(first),
+            6 => Backoff::decorrelated(first),
+            _ => Backoff::decorrelated_v2(first),
+        };
+        let random = matches!(backoff, Backoff::Decorrelated { .. } | Backoff::DecorrelatedV2 { .. });
+        let jitter = match jitter {
+            _ if random => Jitter::None,
+            0 => Jitter::None,
+            1 => Jitter::Full,
+            2 => Jitter::Equal,
+            3 => Jitter::Additive { factor },
+            4 => Jitter::Proportional { factor },
+            5 => Jitter::Bounded { bound: Span::from_nanos(initial) },
+            _ => Jitter::Subtractive { factor },
+        };
+        let cap = [Cap::KeepSpread, Cap::BeforeJitter, Cap::Clip][cap];
+        let mut policy = Policy::builder().backoff(backoff.max(longest)).jitter(jitter).cap(cap);
         policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
         if let Some(room) = deadline {
             let deadline = Duration::from_nanos(room + min_attempt + 1);
@@ -175,21 +198,19 @@ proptest! {
         let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
         retry.latest = Timestamp::from_nanos(latest);
         retry.base = base;
-        retry.count(failures, place);
+        (retry.failures, retry.place) = (failures, place);
         let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
-        let mut whole = retry;
-        let decision = decided(&mut whole, &policy, now, failure);
-        let expected = (whole, decision);
-        let mut quick = retry;
-        match quick.at_once(&policy, now) {
+        let mut slow = retry;
+        let decision = decided(&mut slow, &policy, now, failure);
+        let mut fast = retry;
+        match fast.at_once(&policy, now) {
             Some(until) if failure.kind != FailureKind::Permanent => {
-                prop_assert_eq!((quick, Decision::Sleep { until, cause: Cause::Backoff }), expected);
+                prop_assert_eq!((fast, Decision::Sleep { until, cause: Cause::Backoff }), (slow, decision));
             }
             Some(_) => {}
-            None => prop_assert_eq!(quick, retry),
+            None => prop_assert_eq!(fast, retry),
         }
-        let decision = retry.on_failure(&policy, now, failure);
-        prop_assert_eq!((retry, decision), expected);
+        prop_assert_eq!((retry.on_failure(&policy, now, failure), retry), (decision, slow));
     }
 
     #[test]
@@ -199,7 +220,8 @@ proptest! {
             started: Timestamp::from_nanos(words[1]),
             latest: Timestamp::from_nanos(words[2]),
             base: words[3],
-            counts: words[4],
+            failures: words[4] as u32,
+            place: (words[4] >> 32) as u32,
         };
         let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
         let kind = FailureKind::from_code(kind).unwrap();

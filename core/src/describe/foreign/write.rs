@@ -105,7 +105,6 @@ fn plain(policy: &Policy) -> Policy {
     if plain.jitter == jitter::NONE && plain.cap == jitter::CAP_BEFORE_JITTER {
         plain.cap = jitter::CAP_KEEP_SPREAD;
     }
-    plain.in_line = 0;
     plain
 }
 
