@@ -5,7 +5,7 @@
 
 use crate::guards::{self, Even};
 use crate::peers::governor::quota;
-use crate::scale::{Measured, Size, timed};
+use crate::runs::{Measured, Size, timed};
 use crate::timers::Delays;
 use governor::RateLimiter;
 use governor::clock::{Clock, FakeRelativeClock, QuantaClock};

@@ -11,6 +11,7 @@ pub mod keys;
 pub mod loops;
 pub mod peers;
 pub mod retries;
+pub mod runs;
 pub mod sample;
 pub mod scale;
 pub mod sizes;

@@ -5,8 +5,8 @@
 
 use crate::floor::{Floor, Numbers};
 use crate::peers;
-use crate::scale::{Measured, Size, Wakes, shuffled, timed};
-use crate::timers::Timers;
+use crate::runs::{Measured, Size, Wakes, timed};
+use crate::timers::{Timers, shuffled};
 use backon::{ExponentialBackoff, ExponentialBuilder};
 use holdoff_core::{Backoff, Decision, Failure, Policy, Retry, TimerKey, Timestamp, Wheel};
 use std::hint::black_box;

@@ -9,7 +9,7 @@ pub mod hashed;
 pub mod heap;
 pub mod wheel;
 
-use crate::scale::{Measured, Size, Wakes, shuffled, timed};
+use crate::runs::{Measured, Size, Wakes, timed};
 use std::hint::black_box;
 
 /// The longest delay.
@@ -55,6 +55,14 @@ impl Delays {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
+    }
+}
+
+/// Puts things into an order that is none, the same one in each run.
+pub fn shuffled<T>(list: &mut [T]) {
+    let mut delays = Delays::default();
+    for last in (1..list.len()).rev() {
+        list.swap(last, (delays.bits() % (last as u64 + 1)) as usize);
     }
 }
 

@@ -16,6 +16,7 @@ mod loops;
 mod nested;
 mod pacing;
 mod policies;
+mod seed;
 
 use crate::sample::Work;
 
@@ -35,12 +36,6 @@ pub fn all() -> Vec<Work> {
     all.extend(policies::works());
     all.extend(hints::works());
     all
-}
-
-/// A seed that the compiler does not know.
-#[inline(always)]
-fn seed() -> u64 {
-    std::hint::black_box(7)
 }
 
 #[cfg(test)]

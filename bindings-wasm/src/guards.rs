@@ -9,6 +9,8 @@ mod calls;
 mod kept;
 #[cfg(feature = "log")]
 mod log;
+#[cfg(feature = "log")]
+mod log_state;
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
@@ -47,7 +49,7 @@ struct Desk {
     /// Where the room of a limiter is that keeps a log, and how many times it holds.
     room: [u32; 2],
     #[cfg(feature = "log")]
-    log: log::Logs,
+    log: log_state::Logs,
 }
 
 // SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
@@ -77,7 +79,7 @@ static PLACES: [[u32; 2]; 23 + MORE.len()] = {
 
 /// Those that only the module with logs has.
 #[cfg(feature = "log")]
-const MORE: [[u32; 2]; 5] = log::places(offset_of!(Desk, log) as u32);
+const MORE: [[u32; 2]; 5] = log_state::places(offset_of!(Desk, log) as u32);
 #[cfg(not(feature = "log"))]
 const MORE: [[u32; 2]; 0] = [];
 

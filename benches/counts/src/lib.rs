@@ -13,19 +13,11 @@ pub mod guards;
 pub mod inlined;
 #[path = "../../src/loops.rs"]
 pub mod loops;
+mod path;
 pub mod sizes;
 pub mod wheel;
 
-/// Something to count.
-#[derive(Clone, Copy, Debug)]
-pub struct Path {
-    /// What is done.
-    pub work: &'static str,
-    /// Who does it: one of ours, `floor` or `bare`.
-    pub who: &'static str,
-    /// Runs it so often.
-    pub run: fn(u32),
-}
+pub use path::Path;
 
 /// All that is counted.
 #[must_use]

@@ -1,6 +1,6 @@
 //! What the next delay costs.
 
-use super::seed;
+use super::seed::seed;
 use crate::delays::{self, decide};
 use crate::floor::Floor;
 use crate::peers::{backoff as peer_backoff, backon, exponential_backoff, failsafe, retry, tokio_retry2};

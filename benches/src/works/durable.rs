@@ -1,6 +1,6 @@
 //! What it costs that a retry outlives its process: the log of a call, and a state that is saved.
 
-use super::seed;
+use super::seed::seed;
 use crate::loops::{self, operation};
 use crate::sample::Work;
 use holdoff_core::{

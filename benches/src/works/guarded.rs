@@ -2,7 +2,7 @@
 //!
 //! By hand it is a breaker that counts a run and an even limiter, as in the two guards of `guarded`.
 
-use super::seed;
+use super::seed::seed;
 use crate::floor::{Floor, Numbers};
 use crate::guards::{self, Even, Run};
 use crate::loops::{self, NoTime, operation};

@@ -1,6 +1,6 @@
 //! What the next delay costs by the other shapes: eight of them from a new state on, each beside its floor.
 
-use super::seed;
+use super::seed::seed;
 use crate::delays::{INITIAL, MAX, eight_by_retry, eight_by_schedule, eight_of, numbers};
 use crate::floor::Numbers;
 use crate::peers::{backon, retry, tokio_retry2};

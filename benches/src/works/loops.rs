@@ -1,6 +1,6 @@
 //! What the loop costs around an operation that fails so many times.
 
-use super::seed;
+use super::seed::seed;
 use crate::loops::{self, at_once};
 use crate::peers::{backoff as peer_backoff, backon, exponential_backoff, retry, tokio_retry2};
 use crate::sample::Work;

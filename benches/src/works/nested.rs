@@ -1,6 +1,6 @@
 //! A retry inside of a retry, around an operation that fails so many times.
 
-use super::seed;
+use super::seed::seed;
 use crate::delays::{INITIAL, MAX};
 use crate::floor::{Floor, Numbers};
 use crate::loops::{self, operation};

@@ -1,40 +1,11 @@
 //! Calls that say what to write down, the events that they say, and the way back from a log.
 
 use super::{Desk, kind_of, with};
-use crate::shared::{Shared, Text};
-use core::mem::offset_of;
+use crate::shared::Shared;
 use holdoff_core::{
-    Call, Event, EventError, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode,
-    Ticket, Timestamp, Value,
+    Event, EventError, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode, Ticket,
+    Timestamp, Value,
 };
-
-/// Room for the longest text of a failure, and for an event with one; JavaScript sees whole words.
-type Reason = Text<65_536>;
-type Bytes = Text<{ 65_536 + Event::MOST_BYTES }>;
-
-/// What the desk has in addition.
-#[repr(C)]
-pub(super) struct Logs {
-    recorder: Recorder,
-    /// What the recorder holds, without guards.
-    recorded: Call,
-    /// The event that is written or read.
-    event: Event,
-    /// What a transition has said to write down.
-    events: [Event; 2],
-    /// The text of a failure.
-    reason: Reason,
-    /// An event as bytes.
-    bytes: Bytes,
-}
-
-/// Where each field begins and how long it is, in bytes, on a desk where all of them begin there.
-pub(super) const fn places(begin: u32) -> [[u32; 2]; 5] {
-    macro_rules! places {
-        ($($field:ident: $type:ty),*) => { [$([begin + offset_of!(Logs, $field) as u32, size_of::<$type>() as u32]),*] };
-    }
-    places!(recorder: Recorder, recorded: Call, event: Event, reason: Reason, bytes: Bytes)
-}
 
 /// The log that is being read.
 static REPLAY: Shared<Replay> = Shared::new(Replay::new(ReplayMode::Verify));

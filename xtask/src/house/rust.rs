@@ -1,6 +1,6 @@
 //! The imports of Rust files among each other, resolved through re-exports to the file that defines a name.
 
-use super::sources::{Arrow, Files, is_test};
+use super::sources::{Arrow, Files, beside, is_test};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use syn::visit::{self, Visit};
@@ -95,9 +95,8 @@ impl Tree<'_> {
                 syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) => Some(path.value()),
                 _ => None,
             });
-            let beside = file.rsplit_once('/').map_or("", |(folder, _)| folder);
             let candidates = [
-                named.map(|path| format!("{beside}/{path}")),
+                named.and_then(|path| beside(&file, &path)),
                 Some(format!("{inside}.rs")),
                 Some(format!("{inside}/mod.rs")),
             ];

@@ -1,6 +1,6 @@
 //! The imports of TypeScript, JavaScript and Python files among each other.
 
-use super::sources::{Arrow, Files, has_ending, is_test};
+use super::sources::{Arrow, Files, beside, has_ending, is_test};
 use regex::{Captures, Regex};
 
 const SCRIPTS: [&str; 4] = ["ts", "mts", "mjs", "js"];
@@ -41,16 +41,7 @@ pub(super) fn arrows(files: &Files) -> Vec<Arrow> {
 
 /// The file that a relative path in a script means.
 fn script_file(files: &Files, from: &str, path: &str) -> Option<String> {
-    let mut folders: Vec<_> = from.split('/').collect();
-    folders.pop();
-    for name in path.split('/') {
-        match name {
-            "." => {}
-            ".." => drop(folders.pop()?),
-            name => folders.push(name),
-        }
-    }
-    let path = folders.join("/");
+    let path = beside(from, path)?;
     let typescript = path.strip_suffix("js").map(|path| format!("{path}ts"));
     [Some(path), typescript].into_iter().flatten().find(|path| files.contains_key(path))
 }

@@ -60,6 +60,20 @@ pub(super) fn has_ending(path: &str, endings: &[&str]) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
 }
 
+/// The path of a file that another one names from its own folder.
+pub(super) fn beside(from: &str, path: &str) -> Option<String> {
+    let mut folders: Vec<_> = from.split('/').collect();
+    folders.pop();
+    for name in path.split('/') {
+        match name {
+            "." => {}
+            ".." => drop(folders.pop()?),
+            name => folders.push(name),
+        }
+    }
+    Some(folders.join("/"))
+}
+
 /// Says whether a file is a test by its path.
 pub(super) fn is_test(path: &str) -> bool {
     let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
