@@ -9,3 +9,8 @@ pub mod plan;
 pub mod server;
 pub mod table;
 pub mod trace;
+
+/// The Rust example on the front page compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
