@@ -193,7 +193,7 @@ impl GuardSet {
     /// With a limiter of its own.
     #[must_use]
     pub fn with_limiter(self, config: LimiterConfig) -> Self {
-        let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), room: vec![0; config.room()] };
+        let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), room: vec![0; config.log_capacity()] };
         self.with_shared_limiter(&Shared::new(config, limited))
     }
 
@@ -373,7 +373,7 @@ impl GuardSet {
                 "budget" => take_up(&mut restored, &self.budget, |config| Budget::restore(bytes, config, now)),
                 "breaker" => take_up(&mut restored, &self.breaker, |config| Breaker::restore(bytes, config, now)),
                 "limiter" => take_up(&mut restored, &self.limiter, |config| {
-                    let mut room = vec![0; config.room()];
+                    let mut room = vec![0; config.log_capacity()];
                     let limiter = Limiter::restore(bytes, config, &mut room, now)?;
                     Ok(Limited { limiter, room })
                 }),

@@ -171,7 +171,7 @@ impl Desk {
     /// The guards of a set as they lie there, for the call that lies there and its policy.
     fn lent(&mut self, guards: u32) -> (&mut Guarded, &Policy, Guards<'_>) {
         let is = |guard: u32| guards & guard != 0;
-        let room = if is(LIMITER) { times(self.room, self.limiter_config.room()) } else { &mut [] };
+        let room = if is(LIMITER) { times(self.room, self.limiter_config.log_capacity()) } else { &mut [] };
         let lent = Guards {
             budget: is(BUDGET).then_some((&self.budget_config, &mut self.budget)),
             breaker: is(BREAKER).then_some((&self.breaker_config, &mut self.breaker)),

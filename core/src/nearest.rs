@@ -1,10 +1,10 @@
-//! The valid name nearest to one that was given, for an error that helps.
+//! The valid name nearest to an unknown one, for an error that helps.
 
 /// The longest name worth comparing: longer than any there is, by enough to be no typing error.
 const LONGEST: usize = 64;
 
-/// The candidate nearest to `name`: one that it ends with before one that differs in at most a third of its letters
-/// (spec 3.3).
+/// The candidate nearest to `name`: first a candidate that `name` ends with, then a candidate that differs in at most a third
+/// of its letters (spec 3.3).
 pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let distance = |candidate: &&str| (!name.ends_with(candidate), edits(name, candidate));
     let near =

@@ -33,7 +33,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Whether this is [`Timestamp::NEVER`].
+    /// True for [`Timestamp::NEVER`].
     #[must_use]
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
@@ -50,7 +50,7 @@ impl Timestamp {
         if sum > Self::LAST.0 { Self::LAST } else { Self(sum) }
     }
 
-    /// Whether any span can be added without passing [`Timestamp::LAST`]: the first 292 years.
+    /// True if any span can be added without passing [`Timestamp::LAST`]: the first 292 years.
     #[inline(always)]
     pub(crate) const fn is_early(self) -> bool {
         self.0 <= Span::MAX.0

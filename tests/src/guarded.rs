@@ -104,7 +104,9 @@ impl Owned {
         Ok(Self {
             budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
             breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),
-            limiter: builder.limiter()?.map(|config| (config, Limiter::new(&config, now), vec![0; config.room()])),
+            limiter: builder
+                .limiter()?
+                .map(|config| (config, Limiter::new(&config, now), vec![0; config.log_capacity()])),
             adaptive: builder.adaptive()?.map(|config| (config, Adaptive::new(&config, now))),
             bulkhead: builder.bulkhead()?.map(|config| (config, Bulkhead::new())),
             stretch: builder.stretch()?.map(|config| (config, Stretch::new(&config, now))),

@@ -115,7 +115,7 @@ pub fn limiter(case: &LimiterCase) -> Result<(), String> {
     }
     let at = |n: N| Timestamp::from_nanos(n.0);
     let mut limiter = Limiter::new(&config, at(case.made));
-    let mut room = vec![0; config.room()];
+    let mut room = vec![0; config.log_capacity()];
     for (step, (event, expected)) in case.events.iter().zip(&case.refused).enumerate() {
         let (count, now) = (event.count, at(event.now));
         let refused = match event.event {

@@ -65,7 +65,7 @@ fn log() -> Work {
     let (mut times, mut head, mut held) = (vec![0_u64; LIMIT], 0, 0);
     let kind = LimiterKind::Log { limit: LIMIT as u32, per: Span::from_nanos(window) };
     let config = black_box(crate::guards::limiter(kind));
-    let (mut limiter, mut room) = (Limiter::new(&config, Timestamp::ZERO), vec![0; config.room()]);
+    let (mut limiter, mut room) = (Limiter::new(&config, Timestamp::ZERO), vec![0; config.log_capacity()]);
     let (mut one, mut two) = (clock(), clock());
     Work::new("limiter, log")
         .by("floor", move || {

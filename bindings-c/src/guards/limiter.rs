@@ -30,7 +30,7 @@ pub(crate) unsafe fn store_limiter(
     made: Guard<LimiterConfig, Limiter>,
     (room, length): (*mut u64, usize),
 ) -> Result<(), holdoff_problem> {
-    let needed = made.config.room();
+    let needed = made.config.log_capacity();
     if needed > 0 && (room.is_null() || !room.is_aligned() || length < needed) {
         return Err(holdoff_problem::from(ErrorCode::NoRoom).at(&"limiter.limit"));
     }
@@ -58,14 +58,14 @@ pub(crate) unsafe fn parts<'a>(
         return Ok((config, state, &mut []));
     }
     // SAFETY: lent with the limiter; not more than it needs, and not more than a slice may be.
-    Ok((config, state, unsafe { core::slice::from_raw_parts_mut(room, length.min(config.room())) }))
+    Ok((config, state, unsafe { core::slice::from_raw_parts_mut(room, length.min(config.log_capacity())) }))
 }
 
 extern_c! {
     /// How many words of room the limiter needs that the options describe: the limit of a "log", 0 for any other, for none, and for
     /// options that have a problem.
     fn holdoff_limiter_room(options: *const holdoff_options) -> usize {
-        guards_of(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.room())
+        guards_of(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity())
     }
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs room for

@@ -15,7 +15,7 @@ impl Guard for Limiter {
 
     fn fresh(builder: &GuardsBuilder, _seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError> {
         Ok(builder.limiter()?.map(|config| {
-            let state = (holdoff_core::Limiter::new(&config, now), vec![0; config.room()]);
+            let state = (holdoff_core::Limiter::new(&config, now), vec![0; config.log_capacity()]);
             Self(Shared::new(config, state))
         }))
     }
@@ -30,7 +30,7 @@ impl Guard for Limiter {
 
     fn again(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError> {
         let config = *self.0.config();
-        let mut room = vec![0; config.room()];
+        let mut room = vec![0; config.log_capacity()];
         let state = holdoff_core::Limiter::restore(bytes, &config, &mut room, now)?;
         Ok(Self(Shared::new(config, (state, room))))
     }

@@ -160,7 +160,7 @@ fn left(desk: &mut Desk, taken: Result<(), Timestamp>) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn limiter_take(count: u32) -> u32 {
     with(|desk| {
-        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.room()));
+        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.log_capacity()));
         let taken = desk.limiter.take(&desk.limiter_config, room, count, now);
         left(desk, taken)
     })
@@ -170,7 +170,7 @@ extern "C" fn limiter_take(count: u32) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn limiter_look(count: u32) -> u32 {
     with(|desk| {
-        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.room()));
+        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.log_capacity()));
         let refused = desk.limiter.refuses(&desk.limiter_config, room, count, now);
         left(desk, refused.map_or(Ok(()), Err))
     })
@@ -180,7 +180,7 @@ extern "C" fn limiter_look(count: u32) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn limiter_give_back(count: u32) {
     with(|desk| {
-        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.room()));
+        let (now, room) = (desk.time(0), times(desk.room, desk.limiter_config.log_capacity()));
         desk.limiter.give_back(&desk.limiter_config, room, count, now);
     });
 }
@@ -338,7 +338,7 @@ extern "C" fn guard_save(guard: u32) -> u32 {
             BUDGET => desk.text.put(&desk.budget.save(&desk.budget_config, now)),
             BREAKER => desk.text.put(&desk.breaker.save(&desk.breaker_config, now)),
             LIMITER => {
-                let room = times(desk.room, desk.limiter_config.room());
+                let room = times(desk.room, desk.limiter_config.log_capacity());
                 let length = Limiter::saved(&desk.limiter_config);
                 match out(desk.room, room.len(), length) {
                     Some(bytes) => {
@@ -394,7 +394,7 @@ fn restore(desk: &mut Desk, guard: u32, length: u32) -> Result<(), SaveError> {
         BUDGET => desk.budget = Budget::restore(bytes, &desk.budget_config, now)?,
         BREAKER => desk.breaker = Breaker::restore(bytes, &desk.breaker_config, now)?,
         LIMITER => {
-            let room = times(desk.room, desk.limiter_config.room());
+            let room = times(desk.room, desk.limiter_config.log_capacity());
             let long = out(desk.room, room.len(), length as usize);
             let bytes = long.map_or(bytes, |long| &*long);
             desk.limiter = Limiter::restore(bytes, &desk.limiter_config, room, now)?;

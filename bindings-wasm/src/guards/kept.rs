@@ -83,7 +83,7 @@ fn build(desk: &mut Desk) -> Result<(), ConfigError> {
     desk.leave(0, guards.into());
     desk.leave(1, mode);
     desk.leave(2, cap.into());
-    let room = if guards & LIMITER == 0 { 0 } else { desk.limiter_config.room() };
+    let room = if guards & LIMITER == 0 { 0 } else { desk.limiter_config.log_capacity() };
     desk.leave(3, room as u64);
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::decide::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::time::{Span, Timestamp};
 
-/// How fast a bucket fills and how much it holds: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// How fast a bucket fills and how much it holds: 24 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct BucketConfig {

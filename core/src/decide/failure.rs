@@ -1,4 +1,4 @@
-//! What went wrong, in the few kinds that change the decision.
+//! Failures, in the few kinds that change a decision.
 //!
 //! A host turns its own errors and responses into a [`Failure`]; nothing else of them enters a machine.
 
@@ -20,7 +20,7 @@ words! {
 }
 
 impl FailureKind {
-    /// What an HTTP status means for a retry; `None` for an answer that is no failure (below 400) (spec 8.2).
+    /// The kind of an HTTP status; `None` for one that is no failure (below 400) (spec 8.2).
     ///
     /// The retryable ones are 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585) and the 5xx, but for 501 and 505, which say
     /// that the server never will.
@@ -40,9 +40,9 @@ impl FailureKind {
 /// One failed attempt, as a machine sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// What went wrong.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// What the server said about when to come back.
+    /// The server's hint when to retry.
     pub hint: Hint,
 }
 
@@ -69,8 +69,7 @@ impl Failure {
         self
     }
 
-    /// An HTTP answer: its status and what it said about when to come back, see [`HintReader`](crate::HintReader). `None`
-    /// when the status is no failure.
+    /// An HTTP answer with its hint, see [`HintReader`](crate::HintReader). `None` if the status is no failure.
     #[must_use]
     pub const fn of_answer(status: u32, hint: Hint) -> Option<Self> {
         match FailureKind::from_http_status(status) {
@@ -79,8 +78,8 @@ impl Failure {
         }
     }
 
-    /// An HTTP answer of which only the status and the value of its `Retry-After` header are known, if it has one, and no
-    /// wall clock: an HTTP date is no hint. `None` when the status is no failure.
+    /// An HTTP answer by its status and the value of its `Retry-After` header, without a wall clock: an HTTP date is no
+    /// hint. `None` if the status is no failure.
     #[must_use]
     pub fn from_http(status: u32, retry_after: Option<&[u8]>) -> Option<Self> {
         Self::of_answer(status, retry_after.map_or(Hint::NONE, Hint::retry_after))

@@ -18,9 +18,9 @@ words! {
         InvalidArgument = 3 "INVALID_ARGUMENT";
         /// No answer in time.
         DeadlineExceeded = 4 "DEADLINE_EXCEEDED";
-        /// What was asked for is not there.
+        /// The requested thing does not exist.
         NotFound = 5 "NOT_FOUND";
-        /// What was to be made is there already.
+        /// The thing to create exists already.
         AlreadyExists = 6 "ALREADY_EXISTS";
         /// The caller may not.
         PermissionDenied = 7 "PERMISSION_DENIED";
@@ -52,9 +52,9 @@ impl GrpcCode {
         Self::ALL.into_iter().find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
-    /// What the status means for a retry; `None` for `OK` (spec 8.3).
+    /// The kind of failure of this status; `None` for `OK` (spec 8.3).
     ///
-    /// `UNAVAILABLE` is the one that its own definition calls transient, `RESOURCE_EXHAUSTED` asks for less, and
+    /// `UNAVAILABLE` is transient by its own definition, `RESOURCE_EXHAUSTED` asks for less, and
     /// `DEADLINE_EXCEEDED` is an attempt without an answer in time. The definition of `ABORTED` wants a retry from further
     /// up, not of the call; the rest would fail again, or (`UNKNOWN`, `INTERNAL`, `DATA_LOSS`) nobody knows. The
     /// definitions are those of `google/rpc/code.proto`; AIP-194 retries `UNAVAILABLE` alone.
@@ -71,8 +71,8 @@ impl GrpcCode {
 }
 
 impl Failure {
-    /// How a gRPC call ended: its status code and the value of its `grpc-retry-pushback-ms`, if it has one. `None` for
-    /// `OK`; a code that is none of the table reads as `UNKNOWN` (spec 8.3).
+    /// A gRPC call by its status code and the value of its `grpc-retry-pushback-ms` metadata. `None` for `OK`; an unknown
+    /// code reads as `UNKNOWN` (spec 8.3).
     ///
     /// A call that may not be retried stays so, whatever the pushback.
     #[must_use]

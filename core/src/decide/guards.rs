@@ -1,4 +1,4 @@
-//! What many calls share, so that a fleet stays alive when a dependency is ill: each guard is a small machine of its own.
+//! Guards: small machines that many calls share, so that a fleet stays alive when a dependency is ill.
 //!
 //! A guard is a configuration, which any number of keys may share, and a state. None of them has a clock, a timer or a lock:
 //! a host that shares a state between threads locks it for one transition.
@@ -17,7 +17,7 @@ pub(crate) mod window;
 use crate::words::words;
 
 words! {
-    /// What a call does when a guard refuses its next attempt.
+    /// The behaviour of a call when a guard refuses its next attempt.
     pub enum Refusal: u8 = Stop {
         /// Give up at once, and say when the guard would let it through.
         Stop = 0 "stop";

@@ -49,20 +49,20 @@ impl Hint {
         if self.0 >= Self::NEVER.0 { None } else { Some(Span::from_nanos(self.0)) }
     }
 
-    /// Whether the server said nothing.
+    /// True if the server said nothing.
     #[must_use]
     #[inline(always)]
     pub const fn is_none(self) -> bool {
         self.0 == Self::NONE.0
     }
 
-    /// Whether the server said: do not retry.
+    /// True if the server said: do not retry.
     #[must_use]
     pub const fn is_never(self) -> bool {
         self.0 == Self::NEVER.0
     }
 
-    /// What both say together: the longer wait, and "never" above all.
+    /// Both hints together: the longer wait, and "never" above all.
     pub(crate) const fn or_later(self, other: Self) -> Self {
         // One more is nothing, a time, never: in the order that is wanted.
         if other.0.wrapping_add(1) > self.0.wrapping_add(1) { other } else { self }
@@ -90,15 +90,15 @@ impl core::fmt::Debug for Hint {
 }
 
 words! {
-    /// What a policy does with a hint (spec 7).
+    /// The use of a hint by a policy (spec 7).
     pub enum HintMode: u8 = Floor {
         /// Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
         Floor = 0 "floor";
         /// The hint instead of the backoff's delay, the jitter's spread on top of it.
         Replace = 1 "replace";
-        /// As if the server had said nothing.
+        /// The hint is ignored.
         Ignore = 2 "ignore";
-        /// The hint and nothing else: no spread, however many clients were told the same.
+        /// The hint alone, without spread, however many clients got the same hint.
         Exact = 3 "exact";
         /// The longer of the hint and the policy's own delay.
         AtLeast = 4 "at_least";
@@ -106,9 +106,9 @@ words! {
 }
 
 words! {
-    /// What a policy does with a hint above its maximum (spec 7).
+    /// The use of a hint above the policy's maximum (spec 7).
     pub enum HintOver: u8 = Stop {
-        /// Give up and say when the server would have us back.
+        /// Give up and say when the server wants to be asked again.
         Stop = 0 "stop";
         /// Wait the maximum instead.
         Clamp = 1 "clamp";

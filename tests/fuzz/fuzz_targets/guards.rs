@@ -64,14 +64,14 @@ fuzz_target!(|input: &[u8]| {
     let at = Timestamp::from_nanos;
     let budget_config = builder.budget().ok().flatten();
     let breaker_config = builder.breaker().ok().flatten();
-    let limiter_config = builder.limiter().ok().flatten().filter(|config| config.room() < 10_000);
+    let limiter_config = builder.limiter().ok().flatten().filter(|config| config.log_capacity() < 10_000);
     let adaptive_config = builder.adaptive().ok().flatten();
     let bulkhead_config = builder.bulkhead().ok().flatten();
     let stretch_config = builder.stretch().ok().flatten();
     let hedge_config = builder.hedge().ok().flatten();
     let mut budget = budget_config.map(|config| Budget::new(&config, 7, at(now)));
     let mut breaker = breaker_config.map(|config| Breaker::new(&config, 7, at(now)));
-    let mut room = vec![0; limiter_config.map_or(0, |config| config.room())];
+    let mut room = vec![0; limiter_config.map_or(0, |config| config.log_capacity())];
     let mut limiter = limiter_config.map(|config| Limiter::new(&config, at(now)));
     let mut adaptive = adaptive_config.map(|config| Adaptive::new(&config, at(now)));
     let mut bulkhead = Bulkhead::new();

@@ -8,7 +8,7 @@
 
 use super::Refusal;
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::saved_bytes::SaveError;
@@ -20,7 +20,7 @@ pub enum AdaptiveKind {
     /// AWS's adaptive mode: no limit until the first throttling, then a cubic curve. The defaults are
     /// [`AdaptiveKind::CUBIC`].
     Cubic {
-        /// What throttling multiplies the rate by: above 0, at most 1.
+        /// The factor of the rate for each throttling: above 0, at most 1.
         beta: f64,
         /// How fast the curve grows, in calls a second for each cubed second: above 0.
         scale: f64,
@@ -31,9 +31,9 @@ pub enum AdaptiveKind {
     },
     /// A step up for each answer, a cut for each throttling; it limits from the start. See [`AdaptiveKind::AIMD`].
     Aimd {
-        /// What throttling multiplies the rate by: above 0, at most 1.
+        /// The factor of the rate for each throttling: above 0, at most 1.
         beta: f64,
-        /// What each answer that is no throttling adds: from 0 on.
+        /// The calls a second added by each answer without throttling: from 0 on.
         increase: f64,
         /// The lowest rate: above 0.
         min_rate: f64,
@@ -66,7 +66,7 @@ const SECOND: f64 = 1e9;
 const AIMD: u8 = 1;
 const WAITS: u8 = 1;
 
-/// How a rate moves, checked: 64 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// How a rate moves, checked: 64 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct AdaptiveConfig {
@@ -132,7 +132,7 @@ impl AdaptiveConfig {
         }
     }
 
-    /// What a call does that finds no token.
+    /// The behaviour of a call that finds no token.
     #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.refusal == WAITS { Refusal::Wait } else { Refusal::Stop }
@@ -180,7 +180,7 @@ pub struct AdaptiveStart {
     pub last_max_rate: f64,
     /// When it was.
     pub throttled_at: Timestamp,
-    /// Whether it limits yet.
+    /// True once it limits.
     pub limits: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct Adaptive {
     pub(crate) last_max_rate: f64,
     /// Answers since that measure.
     pub(crate) answers: u32,
-    /// Whether it limits yet.
+    /// True once it limits.
     pub(crate) limits: u32,
 }
 
@@ -262,7 +262,7 @@ impl Adaptive {
         }
         let wait = truncated((cost - self.tokens) / self.rate.max(config.min_rate) * SECOND);
         if wait == 0 {
-            // Less than a nanosecond short: whoever waited that long would ask again at the same time, for ever.
+            // Less than a nanosecond short: a caller that waited that long would ask again at the same time, for ever.
             self.tokens = 0.0;
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl Adaptive {
         copy.take(config, cost, now).err().unwrap_or(now.as_now())
     }
 
-    /// What was taken was not used.
+    /// Gives back tokens that were taken and not used.
     pub fn give_back(&mut self, _config: &AdaptiveConfig, cost: f64, now: Timestamp) {
         if self.limits != 0 {
             self.refill(now);
@@ -311,7 +311,7 @@ impl Adaptive {
         self.measured
     }
 
-    /// Whether it limits: an additive one always, a cubic one from the first throttling on.
+    /// True if it limits: always for the additive kind, from the first throttling on for the cubic kind.
     #[must_use]
     pub const fn limits(&self) -> bool {
         self.limits != 0
@@ -358,7 +358,7 @@ impl Adaptive {
     }
 }
 
-impl Kept for Adaptive {
+impl GuardState for Adaptive {
     const NUMBER: u8 = 19;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {

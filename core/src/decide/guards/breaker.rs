@@ -1,13 +1,13 @@
-//! A circuit breaker: who calls a dependency that is ill makes it worse and waits for nothing.
+//! The circuit breaker: it stops calls to a server that keeps failing, which would only make things worse.
 //!
 //! Closed it lets calls through and counts them; open it refuses them for a while; half-open it lets a few try. It has no
-//! timer: an open one turns half-open when somebody asks after its time. And it is right when calls overlap: each
-//! transition begins a new generation, a permit carries that of its call, and an answer from an earlier one moves nothing
-//! (spec 23).
+//! timer: an open breaker turns half-open when a call asks after the open time. It is right when calls overlap: each
+//! transition begins a new generation, a permit carries the generation of its call, and an answer from an earlier
+//! generation changes nothing (spec 23).
 
 pub(crate) mod config;
 
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
 use crate::saved_bytes::SaveError;
@@ -16,7 +16,7 @@ use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
 
 words! {
-    /// How a breaker stands.
+    /// The state of a breaker.
     pub enum BreakerState: u8 {
         /// Calls pass and are counted.
         Closed = 0 "closed";
@@ -24,23 +24,23 @@ words! {
         Open = 1 "open";
         /// A few calls at a time may try.
         HalfOpen = 2 "half_open";
-        /// Somebody opened it by hand, until they close it.
+        /// Opened by hand, until it is closed by hand.
         Isolated = 3 "isolated";
     }
 }
 
 words! {
-    /// What a call turned out to be, for its breaker. A failure that is the caller's own fault (HTTP 404) is a success: the
+    /// The outcome of a call, for its breaker. A failure that is the caller's own fault (HTTP 404) is a success: the
     /// dependency answered.
     pub enum Verdict: u8 {
         /// The dependency answered.
         Success = 1 "success";
-        /// It did not, or not as it should.
+        /// The dependency did not answer, or not as it should.
         Failure = 2 "failure";
     }
 }
 
-/// Leave for one call, to be handed back with [`Breaker::record`] or [`Breaker::abandon`].
+/// The permit of one call, to be handed back with [`Breaker::record`] or [`Breaker::abandon`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Permit(u32);
@@ -64,7 +64,7 @@ const OPEN: u8 = BreakerState::Open.code();
 const HALF_OPEN: u8 = BreakerState::HalfOpen.code();
 const ISOLATED: u8 = BreakerState::Isolated.code();
 
-/// The state of one breaker: 208 bytes, `Copy`. Zeroes are a closed one that was made at the epoch.
+/// The state of one breaker: 208 bytes, `Copy`. Zeroes are a closed breaker, made at the epoch.
 ///
 /// # Contract
 /// [`Breaker::acquire`] before each call; if it says yes, exactly one of [`Breaker::record`] and [`Breaker::abandon`] after
@@ -75,21 +75,21 @@ const ISOLATED: u8 = BreakerState::Isolated.code();
 #[repr(C)]
 pub struct Breaker {
     latest: u64,
-    /// Open, when calls may try it; half-open, when the permits that are out expire.
+    /// If open: when calls may try it. If half-open: when the permits in use expire.
     until: u64,
-    /// The seed of what is yet to be drawn.
+    /// The seed of the draws to come.
     seed: u64,
-    /// How long it was opened for, without what a server said.
+    /// The open time, without a server's hint.
     lasting: u64,
     generation: u32,
     openings: u32,
     /// Openings since it was last closed.
     row: u32,
-    /// Failures in a row, for a consecutive one.
+    /// Failures in a row, for the consecutive kind.
     streak: u32,
     /// Half-open: successes in a row.
     successes: u32,
-    /// Half-open: permits that are out.
+    /// Half-open: permits in use.
     out: u32,
     state: u8,
     /// No padding: a state is its bytes.
@@ -119,17 +119,17 @@ impl Breaker {
         }
     }
 
-    /// May a call run? Leave for it, or when to ask again: of an open one when calls may try it, of a half-open one the
-    /// latest time by which there is room, of an isolated one never.
+    /// Asks for a permit for a call.
     ///
     /// # Errors
-    /// That time.
+    /// The time to ask again: the end of the open time; for a half-open breaker the latest time at which the permits in use
+    /// expire; never for an isolated one.
     #[inline(always)]
     pub fn acquire(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
         if self.state == CLOSED { Ok(Permit(self.generation)) } else { self.acquire_open(config, now) }
     }
 
-    /// Leave for a call if the breaker is closed, which takes no clock; else ask [`Breaker::acquire`].
+    /// The permit of a closed breaker, which takes no clock; `None` in any other state: ask [`Breaker::acquire`].
     #[must_use]
     #[inline(always)]
     pub const fn acquire_closed(&self) -> Option<Permit> {
@@ -149,7 +149,7 @@ impl Breaker {
         if self.state == OPEN && now >= until {
             self.turn(HALF_OPEN);
         } else if self.state == HALF_OPEN && self.out >= config.probes && now >= until {
-            // Whoever has those permits will not come back.
+            // The calls with those permits will not come back.
             self.generation = self.generation.wrapping_add(1);
             self.out = 0;
         }
@@ -158,11 +158,12 @@ impl Breaker {
             self.expire_from(now);
             return Ok(Permit(self.generation));
         }
-        // An observed call runs all the same, and like one of an earlier generation.
+        // An observed call runs all the same, with a permit of an earlier generation.
         if config.observes() { Ok(Permit(self.generation.wrapping_sub(1))) } else { Err(self.retry_at()) }
     }
 
-    /// Would a call at `at` be refused, as things stand, and until when? A half-open breaker does not say so beforehand.
+    /// The end of the refusal, if a call at `at` would be refused as things stand. `None` for a half-open breaker, which
+    /// decides only when it is asked.
     #[must_use]
     pub fn refuses(&self, config: &BreakerConfig, at: Timestamp) -> Option<Timestamp> {
         let refuses = match self.state {
@@ -172,7 +173,7 @@ impl Breaker {
         if refuses && !config.observes() { Some(self.retry_at()) } else { None }
     }
 
-    /// A call with `permit` ended `now` as `verdict`, after it `took` so long.
+    /// Records the outcome of the call with `permit`, which ended at `now` and took `took`.
     #[inline(always)]
     pub fn record(&mut self, config: &BreakerConfig, permit: Permit, now: Timestamp, verdict: Verdict, took: Span) {
         if permit.0 != self.generation {
@@ -190,7 +191,7 @@ impl Breaker {
         self.see(now);
     }
 
-    /// Whether one more success changes nothing that is counted.
+    /// True if one more success changes no count.
     #[inline(always)]
     fn is_clean(&self, config: &BreakerConfig, took: Span) -> bool {
         config.kind == COUNT && !config.is_slow(took) && self.window.is_clean(config.size)
@@ -205,8 +206,8 @@ impl Breaker {
         self.count(config, now, failed, took);
     }
 
-    /// Counts an answer in a closed one, out of the way of those that need no counting. What is rare ends in a function of
-    /// its own, so that the rest needs no stack.
+    /// Counts an answer of a closed breaker, out of the way of answers that need no counting. Rare cases end in functions of
+    /// their own, so that the common one needs no stack.
     #[cold]
     #[inline(never)]
     fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
@@ -257,7 +258,7 @@ impl Breaker {
         }
     }
 
-    /// A call with `permit` ended, or never ran, and nothing is known of it: its place comes back.
+    /// Takes back the permit of a call that never ran, or whose outcome says nothing about the dependency.
     pub fn abandon(&mut self, _config: &BreakerConfig, permit: Permit, now: Timestamp) {
         if permit.0 == self.generation && self.state == HALF_OPEN {
             let now = self.seen(now);
@@ -266,8 +267,8 @@ impl Breaker {
         }
     }
 
-    /// A server said not to come before `span` is over: if it is to listen to that, the breaker is open until then, or
-    /// for longer if it is already.
+    /// A server asked not to be called for `span`. A breaker that opens on hints is open until then, or longer if it is open
+    /// already.
     pub fn hint(&mut self, config: &BreakerConfig, now: Timestamp, span: Span) {
         if !config.opens_on_hint() || span == Span::ZERO || self.state == ISOLATED {
             return;
@@ -297,13 +298,13 @@ impl Breaker {
         self.close(now);
     }
 
-    /// Makes it as new: closed, and its openings forgotten.
+    /// Makes it as new: closed, with no openings.
     pub fn reset(&mut self, now: Timestamp) {
         self.force_close(now);
         self.openings = 0;
     }
 
-    /// How it stands at `now`: an open one whose time is over is half-open.
+    /// The state at `now`: an open breaker whose time is over is half-open.
     #[must_use]
     pub fn state(&self, _config: &BreakerConfig, now: Timestamp) -> BreakerState {
         match self.state {
@@ -314,8 +315,8 @@ impl Breaker {
         }
     }
 
-    /// Until when it is open; of a half-open one when the permits that are out expire, of an isolated one
-    /// [`Timestamp::NEVER`], of a closed one the epoch.
+    /// The end of the open time; if half-open, when the permits in use expire; if isolated, [`Timestamp::NEVER`]; if closed,
+    /// the epoch.
     #[must_use]
     pub const fn retry_at(&self) -> Timestamp {
         match self.state {
@@ -325,8 +326,8 @@ impl Breaker {
         }
     }
 
-    /// How many calls its trip counts at `now`, how many of them failed, and how many were slow. Of a consecutive one the
-    /// first two are the failures in a row.
+    /// The counts at `now`: calls, failed calls, slow calls. For the consecutive kind the first two are the failures in a
+    /// row.
     #[must_use]
     pub fn rates(&self, config: &BreakerConfig, now: Timestamp) -> (u32, u32, u32) {
         let now = Timestamp::from_nanos(now.as_now().as_nanos().max(self.latest));
@@ -338,7 +339,7 @@ impl Breaker {
         (total, failed, slow)
     }
 
-    /// How often it has opened, by itself or by a hint, since it was made or reset.
+    /// The number of openings, by itself or by a hint, since it was made or reset.
     #[must_use]
     pub const fn openings(&self) -> u32 {
         self.openings
@@ -352,19 +353,19 @@ impl Breaker {
         }
     }
 
-    /// The latest time that was seen, this one included.
+    /// The latest time seen, including this one.
     fn seen(&mut self, now: Timestamp) -> Timestamp {
         self.see(now);
         Timestamp::from_nanos(self.latest).as_now()
     }
 
-    /// One more failure in a row, and whether that is enough.
+    /// Counts one more failure in a row; true if that is enough to open.
     fn fail(&mut self, config: &BreakerConfig) -> bool {
         self.streak = self.streak.saturating_add(1);
         self.streak >= config.failures
     }
 
-    /// A call that tried a half-open one came back.
+    /// Records the outcome of a call that tried a half-open breaker.
     #[cold]
     fn settle(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool) {
         let now = self.seen(now);
@@ -407,7 +408,7 @@ impl Breaker {
         self.window = Slots::new(now);
     }
 
-    /// Every transition: what was given before it counts no more.
+    /// Goes to another state: permits of earlier generations count no more.
     fn turn(&mut self, state: u8) {
         self.state = state;
         self.generation = self.generation.wrapping_add(1);
@@ -419,7 +420,7 @@ impl Breaker {
     }
 }
 
-impl Kept for Breaker {
+impl GuardState for Breaker {
     const NUMBER: u8 = 17;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {

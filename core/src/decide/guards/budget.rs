@@ -7,7 +7,7 @@
 
 use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::rng::Rng;
 use crate::saved_bytes::SaveError;
 use crate::time::Timestamp;
@@ -16,31 +16,31 @@ mod config;
 pub use config::{BudgetConfig, BudgetKind};
 use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
 
-/// What a call holds of a budget since its latest retry: a number to hand back when it succeeds or the retry never runs.
+/// The deposit of a call: what its latest retry withdrew, to hand back when it succeeds or the retry never runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Held(u32);
 
 impl Held {
-    /// As the number that crosses a language border: thousandths of a token for [`BudgetKind::Token`], for the others where
+    /// The deposit as a number, for other languages: thousandths of a token for [`BudgetKind::Token`], for the others where
     /// it was taken from.
     #[must_use]
     pub const fn as_raw(self) -> u32 {
         self.0
     }
 
-    /// What has that number.
+    /// The deposit of that number.
     #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
 }
 
-/// What is left of a budget: 128 bytes, `Copy`, plain numbers. Zeroes are one that was used up at the epoch.
+/// The balance of a budget: 128 bytes, `Copy`, plain numbers. Zeroes are a budget that was used up at the epoch.
 ///
 /// # Contract
 /// All calls of a client share one, with the same [`BudgetConfig`]. A call says [`Budget::begin`] first and [`Budget::end`]
-/// last. Each of its attempts asks [`Budget::admit`]. What fails says [`Budget::fail`] and asks [`Budget::withdraw`] for the
+/// last. Each of its attempts asks [`Budget::admit`]. A failure calls [`Budget::fail`] and asks [`Budget::withdraw`] for the
 /// next attempt. A retry that was allowed says [`Budget::retried`] when it has run, or [`Budget::refund`] if it never will,
 /// after which the call holds nothing. A success says [`Budget::succeed`] with what the call holds.
 ///
@@ -68,7 +68,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of which nothing is used at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
+    /// A full budget at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
     /// [`crate::Retry::new`].
     #[must_use]
     pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
@@ -133,8 +133,8 @@ impl Budget {
         }
     }
 
-    /// Whether a call may retry at `now` after such a failure. If it may, what it holds from then on, which replaces what it
-    /// held before.
+    /// Withdraws the cost of a retry at `now` after such a failure; `None` if the call may not
+    /// retry. The new deposit replaces the call's earlier one.
     #[inline]
     pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Held> {
         match config.kind {
@@ -243,7 +243,7 @@ impl Budget {
         }
     }
 
-    /// What there is at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
+    /// The balance at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
     /// how many the attempts may grow before any is refused; for the others whole retries.
     #[must_use]
     pub fn balance(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
@@ -302,7 +302,7 @@ impl Budget {
         self.tokens = self.tokens.saturating_add(thousandths).min(config.capacity);
     }
 
-    /// The slot of `now` becomes the current one, and those that it leaves more than a window behind are cleared.
+    /// Makes the slot of `now` the current one, and clears the slots more than a window older.
     #[inline]
     fn advance(&mut self, config: &BudgetConfig, now: Timestamp) {
         let elapsed = now.as_now().as_nanos().saturating_sub(self.since);
@@ -398,7 +398,7 @@ const fn signed_bits(slot: u64) -> i64 {
     slot as i64
 }
 
-impl Kept for Budget {
+impl GuardState for Budget {
     const NUMBER: u8 = 16;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {
@@ -424,7 +424,8 @@ impl Budget {
         bytes
     }
 
-    /// Without the retries under way, of which nothing will be heard; [`BudgetKind::Window`] counts finished ones in their place.
+    /// Without the retries under way, whose ends will not be reported; [`BudgetKind::Window`] counts finished ones in their
+    /// field.
     const fn at_rest(mut self, config: &BudgetConfig) -> Self {
         if config.kind == SHARE {
             self.retries = 0;

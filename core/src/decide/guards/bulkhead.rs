@@ -1,14 +1,13 @@
-//! How many calls run at once, and a short queue in front of them: what keeps one slow dependency from taking every thread.
+//! The bulkhead: a limit of calls at once with a short queue, so that one slow dependency cannot take every thread.
 //!
-//! The machine counts and keeps the order; who waits, and for how long, is the host's. A caller that is queued holds a
-//! [`QueuePlace`], and asks again with it when a call has left. Newcomers go behind those who wait, and of those the first ones
-//! enter first.
+//! The machine counts and keeps the order; the host does the waiting. A queued caller holds a [`QueuePlace`] and asks again
+//! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first.
 
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::time::Span;
 
-/// How many run and how many wait: 16 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// How many run and how many wait: 16 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct BulkheadConfig {
@@ -66,51 +65,51 @@ impl QueuePlace {
         self.0
     }
 
-    /// The place of that number. One that nobody holds is refused.
+    /// The place of that number. A number that no caller holds is refused.
     #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
 }
 
-/// What a caller may do.
+/// The answer to a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Entry {
     /// Run, and [`Bulkhead::leave`] afterwards.
     Entered,
     /// Wait, and ask again when a call has left, or [`Bulkhead::leave_queue`].
     Queued(QueuePlace),
-    /// Neither: as many run and wait as there may be.
+    /// Give up: the bulkhead and its queue are full.
     Refused,
 }
 
 /// The calls that run and wait: 16 bytes, `Copy`. Zeroes are an empty one.
 ///
 /// # Contract
-/// Who was told [`Entry::Entered`] calls [`Bulkhead::leave`] once; who was told [`Entry::Queued`] calls
-/// [`Bulkhead::enter_from`] until it is told something else, or [`Bulkhead::leave_queue`] once. There is no time here. Every
+/// After [`Entry::Entered`] call [`Bulkhead::leave`] once. After [`Entry::Queued`] call [`Bulkhead::enter_from`] until the
+/// answer is another one, or [`Bulkhead::leave_queue`] once. There is no time here. Every
 /// bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Bulkhead {
-    /// Who waits: bit i is the place `head + i`.
+    /// The occupied places of the queue: bit i is the place `head + i`.
     waiting: u64,
     running: u32,
     /// The number of the first place.
     head: u16,
-    /// How many places have been given from there on.
-    given: u16,
+    /// The number of places handed out from there on.
+    handed_out: u16,
 }
 
 impl Bulkhead {
     /// An empty one.
     #[must_use]
     pub const fn new() -> Self {
-        Self { waiting: 0, running: 0, head: 0, given: 0 }
+        Self { waiting: 0, running: 0, head: 0, handed_out: 0 }
     }
 
-    /// A newcomer asks. It enters when a place is free and nobody waits, else it is queued behind the others while there is
-    /// room.
+    /// A newcomer asks. It enters if the bulkhead has a free place and the queue is empty; otherwise it is queued, or refused
+    /// if the queue is full.
     #[inline]
     pub fn enter(&mut self, config: &BulkheadConfig) -> Entry {
         if self.waiting == 0 && self.running < config.limit {
@@ -121,15 +120,15 @@ impl Bulkhead {
     }
 
     fn queue_up(&mut self, config: &BulkheadConfig) -> Entry {
-        let bit = 1_u64.checked_shl(u32::from(self.given)).filter(|_| self.waiting() < config.queue);
+        let bit = 1_u64.checked_shl(u32::from(self.handed_out)).filter(|_| self.waiting() < config.queue);
         let Some(bit) = bit else { return Entry::Refused };
         self.waiting |= bit;
-        let place = self.head.wrapping_add(self.given);
-        self.given = self.given.saturating_add(1);
+        let place = self.head.wrapping_add(self.handed_out);
+        self.handed_out = self.handed_out.saturating_add(1);
         Entry::Queued(QueuePlace(u32::from(place)))
     }
 
-    /// One that waits asks again. It enters when as many places are free as make it its turn: more than wait before it.
+    /// A queued caller asks again. It enters if more places are free than callers wait before it.
     pub fn enter_from(&mut self, config: &BulkheadConfig, place: QueuePlace) -> Entry {
         let Some(bit) = self.bit(place) else { return Entry::Refused };
         let before = (self.waiting & bit.wrapping_sub(1)).count_ones();
@@ -141,32 +140,32 @@ impl Bulkhead {
         Entry::Entered
     }
 
-    /// One that ran is done, however it ended.
+    /// A call that entered is done, however it ended.
     #[inline]
     pub const fn leave(&mut self) {
         self.running = self.running.saturating_sub(1);
     }
 
-    /// One that waited waits no longer: its time is over, or it was cancelled. Of a place that nobody holds, nothing.
+    /// A queued caller gives up its place. A place that no caller holds changes nothing.
     pub fn leave_queue(&mut self, place: QueuePlace) {
         if let Some(bit) = self.bit(place) {
             self.free(bit);
         }
     }
 
-    /// How many run.
+    /// The number of calls that run.
     #[must_use]
     pub const fn running(&self) -> u32 {
         self.running
     }
 
-    /// How many wait.
+    /// The number of callers in the queue.
     #[must_use]
     pub const fn waiting(&self) -> u32 {
         self.waiting.count_ones()
     }
 
-    /// The first that waits: whom to wake when a call has left.
+    /// The first place of the queue: its caller is the one to wake when a call has left.
     #[must_use]
     pub const fn first(&self) -> Option<QueuePlace> {
         if self.waiting == 0 {
@@ -175,20 +174,20 @@ impl Bulkhead {
         Some(QueuePlace(self.head.wrapping_add(self.waiting.trailing_zeros() as u16) as u32))
     }
 
-    /// The bit of a place that somebody holds.
+    /// The bit of an occupied place.
     fn bit(&self, place: QueuePlace) -> Option<u64> {
         let place = u16::try_from(place.0).ok()?;
         let bit = 1_u64.checked_shl(u32::from(place.wrapping_sub(self.head)))?;
         (self.waiting & bit != 0).then_some(bit)
     }
 
-    /// Nobody holds that place any longer. The queue begins with the first that is held.
+    /// Frees a place. The queue begins with the first occupied place.
     fn free(&mut self, bit: u64) {
         self.waiting &= !bit;
-        let gone = self.waiting.trailing_zeros().min(u32::from(self.given)) as u16;
+        let gone = self.waiting.trailing_zeros().min(u32::from(self.handed_out)) as u16;
         self.waiting = self.waiting.checked_shr(u32::from(gone)).unwrap_or(0);
         self.head = self.head.wrapping_add(gone);
-        self.given = self.given.saturating_sub(gone);
+        self.handed_out = self.handed_out.saturating_sub(gone);
     }
 }
 
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!((size_of::<Bulkhead>(), size_of::<BulkheadConfig>()), (16, 16));
     }
 
-    /// Everyone who waits in a line, and whoever ever got a place.
+    /// The waiting callers in their order, and all callers that ever got a place.
     #[derive(Default)]
     struct Model {
         running: u32,
@@ -394,7 +393,7 @@ mod tests {
         fn no_numbers_panic(waiting: u64, words: [u32; 4], [head, given]: [u16; 2]) {
             let [limit, queue, running, place] = words;
             let config = BulkheadConfig { max_wait: 0, limit, queue };
-            let mut bulkhead = Bulkhead { waiting, running, head, given };
+            let mut bulkhead = Bulkhead { waiting, running, head, handed_out: given };
             for place in [QueuePlace(place), QueuePlace(place % 65_536), QueuePlace(u32::from(head) + place % 64)] {
                 bulkhead.enter(&config);
                 bulkhead.enter_from(&config, place);

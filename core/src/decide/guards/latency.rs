@@ -5,7 +5,7 @@
 //! approximation (Robbins, Monro, 1951), which needs no samples to be kept (spec 28).
 
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::saved_bytes::SaveError;
@@ -18,7 +18,7 @@ const ENOUGH: u32 = 20;
 /// The most attempts in a round.
 const MOST: u32 = 8;
 
-/// An estimate of how long the given share of attempts takes at most: 16 bytes, `Copy`. Zeroes are one without records.
+/// An estimate of how long the given share of attempts takes at most: 16 bytes, `Copy`. Zeroes are an estimate without records.
 ///
 /// # Contract
 /// [`Latency::record`] with each attempt's time and always the same share. Every bit pattern of the state is valid and no
@@ -34,7 +34,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// One without records.
+    /// An estimate without records.
     #[must_use]
     pub const fn new() -> Self {
         Self { estimate: 0.0, records: 0, unused: 0 }
@@ -68,8 +68,8 @@ impl Latency {
     }
 }
 
-/// When the next attempt starts beside one that still runs, and how many there may be: 24 bytes, `Copy`, plain numbers of
-/// which every bit pattern gives an answer.
+/// When a hedge starts beside a running attempt, and the limit of attempts at once: 24 bytes, `Copy`, plain numbers; every
+/// bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct HedgeConfig {
@@ -133,7 +133,7 @@ impl HedgeConfig {
     }
 }
 
-impl Kept for Latency {
+impl GuardState for Latency {
     const NUMBER: u8 = 21;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {

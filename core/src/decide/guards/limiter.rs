@@ -2,7 +2,7 @@
 //!
 //! A limiter is for a quota that a server publishes, and for a client's own restraint. [`LimiterKind::Gcra`] is the one to
 //! take: even, exact and cheapest. The bucket is Go's, the window's memory is two counters, the log is exact about
-//! "no more than n in any stretch of that length" and needs room for n times.
+//! "no more than n in any stretch of that length" and needs memory for n times.
 
 mod gcra;
 mod log;
@@ -18,12 +18,12 @@ pub use shared::SharedGcra;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
-use gcra::Part;
+use gcra::Interval;
 use log::Log;
 use window::Windows;
 
@@ -55,7 +55,7 @@ pub enum LimiterKind {
         /// The length of a window, above zero.
         per: Span,
     },
-    /// The calls of the sliding window itself. Needs [`LimiterConfig::room`].
+    /// The calls of the sliding window itself. Needs [`LimiterConfig::log_capacity`].
     Log {
         /// How many calls in any `per`, from 1 on.
         limit: u32,
@@ -69,7 +69,7 @@ const BUCKET: u8 = 1;
 const WINDOW: u8 = 2;
 const LOG: u8 = 3;
 
-/// The checked choices for a limiter: 56 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// The checked choices for a limiter: 56 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct LimiterConfig {
@@ -100,11 +100,11 @@ impl LimiterConfig {
         let config = match kind {
             LimiterKind::Gcra { limit, per, burst } => {
                 gcra::check(limit, per, burst)?;
-                let (one, all) = (Part::of(1, per.as_nanos(), limit), Part::of(burst, per.as_nanos(), limit));
+                let (one, all) = (Interval::of(1, per.as_nanos(), limit), Interval::of(burst, per.as_nanos(), limit));
                 Self {
                     per: per.as_nanos(),
-                    interval: one.whole,
-                    capacity: all.whole,
+                    interval: one.nanos,
+                    capacity: all.nanos,
                     interval_rest: one.rest,
                     capacity_rest: all.rest,
                     limit,
@@ -144,15 +144,15 @@ impl LimiterConfig {
         }
     }
 
-    /// What a call does that is refused.
+    /// The behaviour of a refused call.
     #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.wait == 0 { Refusal::Stop } else { Refusal::Wait }
     }
 
-    /// How many words of room a limiter needs: the limit of a log, else 0.
+    /// The number of times that the limiter keeps in the caller's memory: the limit of a log, else 0.
     #[must_use]
-    pub const fn room(&self) -> usize {
+    pub const fn log_capacity(&self) -> usize {
         if self.kind == LOG { self.limit as usize } else { 0 }
     }
 
@@ -170,18 +170,18 @@ impl LimiterConfig {
         unused: [0; 6],
     };
 
-    const fn interval(&self) -> Part {
-        Part { whole: self.interval, rest: self.interval_rest }
+    const fn interval(&self) -> Interval {
+        Interval { nanos: self.interval, rest: self.interval_rest }
     }
 
-    const fn capacity(&self) -> Part {
-        Part { whole: self.capacity, rest: self.capacity_rest }
+    const fn capacity(&self) -> Interval {
+        Interval { nanos: self.capacity, rest: self.capacity_rest }
     }
 
-    /// What that many calls cost.
+    /// The cost of that many calls.
     #[inline(always)]
-    fn cost(&self, count: u32) -> Part {
-        if count == 1 { self.interval() } else { Part::of(count, self.per, self.limit) }
+    fn cost(&self, count: u32) -> Interval {
+        if count == 1 { self.interval() } else { Interval::of(count, self.per, self.limit) }
     }
 
     const fn bucket(&self) -> BucketConfig {
@@ -193,7 +193,7 @@ impl LimiterConfig {
 ///
 /// # Contract
 /// [`Limiter::take`] either takes and answers `Ok`, or changes nothing and says when to come back; with the same
-/// [`LimiterConfig`] and, for a log, the same room each time. Time is monotonic: a `now` before that of the latest call that
+/// [`LimiterConfig`] and, for a log, the same `times` each time. Time is monotonic: a `now` before that of the latest call that
 /// passed reads as that one (spec 1.3). Every bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
@@ -202,12 +202,12 @@ pub struct Limiter {
     word: u64,
     latest: u64,
     /// GCRA: the arrival time's rest. Window: the calls of the last and of the current one. Log: the oldest call's place in
-    /// the room, and how many there are.
+    /// the times, and how many there are.
     counts: [u32; 2],
 }
 
 impl Limiter {
-    /// One that has let nothing through.
+    /// A limiter that has let no call through.
     #[must_use]
     pub fn new(config: &LimiterConfig, now: Timestamp) -> Self {
         let now = now.as_now();
@@ -219,8 +219,8 @@ impl Limiter {
         Self { word, latest: now.as_nanos(), counts: [0; 2] }
     }
 
-    /// Takes `count` calls at `now`, or says when they may be made. `room` is what [`LimiterConfig::room`] asks for, empty
-    /// but for a log; a log in less room holds only as many calls as fit.
+    /// Takes `count` calls at `now`, or says when they may be made. `times` is what [`LimiterConfig::log_capacity`] asks for, empty
+    /// but for a log; a log with fewer times holds only as many calls as fit.
     ///
     /// # Errors
     /// The earliest time at which it would let them through if nobody else came before: [`Timestamp::NEVER`] for more than
@@ -229,15 +229,15 @@ impl Limiter {
     pub fn take(
         &mut self,
         config: &LimiterConfig,
-        room: &mut [u64],
+        times: &mut [u64],
         count: u32,
         now: Timestamp,
     ) -> Result<(), Timestamp> {
         let now = self.clamped(now);
-        let mut next = self.after(config, room, count, now)?;
+        let mut next = self.after(config, times, count, now)?;
         if config.kind == LOG {
             let [head, len] = next.counts;
-            let log = Log { head, len }.push(config.limit, room, count, now);
+            let log = Log { head, len }.push(config.limit, times, count, now);
             next.counts = [log.head, log.len];
         }
         *self = next;
@@ -246,12 +246,12 @@ impl Limiter {
 
     /// When it would let `count` calls through, were they made at `at`; `None` if it would then.
     #[must_use]
-    pub fn refuses(&self, config: &LimiterConfig, room: &[u64], count: u32, at: Timestamp) -> Option<Timestamp> {
-        self.after(config, room, count, self.clamped(at)).err()
+    pub fn refuses(&self, config: &LimiterConfig, times: &[u64], count: u32, at: Timestamp) -> Option<Timestamp> {
+        self.after(config, times, count, self.clamped(at)).err()
     }
 
     /// Gives back `count` calls that were taken and not made.
-    pub fn give_back(&mut self, config: &LimiterConfig, _room: &mut [u64], count: u32, now: Timestamp) {
+    pub fn give_back(&mut self, config: &LimiterConfig, _times: &mut [u64], count: u32, now: Timestamp) {
         let now = self.clamped(now);
         let [first, second] = self.counts;
         match config.kind {
@@ -271,8 +271,8 @@ impl Limiter {
                 self.counts = [log.head, log.len];
             }
             _ => {
-                let arrival = Part { whole: self.word, rest: first }.minus(config.cost(count), config.limit);
-                self.word = arrival.whole;
+                let arrival = Interval { nanos: self.word, rest: first }.minus(config.cost(count), config.limit);
+                self.word = arrival.nanos;
                 self.counts = [arrival.rest, second];
             }
         }
@@ -290,28 +290,28 @@ impl Limiter {
 
     /// The state after `count` calls, but for what a log writes.
     #[inline(always)]
-    fn after(&self, config: &LimiterConfig, room: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
+    fn after(&self, config: &LimiterConfig, times: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
         if config.kind == GCRA {
             self.after_gcra(config, count, now)
         } else {
-            self.after_others(config, room, count, now)
+            self.after_others(config, times, count, now)
         }
     }
 
     #[inline(always)]
     fn after_gcra(&self, config: &LimiterConfig, count: u32, now: u64) -> Result<Self, Timestamp> {
         let [rest, unused] = self.counts;
-        let base = if self.word < now { Part { whole: now, rest: 0 } } else { Part { whole: self.word, rest } };
+        let base = if self.word < now { Interval { nanos: now, rest: 0 } } else { Interval { nanos: self.word, rest } };
         let next = base.plus(config.cost(count), config.limit);
-        let ahead = Part { whole: next.whole.saturating_sub(now), rest: next.rest };
+        let ahead = Interval { nanos: next.nanos.saturating_sub(now), rest: next.rest };
         if ahead > config.capacity() {
             return Err(opens(config, next, count));
         }
-        Ok(Self { word: next.whole, latest: now, counts: [next.rest, unused] })
+        Ok(Self { word: next.nanos, latest: now, counts: [next.rest, unused] })
     }
 
     #[inline(never)]
-    fn after_others(&self, config: &LimiterConfig, room: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
+    fn after_others(&self, config: &LimiterConfig, times: &[u64], count: u32, now: u64) -> Result<Self, Timestamp> {
         let [first, second] = self.counts;
         match config.kind {
             BUCKET => {
@@ -326,7 +326,7 @@ impl Limiter {
                 Ok(Self { word: windows.start, latest: now, counts: [windows.last, windows.this] })
             }
             LOG => {
-                let log = Log { head: first, len: second }.look(config.limit, config.per, room, count, now)?;
+                let log = Log { head: first, len: second }.look(config.limit, config.per, times, count, now)?;
                 Ok(Self { latest: now, counts: [log.head, log.len], ..*self })
             }
             _ => self.after_gcra(config, count, now),
@@ -336,12 +336,12 @@ impl Limiter {
 
 /// The first nanosecond from which the arrival time `next` is no more than the capacity ahead.
 #[cold]
-fn opens(config: &LimiterConfig, next: Part, count: u32) -> Timestamp {
+fn opens(config: &LimiterConfig, next: Interval, count: u32) -> Timestamp {
     if count > config.burst {
         return Timestamp::NEVER;
     }
     let begun = u64::from(next.rest > config.capacity_rest);
-    Timestamp::from_nanos(next.whole.saturating_sub(config.capacity).saturating_add(begun)).as_now()
+    Timestamp::from_nanos(next.nanos.saturating_sub(config.capacity).saturating_add(begun)).as_now()
 }
 
 /// Takes what is there. A wait is cut to a nanosecond and rounded before that, so the time it ends is asked again.
@@ -361,39 +361,39 @@ fn drip(bucket: &mut Bucket, config: &BucketConfig, count: u64, now: Timestamp) 
 }
 
 impl Limiter {
-    /// How many bytes [`Limiter::save`] makes, without the room of a log.
+    /// The number of bytes of a saved limiter, without the times of a log.
     pub const SAVED: usize = AROUND + 3 * 8;
 
     /// How many bytes [`Limiter::save`] makes.
     #[must_use]
     pub fn saved(config: &LimiterConfig) -> usize {
-        Self::SAVED.saturating_add(config.room().saturating_mul(8))
+        Self::SAVED.saturating_add(config.log_capacity().saturating_mul(8))
     }
 
-    /// The state at `now` as bytes that last (spec 31), into `out`; how many they are, `None` when there is no room for them.
-    pub fn save(&self, config: &LimiterConfig, room: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
+    /// Writes the state at `now` as bytes (spec 31) into `out`. Returns their number; `None` if `out` is too short.
+    pub fn save(&self, config: &LimiterConfig, times: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
         let length = Self::saved(config);
         let out = out.get_mut(..length)?;
-        save::write((*self, config.kind), u32::from(config.kind), now, room.get(..config.room())?, out);
+        save::write((*self, config.kind), u32::from(config.kind), now, times.get(..config.log_capacity())?, out);
         Some(length)
     }
 
-    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's room is
+    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's `times` are
     /// filled.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also one that
-    /// was saved with another limit or has no room.
-    pub fn restore(bytes: &[u8], config: &LimiterConfig, room: &mut [u64], now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
+    /// state saved with another limit, or missing storage.
+    pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, SaveError> {
         let new = (Self::new(config, now), config.kind);
-        let room = room.get_mut(..config.room()).unwrap_or_default();
+        let times = times.get_mut(..config.log_capacity()).unwrap_or_default();
         let (length, kind) = (Self::saved(config), u32::from(config.kind));
-        save::read(new, length, kind, now, room, bytes).map(|(limiter, _)| limiter)
+        save::read(new, length, kind, now, times, bytes).map(|(limiter, _)| limiter)
     }
 }
 
 /// A limiter and its kind, which says what its word is.
-impl Kept for (Limiter, u8) {
+impl GuardState for (Limiter, u8) {
     const NUMBER: u8 = 18;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {

@@ -1,15 +1,15 @@
 //! Retries inside retries multiply: three layers of three attempts are 27 requests for a server that is already ill.
 //!
-//! What one retry knows and the next needs is small: that there is one around it, and how many attempts it may make. It is
-//! handed down as a token, within a program by whatever the language passes along with a call, between programs as a header.
-//! Each policy then says what it makes of the token (spec 30).
+//! An outer retry tells the inner ones two things: that it is there, and how many attempts it may make. The token carries
+//! them, within a program by the language's own context, between programs as a header. Each policy says how it uses the
+//! token (spec 30).
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 
-/// What a policy does inside another retry, or around one.
+/// The behaviour of a policy inside another retry, or around one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Nesting {
     /// Nothing: attempts multiply.
@@ -52,8 +52,8 @@ impl Nesting {
         most.max(1)
     }
 
-    /// What a failure is to a policy of this nesting when a retry inside it has already given up on it: permanent for
-    /// [`Nesting::Innermost`], else what it was (spec 30.4).
+    /// The failure as this policy sees it after an inner retry gave up on it: permanent for [`Nesting::Innermost`], else
+    /// unchanged (spec 30.4).
     #[must_use]
     pub fn after_inner(self, failure: Failure) -> Failure {
         match self {
@@ -63,7 +63,7 @@ impl Nesting {
     }
 }
 
-/// What an attempt hands down: 12 bytes, `Copy`.
+/// The token that an attempt hands to the retries inside it: 12 bytes, `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
 pub struct Token {
@@ -78,8 +78,7 @@ impl Token {
     /// The name of the gRPC metadata that [`Token::grpc`] is the value of.
     pub const GRPC: &'static str = "grpc-previous-rpc-attempts";
 
-    /// What attempt `attempt` (from 1) of a policy that may make `attempts` of them (`u32::MAX`: for ever) hands down, inside
-    /// `parent` (spec 30.2).
+    /// The token of attempt `attempt` (from 1) of at most `attempts` (`u32::MAX`: for ever), inside `parent` (spec 30.2).
     #[must_use]
     pub fn child(parent: Option<Self>, attempt: u32, attempts: u32) -> Self {
         let (allowed, depth) = parent.map_or((1, 0), |parent| (parent.allowed(), parent.depth));
@@ -90,7 +89,7 @@ impl Token {
         }
     }
 
-    /// What is known of a caller elsewhere who makes attempt `attempt`: that it may make at least so many (spec 30.6).
+    /// The token of a remote caller that makes attempt `attempt`: it may make at least that many (spec 30.6).
     #[must_use]
     pub fn of_attempt(attempt: u32) -> Self {
         Self::child(None, attempt, attempt)

@@ -1,18 +1,18 @@
 //! A guard's state as bytes, to restore it after a restart or on another machine (spec 31).
 //!
-//! As with a saved call, times are kept as how long ago they were or how far ahead they are, because a clock is local to a machine; and what is in flight is
-//! not kept, because its results will never arrive. Unlike a call's, a guard's configuration may have changed in between, as
-//! long as it is of the same kind: a limit that was raised should not cost what was learned.
+//! As in a saved call, times are saved as distances from now, because a clock is local to a machine; attempts in flight are
+//! not saved, because their results will never arrive. Unlike the policy of a call, the configuration of a guard may change
+//! in between, as long as its kind stays: raising a limit should not lose what the guard has learned.
 
 use crate::error::{ErrorCode, Given};
 use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
 use crate::time::Timestamp;
 
-/// The distance of what never is, and the furthest of anything else.
+/// The distance of [`Timestamp::NEVER`], and the furthest of any other time.
 const NEVER: u64 = i64::MAX as u64;
 const FURTHEST: u64 = NEVER - 1;
 
-/// What goes over the numbers of a state, in their order, to write or to read them.
+/// Goes over the numbers of a state in their order, to write or to read them.
 pub(crate) struct Pass<'a> {
     bytes: Bytes<'a>,
     now: u64,
@@ -63,12 +63,12 @@ impl Pass<'_> {
     }
 }
 
-/// A state that can be kept.
-pub(crate) trait Kept: Copy {
+/// The state of a guard that can be saved.
+pub(crate) trait GuardState: Copy {
     /// The number of the guard in a saved state; a retry is 1, a call 2.
     const NUMBER: u8;
 
-    /// Goes over what is kept, in a fixed order; what is in flight is not, and is nothing in a state that is read.
+    /// Goes over the saved numbers in a fixed order. Attempts in flight are not saved, and a state that is read has none.
     fn pass(&mut self, pass: &mut Pass<'_>);
 }
 
@@ -76,8 +76,8 @@ pub(crate) trait Kept: Copy {
 pub(crate) const AROUND: usize = 8 + 4 + 8;
 
 /// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
-pub(crate) fn write<S: Kept>(mut state: S, variant: u32, now: Timestamp, room: &[u64], out: &mut [u8]) {
-    // Of a long log what two bytes hold: who reads it knows how long it has to be.
+pub(crate) fn write<S: GuardState>(mut state: S, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
+    // Two bytes hold only the low part of a long log's length: the reader knows the length from the configuration.
     let length = (out.len() as u16).to_le_bytes();
     let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
     let mut writer = Writer(&mut *body);
@@ -87,19 +87,19 @@ pub(crate) fn write<S: Kept>(mut state: S, variant: u32, now: Timestamp, room: &
     writer.put(&variant.to_le_bytes());
     let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
     state.pass(&mut pass);
-    for at in room {
+    for at in times {
         pass.time(&mut { *at });
     }
     Writer(sum).put(&checksum(body).to_le_bytes());
 }
 
 /// The state that [`write()`] made `bytes` of, on a clock that reads `now`.
-pub(crate) fn read<S: Kept>(
+pub(crate) fn read<S: GuardState>(
     mut state: S,
     length: usize,
     variant: u32,
     now: Timestamp,
-    room: &mut [u64],
+    times: &mut [u64],
     bytes: &[u8],
 ) -> Result<S, SaveError> {
     let mut reader = Reader(bytes);
@@ -129,7 +129,7 @@ pub(crate) fn read<S: Kept>(
     }
     let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };
     state.pass(&mut pass);
-    for at in room {
+    for at in times {
         pass.time(at);
     }
     Ok(state)
@@ -155,7 +155,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What a guard did from here on, in times that count from when it was saved.
+    /// The answers of a guard, in times that count from the moment of saving.
     type Answers = Vec<(u64, i64)>;
 
     fn ahead(at: Timestamp, from: u64) -> i64 {
@@ -267,22 +267,22 @@ mod tests {
                 LimiterKind::Log { limit: 5, per },
             ] {
                 let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
-                let take = |limiter: &mut Limiter, room: &mut [u64], moves: &[(u8, u16)], from| {
+                let take = |limiter: &mut Limiter, times: &mut [u64], moves: &[(u8, u16)], from| {
                     let (mut now, mut answers) = (from, vec![]);
                     for &(_, gap) in moves {
                         now += u64::from(gap) * MS / 32;
-                        let answer = limiter.take(&config, room, 1, Timestamp::from_nanos(now));
+                        let answer = limiter.take(&config, times, 1, Timestamp::from_nanos(now));
                         answers.push(answer.map_err(|retry_at| ahead(retry_at, from)));
                     }
                     answers
                 };
-                let (mut room, mut other) = (vec![0; config.room()], vec![0; config.room()]);
+                let (mut times, mut other) = (vec![0; config.log_capacity()], vec![0; config.log_capacity()]);
                 let mut live = Limiter::new(&config, begin);
-                take(&mut live, &mut room, &before, started);
+                take(&mut live, &mut times, &before, started);
                 let mut bytes = vec![0; Limiter::saved(&config)];
-                prop_assert_eq!(live.save(&config, &room, then, &mut bytes), Some(bytes.len()));
+                prop_assert_eq!(live.save(&config, &times, then, &mut bytes), Some(bytes.len()));
                 let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
-                let expected = take(&mut live, &mut room, &after, from);
+                let expected = take(&mut live, &mut times, &after, from);
                 let found = take(&mut restored, &mut other, &after, to);
                 prop_assert_eq!(expected, found, "{:?}", kind);
             }
@@ -318,11 +318,12 @@ mod tests {
     fn a_log_that_is_longer_than_its_length_field_is_restored() {
         let config =
             LimiterConfig::new(LimiterKind::Log { limit: 10_000, per: Span::from_secs(1) }, Refusal::Stop).unwrap();
-        let (now, mut room, mut other) = (Timestamp::from_nanos(5), vec![0; config.room()], vec![0; config.room()]);
+        let (now, mut times, mut other) =
+            (Timestamp::from_nanos(5), vec![0; config.log_capacity()], vec![0; config.log_capacity()]);
         let mut live = Limiter::new(&config, now);
-        assert_eq!(live.take(&config, &mut room, 9_999, now), Ok(()));
+        assert_eq!(live.take(&config, &mut times, 9_999, now), Ok(()));
         let mut bytes = vec![0; Limiter::saved(&config)];
-        assert_eq!(live.save(&config, &room, now, &mut bytes), Some(bytes.len()));
+        assert_eq!(live.save(&config, &times, now, &mut bytes), Some(bytes.len()));
         let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
         assert_eq!(restored.take(&config, &mut other, 1, now), Ok(()));
         assert!(restored.take(&config, &mut other, 1, now).is_err());

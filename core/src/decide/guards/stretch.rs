@@ -1,19 +1,18 @@
 //! Longer delays while much fails: each policy backs off further from a server that is half broken.
 //!
-//! An exponential backoff looks at one call's failures only. A server of which every second answer fails sees few of them in
-//! a row, so that each call retries after its shortest delays and the retries are a third of the load. What the calls know
-//! together is the share of attempts that failed lately; every delay is stretched by it (spec 27).
+//! An exponential backoff looks at the failures of one call only. If every second answer of a server fails, few calls fail
+//! twice in a row: each retries after its shortest delays, and retries are a third of the load. All calls together know the
+//! share of attempts that failed lately; every delay is stretched by that share (spec 27).
 
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::save::{self, AROUND, Kept, Pass};
+use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::field::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
-/// By how much delays are stretched, and what counts: 24 bytes, `Copy`, plain numbers of which every bit pattern gives an
-/// answer.
+/// The factor of the delays and the window it is measured over: 24 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct StretchConfig {
@@ -44,7 +43,7 @@ impl StretchConfig {
         Ok(Self { factor, window: window.as_nanos(), min_calls, unused: 0 })
     }
 
-    /// What delays are multiplied by when everything fails.
+    /// The factor of the delays when every attempt fails.
     #[must_use]
     pub const fn factor(&self) -> f64 {
         self.factor
@@ -100,7 +99,7 @@ impl Stretch {
         (calls, failed)
     }
 
-    /// What a delay becomes at `now`: `trunc(delay * (1 + (factor - 1) * (failed / calls)))` (spec 27.3).
+    /// The stretched delay at `now`: `trunc(delay * (1 + (factor - 1) * (failed / calls)))` (spec 27.3).
     #[must_use]
     pub fn stretch(&self, config: &StretchConfig, now: Timestamp, delay: Span) -> Span {
         let (calls, failed) = self.counts(config, now);
@@ -112,7 +111,7 @@ impl Stretch {
     }
 }
 
-impl Kept for Stretch {
+impl GuardState for Stretch {
     const NUMBER: u8 = 20;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {

@@ -14,7 +14,7 @@ pub(crate) const SLOTS: u32 = 10;
 /// How many calls are kept one by one at most.
 pub(crate) const CALLS: u32 = 128;
 
-/// Calls in all, those that failed, and those that were slow.
+/// The numbers of calls, of failed calls and of slow calls.
 pub(crate) type Counts = [u32; 3];
 
 /// How long each of `slots` slots is, so that they cover `window`: in whole nanoseconds, rounded up, at least one.
@@ -24,8 +24,8 @@ pub(crate) const fn slot_length(window: Span, slots: u32) -> u64 {
     if length == 0 { 1 } else { length }
 }
 
-/// The counts of a window: 144 bytes, `Copy`, plain numbers of which every bit pattern gives an answer. Zeroes are an empty
-/// one that began at the epoch.
+/// The counts of a window: 144 bytes, `Copy`, plain numbers; every bit pattern is valid. Zeroes are an
+/// empty window that began at the epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Slots {
@@ -49,8 +49,8 @@ impl Slots {
         Self { start: now.as_now().as_nanos(), sums: [0; 3], unused: 0, words: [0; WORDS] }
     }
 
-    /// Moves on to the slot of `now`, and forgets those that are `slots` or more before it. A `now` before the newest slot
-    /// is in it.
+    /// Moves on to the slot of `now`, and forgets slots that are `slots` or more before it. A `now` before the newest slot
+    /// counts in the newest.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Timestamp, slot_length: u64, slots: u32) {
         let now = now.as_now();
@@ -59,7 +59,7 @@ impl Slots {
         }
     }
 
-    /// Whether the slot of `now` is not the newest.
+    /// True if the slot of `now` is not the newest.
     #[inline(always)]
     pub(crate) fn is_behind(&self, now: Timestamp, slot_length: u64) -> bool {
         now.as_nanos().saturating_sub(self.start) >= slot_length
@@ -132,7 +132,7 @@ impl Slots {
         *total = total.saturating_add(1).min(size);
     }
 
-    /// Whether the latest `size` calls are there and none is known to have been slow.
+    /// True if it has `size` calls and none of them was slow.
     #[inline(always)]
     pub(crate) fn is_full_and_fast(&self, size: u32) -> bool {
         let [_, _, slow_low, slow_high, ..] = self.words;
@@ -151,8 +151,7 @@ impl Slots {
         *failures
     }
 
-    /// Whether the latest `size` calls are there, and all that is known is that they succeeded in time: another one that does
-    /// changes nothing.
+    /// True if it has `size` calls and all of them succeeded in time: another such call changes nothing.
     #[inline(always)]
     pub(crate) fn is_clean(&self, size: u32) -> bool {
         let [a, b, c, d, ..] = self.words;
@@ -179,10 +178,10 @@ fn shift([low, high]: [&mut u64; 2], bit: bool, size: u32) -> u32 {
 }
 
 impl Slots {
-    /// How many bytes are kept of it.
+    /// The number of its saved bytes.
     pub(crate) const SAVED: usize = 8 + 3 * 4 * (1 + SLOTS as usize);
 
-    /// What is kept of it.
+    /// Goes over its saved numbers.
     pub(crate) fn pass(&mut self, pass: &mut Pass<'_>) {
         pass.time(&mut self.start);
         self.sums.iter_mut().for_each(|count| pass.half(count));

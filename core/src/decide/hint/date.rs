@@ -6,17 +6,17 @@ use super::number::{self, Moment, SECOND};
 
 const DAY: u64 = 86_400;
 
-/// The forms, with the marks of C's `strftime`: IMF-fixdate, RFC 850 and asctime of HTTP, then ISO 8601, where `%f` is a
+/// The formats, with the marks of C's `strftime`: IMF-fixdate, RFC 850 and asctime of HTTP, then ISO 8601, where `%f` is a
 /// fraction of a second that may be missing and `%z` is `Z`, `+01:00` or `-01:00`.
-const FORMS: [&str; 5] =
+const FORMATS: [&str; 5] =
     ["%a, %d %b %Y %T GMT", "%A, %d-%b-%y %T GMT", "%a %b %e %T %Y", "%Y-%m-%dT%T%f%z", "%Y-%m-%d %T%f%z"];
 
 /// Reads a date in any of the forms, all of it. `wall` decides the century of a year of two digits.
 pub(super) fn date(text: &[u8], wall: u64) -> Option<Moment> {
-    FORMS.iter().find_map(|form| Fields::read(text, form)?.moment(wall))
+    FORMATS.iter().find_map(|form| Fields::read(text, form)?.moment(wall))
 }
 
-/// What a date says.
+/// The fields of a date.
 #[derive(Default)]
 struct Fields {
     year: u64,
@@ -138,7 +138,7 @@ const fn days_in(year: u64, month: u64) -> u64 {
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// What is left to read. A reader that answers `None` to a literal has read nothing.
+/// The rest of the text. A failed read leaves it as it was.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
     /// Exactly so many digits, at most four.
     fn number(&mut self, digits: usize) -> Option<u64> {
         let (head, rest) = self.0.split_at_checked(digits)?;
-        let number = number::whole(head)?;
+        let number = number::integer(head)?;
         self.0 = rest;
         Some(number)
     }

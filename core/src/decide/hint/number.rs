@@ -27,7 +27,7 @@ const EPOCH_SECONDS: u64 = 1_000_000_000;
 const EPOCH_MILLIS: u64 = 1_000_000_000_000;
 
 /// One or more digits; saturates. `None` for anything else, a sign included.
-pub(super) fn whole(digits: &[u8]) -> Option<u64> {
+pub(super) fn integer(digits: &[u8]) -> Option<u64> {
     let mut number: u64 = 0;
     for byte in digits {
         if !byte.is_ascii_digit() {
@@ -49,9 +49,9 @@ pub(super) fn fraction(digits: &[u8], unit: u64) -> u64 {
 /// Digits, perhaps a point and digits after it: the whole part, which saturates, and the digits of the fraction.
 fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut parts = text.splitn(2, |byte| *byte == b'.');
-    let number = whole(parts.next()?)?;
+    let number = integer(parts.next()?)?;
     let Some(digits) = parts.next() else { return Some((number, &[])) };
-    whole(digits)?;
+    integer(digits)?;
     Some((number, digits))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn millis(text: &[u8]) -> Option<Span> {
     Some(in_units(number, digits, SECOND / 1000))
 }
 
-/// Whether a number of remaining requests is none: zero, or negative. `None` if it is no number.
+/// True if a number of remaining requests is zero or negative. `None` if it is no number.
 pub(super) fn spent(text: &[u8]) -> Option<bool> {
     if let Some(rest) = text.strip_prefix(b"-") {
         return decimal(rest).map(|_| true);
@@ -74,11 +74,11 @@ pub(super) fn spent(text: &[u8]) -> Option<bool> {
     Some(number == 0 && digits.iter().all(|digit| *digit == b'0'))
 }
 
-/// What a number says about a reset.
+/// The time of a reset.
 pub(super) enum Reset {
-    /// So long from now.
+    /// A time from now.
     In(Span),
-    /// Then.
+    /// A moment.
     At(Moment),
 }
 
@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn a_number_is_unsigned_and_saturates() {
-        assert_eq!(whole(b"007"), Some(7));
-        assert_eq!(whole(b"99999999999999999999999"), Some(u64::MAX));
+        assert_eq!(integer(b"007"), Some(7));
+        assert_eq!(integer(b"99999999999999999999999"), Some(u64::MAX));
         for text in ["", "+1", "-1", "1.0", " 1", "\u{b2}", "\u{ff11}", "0x1", "1e3"] {
-            assert_eq!(whole(text.as_bytes()), None, "{text}");
+            assert_eq!(integer(text.as_bytes()), None, "{text}");
         }
     }
 
@@ -195,13 +195,13 @@ mod tests {
 
         #[test]
         fn no_bytes_panic(text: std::vec::Vec<u8>) {
-            let _ = (whole(&text), decimal(&text), millis(&text), spent(&text), reset(&text), duration(&text));
+            let _ = (integer(&text), decimal(&text), millis(&text), spent(&text), reset(&text), duration(&text));
         }
 
         #[test]
         fn no_number_panics(text in "[0-9.]{0,40}[dhmsnu]{0,2}[0-9.]{0,40}s?") {
             let text = text.as_bytes();
-            let _ = (whole(text), decimal(text), millis(text), spent(text), reset(text), duration(text));
+            let _ = (integer(text), decimal(text), millis(text), spent(text), reset(text), duration(text));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a server says of its quotas: how much is left, and when that is filled up again.
+//! Quotas in header lines: how much is left, and when they are filled up again.
 //!
 //! There is no standard yet, but four spellings of one idea: the `RateLimit` field of the IETF draft
 //! (draft-ietf-httpapi-ratelimit-headers), the three fields of its first six versions, the `X-` fields that came before,
@@ -8,7 +8,7 @@ use super::value::{last, reset_value};
 use super::{Hint, number};
 use crate::time::Span;
 
-/// What a header line says of which quota.
+/// The meaning of a header line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Line {
     /// The structured field, all quotas at once.
@@ -23,7 +23,7 @@ pub(super) enum Line {
 const RESOURCES: [&[u8]; QUOTAS] = [b"", b"requests", b"tokens", b"input-tokens", b"output-tokens"];
 pub(super) const QUOTAS: usize = 5;
 
-/// What a header of this name says: `[X-|Anthropic-] RateLimit|Rate-Limit [-RESOURCE] -WORD [-RESOURCE]`.
+/// The meaning of a header of this name: `[X-|Anthropic-] RateLimit|Rate-Limit [-RESOURCE] -WORD [-RESOURCE]`.
 pub(super) fn line(name: &[u8]) -> Option<Line> {
     let rest = after(name, b"anthropic-").or_else(|| after(name, b"x-")).unwrap_or(name);
     let rest = after(rest, b"ratelimit").or_else(|| after(rest, b"rate-limit"))?;
@@ -93,8 +93,8 @@ impl Quota {
     }
 }
 
-/// When the quotas that matter are filled up again: the longest span of those that are spent, and of those of which is
-/// not said what is left. A quota with something left matters to nobody.
+/// When quotas are filled up again: the longest span of the spent quotas, and the longest of the quotas that do not say how
+/// much is left. A quota with something left is no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(super) struct Resets {
@@ -146,7 +146,7 @@ impl Quota {
         if key != left && key != reset {
             return true;
         }
-        let Some(number) = number::whole(value) else { return false };
+        let Some(number) = number::integer(value) else { return false };
         if key == left {
             self.left = number.min(SOME);
         } else {

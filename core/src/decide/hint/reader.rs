@@ -1,4 +1,4 @@
-//! All that an answer says about when to come back, from its header lines.
+//! The hint in the header lines of an answer.
 
 use super::Hint;
 use super::quota::{self, Line, QUOTAS, Quota, Resets};
@@ -7,20 +7,20 @@ use super::value::{ReadValue, last, millis_value, retry_after_value, whole_milli
 /// Reads the hint out of an answer's header lines, whatever their order.
 ///
 /// # Contract
-/// Give it each line with [`HintReader::header`], the ones that say nothing about retrying included, then ask with
+/// Give it each line with [`HintReader::header`], lines that say nothing about retrying included, then ask with
 /// [`HintReader::hint_for`]. Names are read in any case. Of a line that comes again, or a value with commas, the last
-/// readable value counts (smithy reads `DATE, 45` as 45 s); of quotas, all do. What cannot be read is as if it were not
-/// there. Reading needs no memory but this state, which is plain numbers: every bit pattern is valid and no bytes panic.
+/// readable value counts (smithy reads `DATE, 45` as 45 s); of quotas, all do. A line that
+/// cannot be read is ignored. Reading needs no memory but this state, which is plain numbers: every bit pattern is valid and no bytes panic.
 ///
-/// What counts, the first that is there (spec 7.9):
+/// The first of these that is there counts (spec 7.9):
 ///
 /// 1. `grpc-retry-pushback-ms`, see [`Hint::pushback`];
 /// 2. `retry-after-ms` and 3. `x-ms-retry-after-ms`, milliseconds, perhaps with a fraction: the exact form of the
 ///    `Retry-After` beside it, and before it, as in the clients of OpenAI and Azure;
 /// 4. `Retry-After`, see [`Hint::retry_after`];
 /// 5. `x-amz-retry-after`, whole milliseconds (AWS);
-/// 6. the resets of quotas: of those with nothing left the longest; if none is spent and the status is 429, 503 or not
-///    known, of those that do not say what is left the longest. A quota with something left says nothing about a retry.
+/// 6. the resets of quotas: the longest of the spent quotas; if none is spent and the status is 429, 503 or not
+///    known, the longest of the quotas that do not say how much is left. A quota with something left is no hint.
 ///
 /// ```
 /// use holdoff_core::{Failure, Hint, HintReader, Span};
@@ -36,16 +36,16 @@ use super::value::{ReadValue, last, millis_value, retry_after_value, whole_milli
 #[repr(C)]
 pub struct HintReader {
     wall: u64,
-    /// In the order in which they count.
-    said: [Hint; 5],
+    /// The hints of [`DIRECT`], in its order.
+    direct: [Hint; 5],
     field: Resets,
     quotas: [Quota; QUOTAS],
 }
 
 const PUSHBACK: usize = 0;
 
-/// The headers that say it outright, in the order in which they count, and how one value of each is read.
-const SAID: [(&[u8], ReadValue); 5] = [
+/// The headers that carry a hint directly, in the order in which they count, and the reader of one value of each.
+const DIRECT: [(&[u8], ReadValue); 5] = [
     (b"grpc-retry-pushback-ms", |value, _| Hint::pushback(value)),
     (b"retry-after-ms", millis_value),
     (b"x-ms-retry-after-ms", millis_value),
@@ -68,20 +68,20 @@ impl HintReader {
     /// if it is not known, and then a date is no hint.
     #[must_use]
     pub const fn new(wall: u64) -> Self {
-        Self { wall, said: [Hint::NONE; 5], field: Resets::NONE, quotas: [Quota::UNSAID; QUOTAS] }
+        Self { wall, direct: [Hint::NONE; 5], field: Resets::NONE, quotas: [Quota::UNSAID; QUOTAS] }
     }
 
     /// Takes one header line: its name, and its value as it came, white space around it allowed.
     pub fn header(&mut self, name: &[u8], value: &[u8]) {
-        for (at, ((known, read), said)) in SAID.iter().zip(&mut self.said).enumerate() {
+        for (at, ((known, read), hint_of_header)) in DIRECT.iter().zip(&mut self.direct).enumerate() {
             if name.eq_ignore_ascii_case(known) {
                 let hint = match at {
                     // gRPC: more than one value is as good as unreadable.
-                    PUSHBACK if !said.is_none() => Hint::NEVER,
+                    PUSHBACK if !hint_of_header.is_none() => Hint::NEVER,
                     PUSHBACK => read(value, self.wall),
                     _ => last(value, self.wall, *read),
                 };
-                *said = if hint.is_none() { *said } else { hint };
+                *hint_of_header = if hint.is_none() { *hint_of_header } else { hint };
                 return;
             }
         }
@@ -101,16 +101,16 @@ impl HintReader {
         }
     }
 
-    /// What the lines say for an answer whose status is not known: [`HintReader::hint_for`] with 0.
+    /// The hint for an answer whose status is not known: [`HintReader::hint_for`] with 0.
     #[must_use]
     pub fn hint(&self) -> Hint {
         self.hint_for(0)
     }
 
-    /// What the lines so far say for an answer with that HTTP status; 0 if it has none or it is not known.
+    /// The hint of the lines so far for an answer with that HTTP status; 0 if it has none or it is not known.
     #[must_use]
     pub fn hint_for(&self, status: u32) -> Hint {
-        if let Some(hint) = self.said.into_iter().find(|hint| !hint.is_none()) {
+        if let Some(hint) = self.direct.into_iter().find(|hint| !hint.is_none()) {
             return hint;
         }
         let mut resets = self.field;
@@ -221,7 +221,7 @@ mod tests {
                     b"",
                     b"x-ratelimit-tokens-reset",
                 ];
-                let name = SAID.iter().map(|said| &said.0).chain(&names).nth(name).unwrap();
+                let name = DIRECT.iter().map(|direct| &direct.0).chain(&names).nth(name).unwrap();
                 reader.header(name, &value);
             }
             let hint = reader.hint_for(status);
@@ -231,7 +231,7 @@ mod tests {
         #[test]
         fn no_state_panics(words: [u64; 18], name: Vec<u8>, value: Vec<u8>, status: u32) {
             let mut reader = HintReader::new(words[0]);
-            reader.said = [words[1], words[2], words[3], words[4], words[5]].map(Hint);
+            reader.direct = [words[1], words[2], words[3], words[4], words[5]].map(Hint);
             reader.field = Resets { spent: Hint(words[6]), unsaid: Hint(words[7]) };
             for (quota, words) in reader.quotas.iter_mut().zip(words[8..].chunks(2)) {
                 *quota = Quota { left: words[0], reset: Hint(words[1]) };

@@ -6,7 +6,7 @@ use super::number::{self, Reset};
 use crate::time::Span;
 
 impl Hint {
-    /// Reads the value of a `Retry-After` header without a clock: what it says in seconds. An HTTP date is no hint, see
+    /// Reads the value of a `Retry-After` header without a clock: a number of seconds. An HTTP date is no hint, see
     /// [`Hint::retry_after_at`].
     #[must_use]
     pub fn retry_after(value: &[u8]) -> Self {
@@ -30,7 +30,7 @@ impl Hint {
     #[must_use]
     pub fn pushback(value: &[u8]) -> Self {
         let value = value.trim_ascii();
-        match number::whole(value.strip_prefix(b"+").unwrap_or(value)) {
+        match number::integer(value.strip_prefix(b"+").unwrap_or(value)) {
             Some(millis) if millis <= i64::MAX as u64 => Self::after_millis(millis),
             _ => Self::NEVER,
         }
@@ -42,7 +42,7 @@ pub(super) type ReadValue = fn(&[u8], u64) -> Hint;
 
 /// One value of `Retry-After`.
 pub(super) fn retry_after_value(value: &[u8], wall: u64) -> Hint {
-    match number::whole(value) {
+    match number::integer(value) {
         Some(seconds) => Hint::after(Span::from_secs(seconds)),
         None => date_value(value, wall),
     }
@@ -65,7 +65,7 @@ pub(super) fn millis_value(value: &[u8], _: u64) -> Hint {
 
 /// One value in whole milliseconds.
 pub(super) fn whole_millis_value(value: &[u8], _: u64) -> Hint {
-    number::whole(value).map_or(Hint::NONE, Hint::after_millis)
+    number::integer(value).map_or(Hint::NONE, Hint::after_millis)
 }
 
 fn date_value(value: &[u8], wall: u64) -> Hint {

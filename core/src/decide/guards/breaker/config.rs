@@ -1,4 +1,4 @@
-//! What opens a breaker, for how long, and what closes it again.
+//! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
 use crate::decide::backoff::{Backoff, Flat, real, truncated};
 use crate::decide::guards::Refusal;
@@ -9,7 +9,7 @@ use crate::field::Field;
 use crate::time::Span;
 use crate::words::words;
 
-/// What opens a closed breaker.
+/// The rule that opens a closed breaker.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Trip {
     /// So many failures in a row.
@@ -44,7 +44,7 @@ pub enum Trip {
 }
 
 words! {
-    /// What opens a half-open breaker again.
+    /// The rule that opens a half-open breaker again.
     pub enum Reopen: u8 = First {
         /// Its first failure.
         First = 0 "first";
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// Whether a breaker refuses calls.
+    /// Enforces or only observes.
     pub enum BreakerMode: u8 = Enforce {
         /// It does.
         Enforce = 0 "enforce";
@@ -68,7 +68,7 @@ words! {
 /// half a minute, and closes again when the one call that then tries it succeeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BreakerOptions {
-    /// What opens it.
+    /// The rule that opens it.
     pub trip: Trip,
     /// From which time on a call is slow; `None` for none. Not for [`Trip::Consecutive`].
     pub slow_after: Option<Span>,
@@ -81,13 +81,13 @@ pub struct BreakerOptions {
     pub probes: u32,
     /// How many of their successes in a row close it; from 1 on.
     pub successes: u32,
-    /// What opens a half-open one again. [`Reopen::Streak`] with [`Trip::Consecutive`] only.
+    /// The rule that opens a half-open breaker again. [`Reopen::Streak`] with [`Trip::Consecutive`] only.
     pub reopen: Reopen,
-    /// Whether it refuses calls.
+    /// Enforces or only observes.
     pub mode: BreakerMode,
-    /// Whether a server's hint opens it for the time that the server says.
+    /// True to open on a server's hint, for the time that the hint says.
     pub opens_on_hint: bool,
-    /// What a call does that it refuses.
+    /// The behaviour of a refused call.
     pub refusal: Refusal,
 }
 
@@ -115,7 +115,7 @@ pub(super) const TIME: u8 = 2;
 /// No time, where a span may be missing.
 const NONE: u64 = u64::MAX;
 
-/// The checked choices for a breaker: 112 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// The checked choices for a breaker: 112 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct BreakerConfig {
@@ -276,7 +276,7 @@ fn opening(backoff: Backoff) -> Result<Flat, ConfigError> {
 }
 
 impl BreakerConfig {
-    /// What a call does that the breaker refuses.
+    /// The behaviour of a refused call.
     #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.refusal == 1 { Refusal::Wait } else { Refusal::Stop }
@@ -301,7 +301,7 @@ impl BreakerConfig {
         took.as_nanos() >= self.slow_after
     }
 
-    /// Whether slow answers count against it.
+    /// True if slow answers count against it.
     pub(super) const fn minds_slow(&self) -> bool {
         self.slow_rate <= 1.0
     }
@@ -319,7 +319,7 @@ impl BreakerConfig {
         self.hint == 1
     }
 
-    /// Whether these counts open it (spec 23.5): a quotient, since a share of 7 in 100 is then the number 0.07 itself.
+    /// True if these counts open it (spec 23.5): a quotient, since a share of 7 in 100 is then the number 0.07 itself.
     #[inline(always)]
     pub(super) fn trips(&self, [total, failed, slow]: [u32; 3]) -> bool {
         // Hardly ever anything failed or was slow, and none is never enough.

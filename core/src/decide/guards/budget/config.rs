@@ -1,4 +1,4 @@
-//! What a budget counts, and how much of it there is: checked once.
+//! The configuration of a budget: its kind and its size, checked once.
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
@@ -15,13 +15,13 @@ pub enum BudgetKind {
     Token {
         /// The most tokens there are, and how many there are at first: 0 to 1,000,000.
         capacity: u32,
-        /// What a retry after a transient failure costs: 0 to 1,000,000 tokens.
+        /// The cost of a retry after a transient failure: 0 to 1,000,000 tokens.
         cost: u32,
-        /// What a retry after a timeout costs: 0 to 1,000,000 tokens.
+        /// The cost of a retry after a timeout: 0 to 1,000,000 tokens.
         timeout_cost: u32,
-        /// What a retry after throttling costs: 0 to 1,000,000 tokens.
+        /// The cost of a retry after throttling: 0 to 1,000,000 tokens.
         throttled_cost: u32,
-        /// What the success of a call that never retried adds: finite, from 0 on, cut to thousandths of a token.
+        /// The reward for a call that succeeds without a retry: finite, from 0 on, cut to thousandths of a token.
         reward: f64,
         /// Tokens that come back by themselves each second: finite, from 0 on.
         refill: f64,
@@ -31,7 +31,7 @@ pub enum BudgetKind {
     Throttle {
         /// The most tokens there are, and how many there are at first: 1 to 1,000,000.
         capacity: u32,
-        /// What a success adds: finite, from 0 on, cut to thousandths of a token.
+        /// The reward for a success: finite, from 0 on, cut to thousandths of a token.
         reward: f64,
     },
     /// So many retries for each call of the recent past, and some in any case. Finagle's `RetryBudget`, tower's `TpsBudget`.
@@ -85,7 +85,7 @@ pub(super) const SLOTS: usize = 10;
 /// The most whole tokens: in thousandths they fit into 32 bits.
 pub(super) const MOST: u32 = 1_000_000;
 
-/// A checked [`BudgetKind`]: 64 bytes, `Copy`, plain numbers of which every bit pattern gives an answer. A kind that is none
+/// A checked [`BudgetKind`]: 64 bytes, `Copy`, plain numbers; every bit pattern is valid. A kind that is none
 /// allows no retries.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
@@ -176,7 +176,7 @@ impl BudgetConfig {
         })
     }
 
-    /// What a retry after such a failure costs, in thousandths.
+    /// The cost of a retry after such a failure, in thousandths.
     pub(super) const fn cost(&self, kind: FailureKind) -> u32 {
         match kind {
             FailureKind::Timeout => self.timeout_cost,

@@ -9,48 +9,47 @@ use crate::time::{Span, Timestamp};
 
 /// A length of time that limits divide: whole nanoseconds and `rest / limit` of one more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Part {
-    pub(super) whole: u64,
+pub(super) struct Interval {
+    pub(super) nanos: u64,
     pub(super) rest: u32,
 }
 
-impl Part {
-    /// `count * per / limit`, the whole part at most 2^64-1.
+impl Interval {
+    /// `count * per / limit`, whole nanoseconds at most 2^64-1.
     pub(super) fn of(count: u32, per: u64, limit: u32) -> Self {
         let product = u128::from(count).saturating_mul(u128::from(per));
-        let whole = product.checked_div(u128::from(limit)).unwrap_or(0);
+        let nanos = product.checked_div(u128::from(limit)).unwrap_or(0);
         let rest = product.checked_rem(u128::from(limit)).unwrap_or(0);
-        match u64::try_from(whole) {
-            Ok(whole) => Self { whole, rest: rest as u32 },
-            Err(_) => Self { whole: u64::MAX, rest: 0 },
+        match u64::try_from(nanos) {
+            Ok(nanos) => Self { nanos, rest: rest as u32 },
+            Err(_) => Self { nanos: u64::MAX, rest: 0 },
         }
     }
 
-    /// The sum, the whole part at most 2^64-1.
+    /// The sum, whole nanoseconds at most 2^64-1.
     #[inline(always)]
     pub(super) const fn plus(self, other: Self, limit: u32) -> Self {
         let rest = (self.rest as u64).saturating_add(other.rest as u64);
         let carry = rest >= limit as u64;
-        let whole = self.whole.saturating_add(other.whole).saturating_add(carry as u64);
-        Self { whole, rest: (if carry { rest.wrapping_sub(limit as u64) } else { rest }) as u32 }
+        let nanos = self.nanos.saturating_add(other.nanos).saturating_add(carry as u64);
+        Self { nanos, rest: (if carry { rest.wrapping_sub(limit as u64) } else { rest }) as u32 }
     }
 
     /// The difference, at least nothing.
     pub(super) const fn minus(self, other: Self, limit: u32) -> Self {
         let borrow = self.rest < other.rest;
-        let Some(whole) = self.whole.checked_sub(other.whole) else { return Self { whole: 0, rest: 0 } };
-        match (borrow, whole) {
-            (false, _) => Self { whole, rest: self.rest.wrapping_sub(other.rest) },
-            (true, 0) => Self { whole: 0, rest: 0 },
+        let Some(nanos) = self.nanos.checked_sub(other.nanos) else { return Self { nanos: 0, rest: 0 } };
+        match (borrow, nanos) {
+            (false, _) => Self { nanos, rest: self.rest.wrapping_sub(other.rest) },
+            (true, 0) => Self { nanos: 0, rest: 0 },
             (true, _) => {
-                Self { whole: whole.wrapping_sub(1), rest: limit.wrapping_sub(other.rest).wrapping_add(self.rest) }
+                Self { nanos: nanos.wrapping_sub(1), rest: limit.wrapping_sub(other.rest).wrapping_add(self.rest) }
             }
         }
     }
 }
 
-/// How far apart calls are and how many pass at once: 16 bytes, `Copy`, plain numbers of which every bit pattern gives an
-/// answer.
+/// How far apart calls are and how many pass at once: 16 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct GcraConfig {
@@ -66,8 +65,8 @@ impl GcraConfig {
     /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
     pub fn new(limit: u32, per: Span, burst: u32) -> Result<Self, ConfigError> {
         check(limit, per, burst)?;
-        let Part { whole, rest } = Part::of(1, per.as_nanos(), limit);
-        let interval = whole.saturating_add(u64::from(rest > 0));
+        let Interval { nanos, rest } = Interval::of(1, per.as_nanos(), limit);
+        let interval = nanos.saturating_add(u64::from(rest > 0));
         Ok(Self { interval, capacity: interval.saturating_mul(u64::from(burst)) })
     }
 
@@ -126,7 +125,7 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// One that was never used.
+    /// A limiter that was never used.
     #[must_use]
     pub const fn new() -> Self {
         Self { arrival: 0 }

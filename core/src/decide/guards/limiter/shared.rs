@@ -20,7 +20,7 @@ pub struct SharedGcra {
 }
 
 impl SharedGcra {
-    /// One that goes on from `gcra`.
+    /// A shared limiter that goes on from `gcra`.
     #[must_use]
     pub fn new(gcra: Gcra) -> Self {
         Self { arrival: AtomicU64::new(gcra.arrival().as_nanos()) }
@@ -69,7 +69,7 @@ mod models {
 
     type Work = fn(&SharedGcra, &GcraConfig) -> u32;
 
-    /// What that many threads answer when each does the same, and how the limiter stands afterwards.
+    /// The answers of that many threads that each do the same, and the limiter afterwards.
     fn threads(count: usize, config: GcraConfig, shared: &Arc<SharedGcra>, work: Work) -> u32 {
         let others: std::vec::Vec<_> = (1..count)
             .map(|_| {

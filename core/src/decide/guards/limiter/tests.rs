@@ -26,8 +26,8 @@ fn config(kind: LimiterKind) -> LimiterConfig {
 /// A limiter of one call after the other, and what it says to calls at those milliseconds: nothing, or when to come back.
 fn told(kind: LimiterKind, calls: &[u64]) -> Vec<Option<Timestamp>> {
     let config = config(kind);
-    let (mut limiter, mut room) = (Limiter::new(&config, ms(0)), [0; 8]);
-    calls.iter().map(|&now| limiter.take(&config, &mut room, 1, ms(now)).err()).collect()
+    let (mut limiter, mut times) = (Limiter::new(&config, ms(0)), [0; 8]);
+    calls.iter().map(|&now| limiter.take(&config, &mut times, 1, ms(now)).err()).collect()
 }
 
 #[test]
@@ -97,36 +97,36 @@ fn more_than_may_ever_pass_at_once_is_never_let_through() {
     for kind in kinds(3, SECOND, 3) {
         let config = config(kind);
         let mut limiter = Limiter::new(&config, ms(0));
-        let mut room = [0; 3];
-        assert_eq!(limiter.take(&config, &mut room, 4, ms(0)), Err(Timestamp::NEVER), "{kind:?}");
-        assert_eq!(limiter.take(&config, &mut room, 3, ms(0)), Ok(()), "{kind:?}");
-        assert_eq!(limiter.take(&config, &mut room, 0, ms(0)), Ok(()), "{kind:?}");
+        let mut times = [0; 3];
+        assert_eq!(limiter.take(&config, &mut times, 4, ms(0)), Err(Timestamp::NEVER), "{kind:?}");
+        assert_eq!(limiter.take(&config, &mut times, 3, ms(0)), Ok(()), "{kind:?}");
+        assert_eq!(limiter.take(&config, &mut times, 0, ms(0)), Ok(()), "{kind:?}");
     }
 }
 
 #[test]
 fn a_log_in_too_little_room_is_stricter() {
     let config = config(LimiterKind::Log { limit: 3, per: SECOND });
-    assert_eq!(config.room(), 3);
+    assert_eq!(config.log_capacity(), 3);
     let mut limiter = Limiter::new(&config, ms(0));
     assert_eq!(limiter.take(&config, &mut [], 1, ms(0)), Err(Timestamp::NEVER));
-    let mut room = [0; 1];
-    assert_eq!(limiter.take(&config, &mut room, 1, ms(0)), Ok(()));
-    assert_eq!(limiter.take(&config, &mut room, 1, ms(0)), Err(ms(1000)));
+    let mut times = [0; 1];
+    assert_eq!(limiter.take(&config, &mut times, 1, ms(0)), Ok(()));
+    assert_eq!(limiter.take(&config, &mut times, 1, ms(0)), Err(ms(1000)));
 }
 
 #[test]
 fn what_is_given_back_at_once_is_as_if_never_taken() {
     for kind in kinds(4, Span::from_nanos(7), 4) {
         let config = config(kind);
-        let (mut limiter, mut room) = (Limiter::new(&config, at(0)), [0; 4]);
-        limiter.take(&config, &mut room, 1, at(3)).unwrap();
-        let (before, held) = (limiter, room);
-        limiter.take(&config, &mut room, 2, at(3)).unwrap();
-        limiter.give_back(&config, &mut room, 2, at(3));
+        let (mut limiter, mut times) = (Limiter::new(&config, at(0)), [0; 4]);
+        limiter.take(&config, &mut times, 1, at(3)).unwrap();
+        let (before, held) = (limiter, times);
+        limiter.take(&config, &mut times, 2, at(3)).unwrap();
+        limiter.give_back(&config, &mut times, 2, at(3));
         for count in 0..6 {
             let fresh = before.refuses(&config, &held, count, at(3));
-            assert_eq!(limiter.refuses(&config, &room, count, at(3)), fresh, "{kind:?}");
+            assert_eq!(limiter.refuses(&config, &times, count, at(3)), fresh, "{kind:?}");
         }
     }
 }
@@ -135,10 +135,10 @@ fn what_is_given_back_at_once_is_as_if_never_taken() {
 fn a_clock_that_runs_backwards_stands_still() {
     for kind in kinds(1, SECOND, 1) {
         let config = config(kind);
-        let (mut limiter, mut room) = (Limiter::new(&config, ms(0)), [0; 1]);
-        limiter.take(&config, &mut room, 1, ms(5000)).unwrap();
-        let later = limiter.refuses(&config, &room, 1, ms(5000));
-        assert_eq!(limiter.take(&config, &mut room, 1, ms(0)).err(), later, "{kind:?}");
+        let (mut limiter, mut times) = (Limiter::new(&config, ms(0)), [0; 1]);
+        limiter.take(&config, &mut times, 1, ms(5000)).unwrap();
+        let later = limiter.refuses(&config, &times, 1, ms(5000));
+        assert_eq!(limiter.take(&config, &mut times, 1, ms(0)).err(), later, "{kind:?}");
     }
 }
 
@@ -275,15 +275,15 @@ fn a_limiter_does_as_one_that_remembers_everything() {
         let config = config(kind);
         let mut now = dice.below(3 * per);
         let mut model = Model { kind, begun: now, passed: Vec::new() };
-        let (mut limiter, mut room) = (Limiter::new(&config, at(now)), [0; 8]);
+        let (mut limiter, mut times) = (Limiter::new(&config, at(now)), [0; 8]);
         for step in 0..14 {
             now += [0, dice.below(per), dice.below(2 * per) / u64::from(limit)][dice.below(3) as usize];
             let told = now.saturating_sub([0, 0, 0, per / 2][dice.below(4) as usize]).max(model.begun);
             let count = [1, 1, 1, dice.below(u64::from(limit) + 2) as u32][dice.below(4) as usize];
             let shown =
                 || std::format!("seed {seed}, step {step}: {kind:?}, {count} at {told}, after {:?}", model.passed);
-            let (before, held) = (limiter, room);
-            let answer = limiter.take(&config, &mut room, count, at(told));
+            let (before, held) = (limiter, times);
+            let answer = limiter.take(&config, &mut times, count, at(told));
             assert_eq!(answer.is_ok(), model.lets_through(count, told), "{}", shown());
             assert_eq!(answer.err(), before.refuses(&config, &held, count, at(told)), "{}", shown());
             match answer {
@@ -293,12 +293,12 @@ fn a_limiter_does_as_one_that_remembers_everything() {
                     let back = dice.below(4 * u64::from(count) + 4) as u32;
                     // A bucket that is full of what dripped in has no room for it.
                     if back <= count && !matches!(kind, LimiterKind::Bucket { .. }) {
-                        limiter.give_back(&config, &mut room, back, at(told));
+                        limiter.give_back(&config, &mut times, back, at(told));
                         model.passed.last_mut().unwrap().1 -= back;
                     }
                 }
                 Err(again) => {
-                    assert_eq!((limiter, room), (before, held), "{}", shown());
+                    assert_eq!((limiter, times), (before, held), "{}", shown());
                     if again.is_never() {
                         assert!((0..50).all(|spans| !model.lets_through(count, told + spans * per)), "{}", shown());
                     } else {
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn no_numbers_panic(words: [u64; 8], halves: [u32; 8], kind in 0u8..6, mut room: [u64; 3], size in 0usize..4) {
+    fn no_numbers_panic(words: [u64; 8], halves: [u32; 8], kind in 0u8..6, mut times: [u64; 3], size in 0usize..4) {
         let [rate, per, interval, capacity, word, latest, now, again] = words;
         let [interval_rest, capacity_rest, limit, burst, first, second, count, _] = halves;
         let rate = f64::from_bits(rate);
@@ -340,8 +340,8 @@ proptest! {
         };
         let mut limiter = Limiter { word, latest, counts: [first, second] };
         for now in [now, again, 0, u64::MAX] {
-            let _ = limiter.take(&config, &mut room[..size], count, at(now));
-            limiter.give_back(&config, &mut room[..size], count, at(now));
+            let _ = limiter.take(&config, &mut times[..size], count, at(now));
+            limiter.give_back(&config, &mut times[..size], count, at(now));
         }
         let small = GcraConfig { interval, capacity };
         let mut gcra = Gcra::from_arrival(at(word));
@@ -355,7 +355,7 @@ proptest! {
             let config = config(kind);
             let mut limiter = Limiter::new(&config, at(now));
             for now in [now, now.saturating_add(per), u64::MAX] {
-                let count = count.min(if config.room() > 0 { 4 } else { u32::MAX });
+                let count = count.min(if config.log_capacity() > 0 { 4 } else { u32::MAX });
                 if let Err(again) = limiter.take(&config, &mut [0; 4], count, at(now)) {
                     prop_assert!(again > at(now).as_now() || now == u64::MAX || again == Timestamp::LAST);
                 }
@@ -408,10 +408,10 @@ fn threads_get_no_more_of_a_shared_limit_than_one_would() {
 fn threads_share_any_limiter_under_a_lock() {
     for kind in kinds(4321, SECOND, 4321) {
         let config = config(kind);
-        let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.room()]));
+        let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.log_capacity()]));
         let passed = hammered(|_| {
-            let (limiter, room) = &mut *shared.lock().unwrap();
-            limiter.take(&config, room, 1, at(0)).is_ok()
+            let (limiter, times) = &mut *shared.lock().unwrap();
+            limiter.take(&config, times, 1, at(0)).is_ok()
         });
         assert_eq!(passed, 4321, "{kind:?}");
     }

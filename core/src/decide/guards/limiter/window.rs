@@ -42,12 +42,12 @@ impl Windows {
     #[cold]
     fn opens(self, limit: u32, per: u64, count: u32) -> Timestamp {
         let Some(free) = limit.checked_sub(count) else { return Timestamp::NEVER };
-        // The calls of the window before, of which only as many may still be covered as there is room beside `this`.
-        let (start, before, room) = match free.checked_sub(self.this) {
-            Some(room) => (self.start, self.last, room),
+        // The calls of the window before; only as many may still count as fit beside `this`.
+        let (start, before, times) = match free.checked_sub(self.this) {
+            Some(times) => (self.start, self.last, times),
             None => (self.start.saturating_add(per), self.this, free),
         };
-        let product = u128::from(room).saturating_mul(u128::from(per));
+        let product = u128::from(times).saturating_mul(u128::from(per));
         let covered = product.checked_div(u128::from(before)).unwrap_or(0);
         let covered = u64::try_from(covered).unwrap_or(u64::MAX);
         Timestamp::from_nanos(start.saturating_add(per.saturating_sub(covered))).as_now()
