@@ -7,7 +7,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, ItemMod, ItemUse, Macro, Meta, UseTree, Visibility};
 
 /// Re-exports that are followed before a name counts as unknown.
-const MOST_REEXPORTS: usize = 16;
+const MOST_REEXPORTS: usize = 3;
 
 /// The items of each Rust file by its path.
 pub(super) type Parsed = BTreeMap<String, syn::File>;
