@@ -28,7 +28,7 @@ export class Unguarded implements Engine, Keeper {
   private readonly policy: Uint32Array;
   private readonly limit: number;
   private readonly seed: number | bigint | null | undefined;
-  /** Whether the core knows of this operation. */
+  /** True once the core knows of this operation. */
   private known = false;
 
   /** `limit` is that of the first attempt, in nanoseconds. */

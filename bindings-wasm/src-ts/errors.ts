@@ -1,4 +1,4 @@
-/** What goes wrong: a configuration, or an operation for good. */
+/** Errors: of a configuration, and the outcome of an operation that failed. */
 import { problemCode, problemGiven, problemPath, readLines, wasm } from "./core.js";
 import type { StopReason } from "./words.js";
 
@@ -23,7 +23,7 @@ export class ConfigError extends TypeError {
   readonly path: string;
   /** The rule in words. */
   readonly rule: string;
-  /** The valid name or word nearest to the one that was given, when one is near. */
+  /** The nearest valid name or word, if there is one. */
   readonly nearest: string | undefined;
 
   /** For engines that check options of their own; `value` is what stands between path and rule, such as ` = 5`. */
@@ -85,9 +85,9 @@ export interface Outcome {
   readonly attempts: number;
   /** When another try might succeed, in milliseconds like `Date.now()`; undefined when nobody knows. */
   readonly retryAt: number | undefined;
-  /** What the last attempt failed with; undefined when none did. */
+  /** The error of the last failed attempt; undefined if no attempt failed. */
   readonly lastError: unknown;
-  /** What the last attempt returned when `whenResult` called that a failure. */
+  /** The value of the last attempt, if `whenResult` called it a failure. */
   readonly lastResult: unknown;
 }
 

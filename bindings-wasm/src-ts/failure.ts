@@ -16,23 +16,23 @@ export interface Failure {
 }
 
 /**
- * What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default". What a
- * `whenResult` answers: true to retry or one of those for a failure, false or undefined for a success.
+ * The answer of a `when`: true to retry, false not to, a kind, a kind with a hint, or undefined for the default. The answer of
+ * a `whenResult`: true, a kind or a kind with a hint for a failure; false or undefined for a success.
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
-/** What is known of an error beside its kind, for the rules of a policy's `retryOn`. */
+/** The facts about an error that the rules of a policy's `retryOn` look at. */
 export interface Facts {
   /** Its HTTP status. */
   readonly status?: number | null | undefined;
   /** Its gRPC code. */
   readonly grpc?: number | null | undefined;
   readonly message?: string | null | undefined;
-  /** Whether the operation can run twice without harm; it can unless this says no. */
+  /** True (the default) if the operation can run twice without harm. */
   readonly idempotent?: boolean | null | undefined;
 }
 
-/** The rules of a policy's `retryOn`: the core's words, and the patterns of all operations and of those that run once. */
+/** The rules of a policy's `retryOn`: the core's words, and the patterns of all operations and of operations that run once. */
 export interface Rules {
   readonly words: Uint32Array;
   readonly patterns: readonly [all: string[], nonIdempotent: string[]];
@@ -68,7 +68,7 @@ export function readHint(): number | "never" | undefined {
   return nanos === Infinity ? undefined : nanos >= NO_HINT ? "never" : nanos / 1e6;
 }
 
-/** The same; one that milliseconds would round is said in nanoseconds. */
+/** The same; nanoseconds as a bigint if milliseconds would round it. */
 function readExactHint(): number | bigint | "never" | undefined {
   const hint = readHint();
   return typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER ? readBigint(SPAN) : hint;
@@ -112,7 +112,7 @@ export function writeResult(verdict: Verdict, value: unknown): number {
   return kind === PERMANENT ? TRANSIENT : kind;
 }
 
-/** The same for an HTTP answer, held against rules; 0 for one that is no failure, and for every other value. */
+/** The same for an HTTP answer, by the rules; 0 for an answer that is no failure, and for every other value. */
 export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): number {
   const seen = seenIn(value);
   const status = seen.statuses[0];
@@ -122,7 +122,7 @@ export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent
   return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
 }
 
-/** What a value tells about itself: an HTTP answer its status and its lines, any other nothing. */
+/** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
 function seenIn(value: unknown): Seen {
   const answer = answerOf(value);
   const statuses = answer === undefined ? [] : [answer.status];
@@ -144,8 +144,8 @@ export function writeTimeout(error: unknown, rules: Rules | undefined, idempoten
 }
 
 /**
- * What an HTTP answer means; undefined when its status is no failure. `said` is its headers, or its Retry-After header
- * alone, of which a date says nothing.
+ * The failure of an HTTP answer; undefined if its status is no failure. `said` is its headers, or the value of its Retry-After
+ * header alone, where a date is no hint.
  */
 export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
   if (typeof said === "string") writeLines([["retry-after", said]]);
@@ -154,7 +154,7 @@ export function httpFailure(status: number, said?: HeadersLike | string | null):
   return kind === 0 ? undefined : readFailure(kind);
 }
 
-/** What a gRPC status means; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
+/** The failure of a gRPC status; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
 export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
   writeLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : []);
   wasm().http(0);
@@ -163,7 +163,7 @@ export function grpcFailure(code: number, pushback?: string | null): Failure | u
 }
 
 /**
- * What header lines say about when to come back. A date needs to know what time it is: `now`, milliseconds like
+ * The hint of header lines. A date needs the time: `now`, milliseconds like
  * `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A quota counts for less when the
  * answer's `status` is neither 429 nor 503.
  */
@@ -195,7 +195,7 @@ export function classifyBy(rules: Rules | undefined, error: unknown, idempotent:
   return readFailure(writeJudged(error, rules, idempotent));
 }
 
-/** What rules make of a failure. */
+/** The failure as the rules judge it. */
 export function judge(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure {
   const { status, grpc, message, idempotent } = facts;
   const mayRepeat = idempotent ?? true;
@@ -208,7 +208,7 @@ export function judge(rules: Rules | undefined, failure: Failure | FailureKind, 
 
 const NO_RULES = new Uint32Array(40);
 
-/** Whether an HTTP answer is one to be judged. */
+/** True if an HTTP answer is a failure. */
 export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
   wasm();
   loadRules(rules?.words ?? NO_RULES);
@@ -226,14 +226,14 @@ interface ErrorLike {
   response?: { status?: unknown; headers?: unknown } | null;
 }
 
-/** What an error tells about itself. All of it is read before the core hears of it: a getter may run other operations. */
+/** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
 interface Seen {
-  /** What it is if it has neither status nor code. */
+  /** The kind of an error that has neither status nor code. */
   readonly kind: number;
   readonly statuses: readonly number[];
   readonly lines: readonly Line[];
   readonly grpc: number | undefined;
-  /** Whether it is a program's mistake or a caller's wish, whatever rules say. */
+  /** True for a program's own mistake and for a caller's wish: rules do not apply. */
   readonly own: boolean;
 }
 
@@ -264,7 +264,7 @@ function look(error: unknown): Seen {
   return { kind, statuses, lines, grpc, own: kind === PERMANENT };
 }
 
-/** Whether an error is a program's own mistake, which says nothing about the other side. */
+/** True if an error is a program's own mistake, which says nothing about the other side. */
 export function isOwn(error: unknown): boolean {
   const { own, statuses, grpc } = look(error);
   return own && statuses.length === 0 && grpc === undefined;
@@ -296,7 +296,7 @@ function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boole
   return kind === PERMANENT && seen.own ? kind : judged(rules, kind, seen, matches, idempotent);
 }
 
-/** Whether an error's message contains a pattern that counts. */
+/** True if an error's message contains a pattern that counts. */
 function matched({ words, patterns }: Rules, error: unknown, idempotent: boolean): boolean {
   wasm();
   loadRules(words);

@@ -1,4 +1,4 @@
-/** What a server said about when to come back: its header lines, whichever way they come, read by the core. */
+/** Hints of servers: header lines, in any form that clients have them, read by the core. */
 import { NOW, wasm, writeBigint, writeName, writeText } from "./core.js";
 
 /** One header line: its name and its value. */
@@ -10,7 +10,7 @@ export type HeadersLike =
   | { readonly [name: string]: unknown }
   | { get(name: string): unknown };
 
-/** What is asked of an object that knows its headers but does not list them, such as gRPC's metadata. */
+/** The headers to ask of an object that does not list them, such as gRPC's metadata. */
 const ASKED = ["retry-after", "grpc-retry-pushback-ms"];
 
 /** The lines of whatever has headers; none of what has not. */

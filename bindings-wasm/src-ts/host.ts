@@ -1,4 +1,4 @@
-/** What a host adds to a policy: how to run, hear about and cancel one operation. */
+/** Options of the host: how to run, watch and cancel one operation. */
 import type { Clock } from "./clock.js";
 import { problem, WRONG_TYPE } from "./errors.js";
 import type { Rules, Verdict } from "./failure.js";
@@ -7,13 +7,13 @@ import { checkSeed } from "./seed.js";
 import { isFields, type Kept } from "./values.js";
 import type { Cause, FailureKind } from "./words.js";
 
-/** What an attempt is told. */
+/** The context of an attempt. */
 export interface AttemptContext {
   /** The number of the attempt, from 1. */
   readonly attempt: number;
   /** Aborts when the attempt is over its limit or the operation is cancelled. Pass it on to `fetch` and the like. */
   readonly signal: AbortSignal;
-  /** What a retry inside it is to be told; only under a policy that says `nested`. */
+  /** The token for a retry inside this attempt; only under a policy with `nested`. */
   readonly token?: Token;
 }
 
@@ -53,16 +53,16 @@ export interface CompiledPolicy {
 /** The operation: called once for each attempt. */
 export type Work<T> = (context: AttemptContext) => T;
 
-/** What is said before each sleep. */
+/** A failed attempt and the sleep after it. */
 export interface RetryInfo<V = unknown> {
   /** The number of the attempt that failed. */
   readonly attempt: number;
-  /** What it threw; undefined when it returned a value that `whenResult` calls a failure. */
+  /** The error it threw; undefined if it returned a value that `whenResult` calls a failure. */
   readonly error: unknown;
   /** That value. */
   readonly result: V | undefined;
   readonly failure: FailureKind;
-  /** What the server said: milliseconds from the failure, or `"never"`. */
+  /** The server's hint: milliseconds from the failure, or `"never"`. */
   readonly hint: number | "never" | undefined;
   /** How long the sleep is, in milliseconds. */
   readonly delay: number;
@@ -75,33 +75,33 @@ type Maybe<T> = T | null | undefined;
 export interface HostOptions<V = unknown> {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
-  /** Whether and as what an error is retried; the default is {@link classify}. */
+  /** Judges an error: retry it or not, and as which kind. The default is {@link classify}. */
   when?: Maybe<(error: unknown) => Verdict>;
   /**
-   * Whether and as what a value is retried that an attempt returned; without one every value is a success. `true` judges HTTP
-   * answers by status and headers, as errors that have them are. Where an error would come out in the end, the last such
-   * value does. Of those before it that are HTTP answers the bodies are cancelled.
+   * Judges a value that an attempt returned; without it every value is a success. `true` judges HTTP answers by status and
+   * headers, like errors that have them. If the operation gives up, it returns the last value instead of throwing. The bodies
+   * of earlier HTTP answers are cancelled.
    */
   whenResult?: Maybe<true | ((value: V) => Verdict)>;
   /** Called before each sleep. An error it throws ends the operation. */
   onRetry?: Maybe<(info: RetryInfo<V>) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
-  /** Whether the operation can run twice without harm; true unless given. A policy's `retryOn` may tell them apart. */
+  /** True (the default) if the operation can run twice without harm. A policy's `retryOn` may have rules for operations that cannot. */
   idempotent?: Maybe<boolean>;
   clock?: Maybe<Clock>;
-  /** What the operation shares with others, made by `holdoff/guards`; in place of the policy's own. */
+  /** The guards that the operation shares with others, made by `holdoff/guards`; they replace the policy's own. */
   guards?: Maybe<Guarding>;
   /**
-   * What stands for the result when the operation gave up with this error, and not when it was cancelled: a value, or a promise
-   * of one, of the result's type, which is for you to see to.
+   * Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. The
+   * value should have the result's type.
    */
   fallback?: Maybe<(error: unknown) => unknown>;
-  /** What is known of the retries around this one, for policies that say `nested`. */
+  /** The token of the retries around this one, for policies with `nested`. */
   token?: Maybe<Token>;
 }
 
-/** The names of {@link HostOptions}: what says how to run and not what to decide. */
+/** The names of {@link HostOptions}. */
 export function isHostField(name: string): boolean {
   switch (name) {
     case "signal":

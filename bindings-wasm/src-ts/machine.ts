@@ -2,7 +2,7 @@
  * The machines themselves, for programs with a loop, a clock or a scheduler of their own.
  *
  * Times are nanoseconds since any moment: as numbers (whole ones to 2^53, Infinity for never) or as bigints (to 2^64-1,
- * which is never). What goes in as a bigint comes out as bigints, exact to the last bit.
+ * which is never). A time that goes in as a bigint comes out as a bigint, exact to the last bit.
  */
 import {
   AT,
@@ -40,7 +40,7 @@ export type Decision<T extends Time = number> =
   | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
   | { readonly kind: "give_up"; readonly reason: StopReason; readonly retryAt: T };
 
-/** What a loop is to do next. */
+/** The next step of a loop. */
 export type Step<T extends Time = number> =
   | {
       /** Run the operation, then say how it ended. */
@@ -128,7 +128,7 @@ export class Retry {
     core.retry_start();
   }
 
-  /** What to do about an attempt that failed at `now`. */
+  /** Decides about an attempt that failed at `now`. */
   onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>> {
     const kind = writeFailure(failure);
     writeTime(NOW, now, "now");

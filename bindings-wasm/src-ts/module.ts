@@ -1,6 +1,6 @@
 /** From text to the bytes of a wasm module. */
 
-/** What some runtimes have that decodes at once; a loop that runs for the first time takes milliseconds. */
+/** A decoder that some runtimes have; a loop that runs for the first time takes milliseconds. */
 const native = globalThis as unknown as {
   Uint8Array: { fromHex?(hex: string): Uint8Array<ArrayBuffer> };
   Buffer?: { from(text: string, encoding: "hex"): Uint8Array<ArrayBuffer> };

@@ -31,7 +31,7 @@ export interface Step {
 
 /** The state of one operation and what decides about it: the core's call, with or without guards. */
 export interface Engine {
-  /** Whether a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
+  /** True if a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
   readonly discardsAsleep: boolean;
   begin(): Step;
   /** Reports a failure of a kind whose hint is written. */
@@ -113,7 +113,7 @@ export class Operation<T> {
   // Every field has a value from the beginning: objects of one shape are quicker.
   /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
   private epoch: number | undefined;
-  /** Whether the operation is settled. */
+  /** True once the operation is settled. */
   ended = false;
   /** The number of the latest attempt. */
   private attempt = 0;
@@ -229,7 +229,7 @@ export class Operation<T> {
     );
   }
 
-  /** Whether the result of an attempt is awaited; from then on it is not. */
+  /** True if the result of an attempt is awaited; from then on it is not. */
   private lands(attempt: number): boolean {
     const at = this.ended ? -1 : this.running.findIndex((running) => running.attempt === attempt);
     if (at >= 0) this.running.splice(at, 1);
@@ -255,7 +255,7 @@ export class Operation<T> {
     this.resolve(value);
   }
 
-  /** Whether a value is a success, or else what failure. */
+  /** Judges a value: a success, or a failure of some kind. */
   private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Verdict)): void {
     const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;

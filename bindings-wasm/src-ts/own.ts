@@ -1,11 +1,11 @@
-/** What an error is by its name alone. */
+/** The nature of an error by its name alone. */
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 const NETWORK =
   /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
 
-/** Errors that a program throws about itself, and one that is somebody's wish. */
+/** The names of errors about the program itself, and of an abort. */
 const OWN = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|Abort|DataClone)Error$/;
 
 /** The kind of an error with this name and code: a timeout, a mistake of the program's own, which is permanent, or another. */

@@ -22,7 +22,7 @@ import {
 } from "./values.js";
 import type { FailureKind } from "./words.js";
 
-/** What to do after a failure: immutable, to be shared by any number of operations. */
+/** A retry policy: immutable, to be shared by any number of operations. */
 export class Policy implements CompiledPolicy {
   /** @internal */
   readonly words: Uint32Array;
@@ -79,17 +79,17 @@ export class Policy implements CompiledPolicy {
     }
   }
 
-  /** What an error is under this policy: the default classification, held against `retryOn`. */
+  /** The failure of an error under this policy: the default classification, then `retryOn`. */
   classify(error: unknown, options: { idempotent?: boolean } = {}): Failure {
     return classifyBy(this.rules, error, options.idempotent ?? true);
   }
 
-  /** What `retryOn` makes of a failure, given what is known of its error. */
+  /** The failure as `retryOn` judges it by the facts of its error. */
   judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
     return judge(this.rules, failure, facts);
   }
 
-  /** Whether an HTTP answer is a failure: from 400 on, and below where `retryOn` lists its status (a 202 for "not yet"). */
+  /** True if an HTTP answer is a failure: from 400 on, and below where `retryOn` lists its status (a 202 for "not yet"). */
   isFailure(status: number, options: { idempotent?: boolean } = {}): boolean {
     return isFailure(this.rules, status, options.idempotent ?? true);
   }
@@ -119,7 +119,7 @@ function guardsOf(kept: Kept): Guards {
 /** How names and numbers are read. */
 interface Reading {
   name(given: string): string;
-  /** What a number is to the core. */
+  /** The types of numbers, as the core numbers them. */
   readonly number: number;
 }
 
@@ -138,7 +138,7 @@ function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
     throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
   }
-  // All is read before the core hears of it: a getter may make a policy, too, and the core has one desk.
+  // All is read before the core hears of it: a getter may make a policy, too, and the core's memory is shared.
   const given: Given[] = [];
   collect(given, "", fields, reading.number, 0);
   const core = wasm();
@@ -164,7 +164,7 @@ function build(fields: unknown, reading: Reading): Built {
   return kept.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, kept } : built;
 }
 
-// What the core says is to be kept of a value; anything else is the length of a problem.
+// The bits of a value that the core keeps; anything else is the length of a problem.
 const KEPT = 0x80000000;
 const BEGINS = 2;
 const PATTERN = 4;
@@ -186,7 +186,7 @@ function set(field: Given, given: readonly Given[], reading: Reading, patterns: 
   return false;
 }
 
-/** What was given for the field with this path, under any of its names. */
+/** The value of the field with this path, under any of its names. */
 function valueAt(given: readonly Given[], path: string): unknown {
   const values = new Map(given.map(({ path, value }) => [snake(path), value]));
   const short = path.replace(/\.(kind|mode)$/, "");

@@ -25,7 +25,7 @@ interface Known {
   readonly policy: Policy;
 }
 
-/** A program has few kinds of options; one that has more builds policies more often, which takes microseconds. */
+/** A program has few kinds of options. A program with more builds policies more often, which takes microseconds. */
 const REMEMBERED = 16;
 const known: Known[] = [];
 let next = 0;
@@ -47,7 +47,7 @@ function row(object: object, top: boolean): Row {
   return { list: Array.isArray(object), names, values };
 }
 
-/** Whether an object says what the row says; host options may differ from call to call. */
+/** True if an object has the same fields as the row; host options may differ from call to call. */
 function says(object: object, { list, names, values }: Row, top: boolean): boolean {
   if (Array.isArray(object) !== list) return false;
   let at = 0;

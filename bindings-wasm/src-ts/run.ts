@@ -58,7 +58,7 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
   }
 }
 
-/** Whether nothing is asked, heard or timed before something fails. */
+/** True if nothing is asked, heard or timed before something fails. */
 const isPlain = (policy: CompiledPolicy, options: HostOptions<never> | undefined): boolean =>
   policy.limit === Infinity &&
   policy.kept === undefined &&

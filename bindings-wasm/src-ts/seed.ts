@@ -15,7 +15,7 @@ export function seed(n?: number | bigint | null): void {
   failures = 0;
 }
 
-/** Whether the program's operations are repeatable. */
+/** True if the program's operations are repeatable. */
 export const isSeeded = (): boolean => program !== undefined;
 
 /** The seed of failing operation `k`, from 0, of a program seeded with `n`. */
@@ -24,7 +24,7 @@ export function seedAt(n: number | bigint, k: number | bigint): bigint {
   return readBigint(SEED);
 }
 
-/** Throws unless this is a whole number from 0 to 2^64-1, and one that its type holds exactly. */
+/** Throws unless this is a whole number from 0 to 2^64-1, that its type holds exactly. */
 export function checkSeed(value: unknown, path: string): asserts value is number | bigint {
   const right =
     typeof value === "bigint"

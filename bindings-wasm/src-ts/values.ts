@@ -1,6 +1,6 @@
 /** Values of fields, taken out of objects and lists one by one, as the core reads them. */
 
-// What a value is to the core.
+// The types of values, as the core numbers them.
 const OTHER = 0;
 export const TEXT = 1;
 export const NUMBER = 2;
@@ -51,7 +51,7 @@ function inner(given: Given[], path: string, value: unknown, number: number, dep
 /** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
 export type Kept = readonly Given[] | Uint32Array;
 
-/** Whether this is an object of fields, and not a list, a date, a policy or another value. */
+/** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {
   return Object.prototype.toString.call(value) === "[object Object]";
 }

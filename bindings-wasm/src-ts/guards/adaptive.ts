@@ -5,7 +5,7 @@ import { desk } from "./desk.js";
 import type { AdaptiveFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 
-/** What an adaptive rate that has been at work knows. */
+/** The numbers of an adaptive rate that has been at work. */
 export interface AdaptiveStart {
   /** Attempts per second: allowed, measured, and allowed when it was throttled last. */
   readonly rate: number;
@@ -14,7 +14,7 @@ export interface AdaptiveStart {
   readonly tokens: number;
   /** When that was, in nanoseconds. */
   readonly throttledAt: Time;
-  /** Whether it limits yet. */
+  /** True once it limits. */
   readonly limits: boolean;
 }
 
@@ -73,7 +73,7 @@ export class Adaptive extends Guard {
     return this.look(1);
   }
 
-  /** Whether it limits anything yet. */
+  /** True once it limits. */
   get limits(): boolean {
     return this.look(2) !== 0;
   }

@@ -1,6 +1,6 @@
 /**
- * The guards one by one, for programs with a loop of their own, by their names. Times are nanoseconds: `now` as a number or a
- * bigint, and by the host's clock when it is left out. What goes in as a bigint comes out as one.
+ * Single guards by name, for programs with a loop of their own. Times are nanoseconds: `now` is a number or a bigint, the host's
+ * time if left out. A time that goes in as a bigint comes out as a bigint.
  */
 import { Adaptive } from "./adaptive.js";
 import { Breaker } from "./breaker.js";
@@ -23,7 +23,7 @@ const CLASSES: readonly { readonly prototype: Guard }[] = [
   Hedge,
 ];
 
-/** The guards of configurations, new. Those that are not there are undefined. */
+/** New guards of configurations; undefined where a set has no such guard. */
 export const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>
   laidOf(configs, origin).map(
     (laid) => laid && Object.assign(Object.create(CLASSES[laid.index]?.prototype as Guard), laid),

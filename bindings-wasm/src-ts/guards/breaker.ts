@@ -10,26 +10,26 @@ import { Guard, type GuardOptions } from "./guard.js";
 export type BreakerState = "closed" | "open" | "half_open" | "isolated";
 const STATES: readonly BreakerState[] = ["closed", "open", "half_open", "isolated"];
 
-/** What a breaker says to a call. */
+/** The answer of a breaker to a call. */
 export type Acquired<T extends Time = number> =
   | { readonly permit: number; readonly retryAt?: never }
   | { readonly permit?: never; readonly retryAt: T };
 
-/** What is done about a success under a permit, by a clock if it asks for one. */
+/** Records a success under a permit, by a clock if the breaker asks for the time. */
 export interface Success {
   readonly permit: number;
   readonly clock: Clock | undefined;
   then<V>(value: V): V;
 }
 
-/** Whether the other side is well enough to be called. */
+/** A breaker: it stops calls to a server that keeps failing. */
 export class Breaker extends Guard {
   /** @internal */
   declare readonly asksTook: boolean;
   /** @internal */
   declare readonly asksWhen: boolean;
   /**
-   * What calls do that succeed while it is closed.
+   * Records the success of a call while the breaker is closed.
    * @internal
    */
   declare success: Success | undefined;
@@ -98,7 +98,7 @@ export class Breaker extends Guard {
     return STATES[desk().core.breaker_look()] as BreakerState;
   }
 
-  /** When calls may try it next, of one that is open; in nanoseconds. */
+  /** The end of the open time, in nanoseconds. */
   get retryAt(): number {
     this.look();
     return got(1);

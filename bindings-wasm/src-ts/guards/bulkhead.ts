@@ -4,13 +4,13 @@ import { desk, got, lay } from "./desk.js";
 import type { BulkheadFields } from "./fields.js";
 import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
 
-/** Whoever waits for a place in a bulkhead. */
+/** An operation that waits for a place in a bulkhead. */
 export interface Waiter {
   /** Asks for the place again; false when it still waits. */
   ask(): boolean;
 }
 
-/** What a bulkhead says to a call. */
+/** The answer of a bulkhead to a call. */
 export type Entry =
   | { readonly kind: "entered" }
   | { readonly kind: "queued"; readonly place: number }
@@ -48,7 +48,7 @@ export class Bulkhead extends Guard {
     this.gone(NONE);
   }
 
-  /** One that waited waits no longer. */
+  /** A queued caller gives up its place. */
   leaveQueue(place: number): void {
     this.gone(counted(place, "place"));
   }
@@ -88,7 +88,7 @@ export class Bulkhead extends Guard {
   }
 
   /**
-   * A place may have come free: those who wait are asked, in their order, once what is going on is over.
+   * Tells the waiting operations, in their order, that a place may be free, after the current code has run.
    * @internal
    */
   stir(): void {

@@ -12,10 +12,9 @@ import { desk, give, layAll, layPolicy, stepAt, stepAttempt, stepCodes, stepLong
 import { Guards } from "./guards.js";
 
 /**
- * The whole loop as a machine, under guards that are lent to each input. As `Call`, and in addition: the first step may be a
- * sleep or a stop; an attempt may come with a `wakeAt`, at which to tick; a sleep for the bulkhead may end earlier, so tick
- * whenever another call on the same one has ended an attempt. Whoever drops a call before its stop cancels it, or what it
- * holds of the guards is lost.
+ * The whole loop as a machine under guards. It works like `Call`, and in addition: the first step may be a sleep or a stop; an
+ * attempt may come with a `wakeAt`, at which to tick; a sleep for the bulkhead may end earlier, so tick whenever another call on
+ * the same bulkhead has ended an attempt. Cancel a call that you drop before its stop, or its permits are lost.
  */
 export class GuardedCall {
   private readonly policy: Uint32Array;

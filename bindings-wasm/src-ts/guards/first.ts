@@ -52,7 +52,7 @@ function light<T>(
   return first(fn, failed, successOf(breaker, permit, breaker.asksWhen ? (options?.clock ?? system) : undefined));
 }
 
-/** What a success does under a closed breaker, which is the same for all calls under the same permit. */
+/** Records a success under a closed breaker; the function is the same for all calls under the same permit. */
 function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): Success["then"] {
   const known = breaker.success;
   if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;

@@ -20,7 +20,7 @@ import type { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
 export interface GuardsOptions extends Sections {
-  /** What the breaker and the budget draw from: a whole number from 0, as a bigint up to 2^64-1; random unless given. */
+  /** The seed of the breaker's and the budget's draws: a whole number from 0, as a bigint up to 2^64-1; random unless given. */
   seed?: GuardOptions["seed"];
   /** When they begin, in nanoseconds; at the host's time unless given. */
   now?: Time | undefined;
@@ -29,7 +29,7 @@ export interface GuardsOptions extends Sections {
 /** States by the names of their guards. */
 export type SavedGuards = { readonly [Name in GuardName]?: Uint8Array };
 
-/** What a set is made of, to make any number of them. */
+/** The parts of a set of guards, to make any number of sets. */
 export interface Blueprint {
   readonly configs: Configs;
   readonly shared: readonly (Guard | undefined)[];
@@ -56,8 +56,8 @@ export function blueprintOf(options: GuardsOptions): Blueprint {
 }
 
 /**
- * What many operations share, so that a fleet stays alive when the other side is ill. Hand it to `retry`, `wrap` or a policy's
- * `retry` as `guards`.
+ * Guards that many operations share, so that a fleet stays alive when the other side is ill. Hand them to `retry`, `wrap` or a
+ * policy's `retry` as `guards`.
  */
 export class Guards implements Guarding {
   readonly budget: Budget | undefined;
@@ -72,7 +72,7 @@ export class Guards implements Guarding {
   /** @internal */
   declare readonly all: readonly Guard[];
   /**
-   * What a policy says that these are the guards of.
+   * The nesting of the policy that these guards belong to.
    * @internal
    */
   declare readonly nesting: Nesting | undefined;
@@ -82,7 +82,7 @@ export class Guards implements Guarding {
    */
   declare readonly only: Breaker | undefined;
   /**
-   * Whether there are guards, and none of them runs attempts side by side.
+   * True if there are guards, and none of them runs attempts side by side.
    * @internal
    */
   declare readonly isQuick: boolean;
@@ -92,7 +92,7 @@ export class Guards implements Guarding {
     fill(this, blueprintOf(options), options);
   }
 
-  /** A set of which each state is one that was saved; guards that the mapping does not name begin anew. */
+  /** A set of guards from saved states; guards that the mapping does not name begin anew. */
   static restore(options: GuardsOptions, saved: SavedGuards, now?: Time): Guards {
     if (!isFields(saved)) throw problem(WRONG_TYPE, "saved", saved);
     for (const name in saved) {

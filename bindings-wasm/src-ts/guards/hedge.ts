@@ -1,11 +1,11 @@
-/** What says when a second attempt starts, by itself. */
+/** The hedge by itself. */
 import { exact, FOREVER, type Length } from "../border.js";
 import type { Time } from "../times.js";
 import { desk, lay } from "./desk.js";
 import type { HedgeFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 
-/** When a second attempt starts beside one that takes long. */
+/** Decides when a second attempt starts beside a slow one. */
 export class Hedge extends Guard {
   constructor(fields: Length | HedgeFields, options?: GuardOptions) {
     super(6, fields, options);

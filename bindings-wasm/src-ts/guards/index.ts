@@ -1,4 +1,4 @@
-/** What many calls share, so that a fleet stays alive when a dependency is ill. Importing it lets policies have guards. */
+/** Guards that many calls share, so that a fleet stays alive when a dependency is ill. Importing it lets policies have guards. */
 import hex from "../../dist/guards.wasm";
 import { bring } from "./desk.js";
 import { letPoliciesHaveGuards } from "./guards.js";

@@ -1,4 +1,4 @@
-/** A set of guards for each host, tenant or partition, of which there may be any number. */
+/** A set of guards for each key: a host, tenant or partition. */
 import { type Length, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { seedAt } from "../seed.js";
@@ -8,7 +8,7 @@ import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guard
 
 /** How many sets are kept, and for how long. */
 export interface KeyedOptions {
-  /** The most keys; 10,000 unless given. The one that was asked for least recently goes first. */
+  /** The largest number of keys; 10,000 unless given. The key used least recently is dropped first. */
   most?: number | null | undefined;
   /** For how long a key is kept that nobody asks for; 10 minutes unless given. */
   idle?: Length | null | undefined;

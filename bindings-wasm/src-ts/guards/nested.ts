@@ -7,7 +7,7 @@ import { desk } from "./desk.js";
 const FOREVER = 0xffffffff;
 const NONE = new Uint32Array(4);
 
-/** What an attempt hands down: which one it is, and how many there may be. */
+/** The token that an attempt hands to the retries inside it: its number, and the limit of attempts. */
 export class Token {
   /** The header that says which attempt a request is. */
   static readonly HEADER = "x-retry-attempt";
@@ -97,7 +97,7 @@ function takeToken(): Token | undefined {
   return words[2] === 0 ? undefined : Token.of(words);
 }
 
-/** What a policy does inside another retry, or around one. */
+/** The behaviour of a policy inside another retry, or around one. */
 export interface Nesting {
   readonly mode: number;
   readonly cap: number;
@@ -116,7 +116,7 @@ export function nestedAttempts(mode: (typeof MODES)[number], token: Token | unde
   return attempts === FOREVER ? Infinity : attempts;
 }
 
-/** What a failure is to a policy of that nesting when a retry inside it has given up on it. */
+/** The failure as a policy of that nesting sees it after an inner retry gave up on it. */
 export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | FailureKind): Failure {
   const nesting = MODES.indexOf(mode);
   if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
@@ -125,7 +125,7 @@ export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | F
   return { kind: kindWord(code), hint };
 }
 
-/** What hands tokens down by itself, where the runtime has something for that. */
+/** Hands tokens down by itself, where the runtime has async contexts. */
 interface Carrier {
   current(): Token | undefined;
   run<T>(token: Token, fn: () => T): T;

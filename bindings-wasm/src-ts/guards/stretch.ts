@@ -1,4 +1,4 @@
-/** What makes delays longer while much fails, by itself. */
+/** The stretch by itself: longer delays while much fails. */
 import { exact, like } from "../border.js";
 import type { Same, Time } from "../times.js";
 import { desk, got } from "./desk.js";
@@ -21,7 +21,7 @@ export class Stretch extends Guard {
     desk().core.stretch_record(failed ? 1 : 0);
   }
 
-  /** What a delay in nanoseconds becomes. */
+  /** The stretched delay, in nanoseconds. */
   stretch<T extends Time>(delay: T, now?: Time): Same<T> {
     const long = exact(delay, "delay");
     this.at(now);

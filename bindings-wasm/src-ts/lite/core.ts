@@ -1,4 +1,4 @@
-/** The border to the smallest module: the only file that knows where things lie in its memory. */
+/** The smallest wasm module: the only file that knows the layout of its memory. */
 import text from "../../dist/lite.wasm";
 
 interface Exports {
@@ -9,14 +9,14 @@ interface Exports {
   http(status: number): number;
 }
 
-// Fields of the desk in bytes; `src/lite.rs` asserts the same numbers.
+// Offsets in bytes; `src/lite.rs` asserts the same numbers.
 export const STEP = 52;
 export const CAUSE = 53;
 export const REASON = 54;
 const END = 312;
 
 let core: Exports;
-/** The desk: a call with its policy. */
+/** The state of a call with its policy. */
 export let bytes: Uint8Array;
 
 /** Undoes what `build.mjs` does to the module: one character for most bytes, a space or a `!` before one for the others. */
@@ -36,7 +36,7 @@ function take({ exports }: WebAssembly.Instance): Exports {
 /** The core, compiled on first use. */
 export const wasm = (): Exports => core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded())));
 
-/** Compiles the core without blocking, for those who want that: it takes well under a millisecond. */
+/** Compiles the core without blocking, if you want that: it takes well under a millisecond. */
 export async function init(): Promise<void> {
   if (core === undefined) take((await WebAssembly.instantiate(decoded())).instance);
 }

@@ -1,4 +1,4 @@
-/** What comes out of an operation that fails: the error of its configuration, or the last error with its outcome. */
+/** Errors: of a configuration, and the last error of an operation with its outcome. */
 import type * as whole from "../errors.js";
 
 /** How an operation ended that did not succeed. */
@@ -38,7 +38,7 @@ export class RetryError extends Error {
   }
 }
 
-/** The error with its outcome attached: the same object, unless it is none. One that is frozen stays without. */
+/** The error with its outcome attached: the same object, if it is one. A frozen error gets no outcome. */
 export function attach(error: unknown, value: Outcome): unknown {
   const holder = Object(error) === error ? (error as object) : new RetryError(value, error);
   Reflect.defineProperty(holder, OUTCOME, { value, configurable: true, writable: true });

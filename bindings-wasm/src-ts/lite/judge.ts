@@ -1,4 +1,4 @@
-/** What a failure is: what `when` says, or else what its error does. */
+/** The kind and hint of a failure: the answer of `when`, or else the facts of the error. */
 
 import { PERMANENT, TRANSIENT } from "../codes.js";
 import { natureOf } from "../own.js";

@@ -1,4 +1,4 @@
-/** What `holdoff/lite` takes: a part of what `holdoff` does, under the same names. */
+/** The options of `holdoff/lite`: a part of those of `holdoff`, with the same names. */
 import type { Clock } from "../clock.js";
 import type { RetryInfo } from "../host.js";
 import type { FailureKind } from "../words.js";
@@ -24,13 +24,13 @@ export interface BackoffFields {
   max?: Maybe<number | "none">;
 }
 
-/** What is done with a server's word on when to come back, which a `when` says: the sleep is never shorter. */
+/** The use of a server's hint, which a `when` returns: the sleep is never shorter. */
 export interface HintFields {
-  /** The longest one that is obeyed, and a longer one is the end; 60 s unless given. */
+  /** The longest hint that is obeyed; a longer hint ends the operation; 60 s unless given. */
   max?: Maybe<number | "none">;
 }
 
-/** The fields of a policy, as in `holdoff`. What is not given (or null) has its default. */
+/** The fields of a policy, as in `holdoff`. A field that is missing or null has its default. */
 export interface PolicyFields {
   backoff?: Maybe<BackoffKind | BackoffFields>;
   jitter?: Maybe<JitterKind>;
@@ -38,7 +38,7 @@ export interface PolicyFields {
   attempts?: Maybe<number | "forever">;
   /** How long the whole operation may take, sleeps included; no limit unless given. */
   deadline?: Maybe<number | "none">;
-  /** What an attempt must have left before the deadline to be worth starting. */
+  /** The least time before the deadline in which an attempt is worth starting. */
   minAttempt?: Maybe<number>;
   /** When the next attempt would not fit: give up at once, or sleep less for one last attempt; stop unless given. */
   onDeadline?: Maybe<"stop" | "clip">;
@@ -47,7 +47,7 @@ export interface PolicyFields {
   hint?: Maybe<HintFields>;
 }
 
-/** What a `when` answers: true to retry, false not to, a kind, a kind with a hint, or undefined for "as by default". */
+/** The answer of a `when`: true to retry, false not to, a kind, a kind with a hint, or undefined for the default. */
 export type Verdict =
   | boolean
   | FailureKind
@@ -59,7 +59,7 @@ export type Verdict =
 export interface HostOptions {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
-  /** Whether and as what an error is retried. */
+  /** Judges an error: retry it or not, and as which kind. */
   when?: Maybe<(error: unknown) => Verdict>;
   /** Called before each sleep. An error it throws ends the operation. */
   onRetry?: Maybe<(info: Omit<RetryInfo, "result">) => void>;

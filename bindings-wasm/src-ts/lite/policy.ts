@@ -3,7 +3,7 @@ import { bytes, wasm } from "./core.js";
 import { ConfigError } from "./errors.js";
 import { FIELDS, RULES } from "./rules.js";
 
-/** What to do after a failure. */
+/** A policy as the core reads it. */
 export interface Policy {
   /** The state of a call that has not begun, with the policy behind it. */
   readonly state: Uint8Array;
@@ -15,10 +15,10 @@ export interface Policy {
 export const broken = (code: number, path: string, value: unknown, rule?: string): ConfigError =>
   new ConfigError(code, RULES[code - 103] ?? (rule ? "not_supported" : "unknown_failure_kind"), path, value, rule);
 
-/** What says how to run and not what to decide. */
+/** The options of the host. */
 const HOST = ["seed", "signal", "clock", "when", "onRetry"];
 
-/** Whether this is a whole number of 64 bits, and one that its type holds exactly. */
+/** True for a whole number of 64 bits that its type holds exactly. */
 const isSeed = (value: unknown): boolean =>
   (typeof value === "bigint" || Number.isSafeInteger(value)) && (value as number) >= 0 && (value as bigint) < 1n << 64n;
 
@@ -51,15 +51,15 @@ function set(numbers: number[], values: unknown[], path: string, value: unknown)
 }
 
 let latest: Policy;
-let said: unknown[] = [];
+let latestOptions: unknown[] = [];
 
 /** The policy that the options describe; checked again when they say something else than the latest ones. */
 export function policyOf(options: unknown): Policy {
   const given: unknown[] = [];
   collect(given, "", options);
-  // Nothing else at this place is a number: a list that goes on is told from one that ends.
+  // Nothing else here is a number, so that a longer list differs from a shorter one.
   given.push(0);
-  if (given.some((part, at) => part !== said[at])) {
+  if (given.some((part, at) => part !== latestOptions[at])) {
     const core = wasm();
     const numbers = FIELDS.map(() => NaN);
     const values: unknown[] = [];
@@ -68,7 +68,7 @@ export function policyOf(options: unknown): Policy {
     const field = (-limit & 255) - 1;
     if (limit < 0) throw broken(-limit >> 8, FIELDS[field]?.[0] as string, values[field]);
     latest = { state: bytes.slice(), limit };
-    said = given;
+    latestOptions = given;
   }
   return latest;
 }

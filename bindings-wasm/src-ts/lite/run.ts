@@ -1,4 +1,4 @@
-/** The loop: it waits, aborts, cancels and says what happened. What to do next it asks the core. */
+/** The loop: it waits, aborts, cancels and reports. The core decides about the next step. */
 
 import type { Clock } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
@@ -13,7 +13,7 @@ import { CAUSES, KINDS, REASONS } from "./words.js";
 
 const ATTEMPT = 1;
 const SLEEP = 2;
-/** What the core says for "at no time". */
+/** The core's number for "at no time". */
 const NEVER = 2 ** 64;
 
 /** The globals are looked up at each use, so that fake timers work. */
@@ -23,7 +23,7 @@ const system: Clock = {
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
-/** What an attempt is told: a controller is only made for those who ask for its signal, and when it aborts. */
+/** The context of an attempt. Its controller is made only if somebody asks for the signal, or to abort. */
 class Attempt implements AttemptContext {
   readonly attempt: number;
   private controller: AbortController | undefined;
@@ -157,7 +157,7 @@ function operation<T>(
       rest();
       lastError = error;
       try {
-        // The user's code comes first: it may run other operations, and the core has one desk.
+        // The user's code comes first: it may run other operations, and the core's memory is shared.
         const [kind, hint] = timeout ? [TIMEOUT, NaN] : judged(when?.(error), error);
         if (ended) return;
         const at = ask(time, kind, hint);

@@ -1,4 +1,4 @@
-/** What is wrong with a log, and at which event. */
+/** Errors of logs, and the event they are about. */
 import { shown } from "../errors.js";
 import { desk } from "./desk.js";
 import type { Event } from "./types.js";
@@ -9,7 +9,7 @@ interface Parts {
   readonly rule: string;
   readonly sequence?: number | undefined;
   readonly path?: string;
-  /** What the path has, as text. */
+  /** The value at the path, as text. */
   readonly given?: string;
   readonly nearest?: string | undefined;
   readonly recorded?: Event | undefined;
@@ -24,17 +24,17 @@ export class ReplayError extends Error {
   readonly code: number;
   /** The word for it, such as `log_gap`. */
   readonly word: string;
-  /** The event that it is about, from 1: the one that came, or of a gap the first that did not; 0 when that is not known. */
+  /** The number of the event, from 1; for a gap the first missing event; 0 if it is not known. */
   readonly sequence: number;
   /** The field that is wrong; empty when it is about the event as a whole. */
   readonly path: string;
   /** The rule in words. */
   readonly rule: string;
-  /** The valid name or word nearest to the one that was given, when one is near. */
+  /** The nearest valid name or word, if there is one. */
   readonly nearest: string | undefined;
   /** The event that came. */
   readonly recorded: Event | undefined;
-  /** What the policy says in its place, when that is known. */
+  /** The event that the policy expects instead, if known. */
   readonly computed: Event | undefined;
 
   /** @internal */
@@ -90,7 +90,7 @@ function told(event: Event): string {
 /** Where the number of the event lies that an error is about. */
 const SEQUENCE = 15;
 
-/** What the desk says in so much text, of a field that was called `name` or of a log's event. */
+/** The error that the module describes in `length` bytes of text, about the field `name` or an event of a log. */
 export function wrong(
   length: number,
   about: {

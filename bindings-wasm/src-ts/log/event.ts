@@ -1,6 +1,6 @@
 /**
- * What happened to a call, one thing after the other. An event is a plain frozen object whose JSON is the form that every
- * language reads; times, seeds and fingerprints are decimal text in it, because a number has no room for them.
+ * Events of a call. An event is a plain frozen object whose JSON every language reads; times, seeds and fingerprints are decimal
+ * text in it, because a double cannot hold them.
  */
 import { problem, WRONG_TYPE } from "../errors.js";
 import { causeWord, kindWord, reasonWord } from "../words.js";
@@ -8,7 +8,7 @@ import { desk } from "./desk.js";
 import { ReplayError, wrong } from "./error.js";
 import type { Event as AnyEvent, Digits } from "./types.js";
 
-/** What happened: the names and values of one line of a log. */
+/** An event: the names and values of one line of a log. */
 export type Event = AnyEvent;
 
 /** The texts of an event, which are the program's. */
@@ -30,7 +30,7 @@ export const isBytes = (log: unknown): log is Uint8Array =>
 
 const TYPES = ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"] as const;
 
-/** What each event is to the core. Frozen, they say so for ever. */
+/** The core's form of each event. Events are frozen, so it stays valid. */
 const known = new WeakMap<object, Uint32Array>();
 
 const NEVER = (1n << 64n) - 1n;
@@ -176,7 +176,7 @@ export const Event = Object.freeze({
     const text = textOf(reason, "reason") ?? own.reason ?? "";
     const { words, core } = desk();
     const into = bytesOf(words.reason);
-    // What does not fit is cut off, between two characters.
+    // Text that does not fit is cut off, between two characters.
     const { written } = encoder.encodeInto(text, into);
     return bytesOf(words.bytes).slice(0, core.event_bytes(written));
   },
@@ -211,7 +211,7 @@ export function readEach(bytes: Uint8Array, each: (reason: string | undefined) =
 
 const bytesOf = (words: Uint32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
-/** The texts of an event: those that were laid down, or its own if it was known. */
+/** The texts of an event. */
 function notesOf(event: string | object, laid: Notes): Notes {
   if (typeof event === "string" || !known.has(event)) return laid;
   const { failureReason: reason, payload } = event as Event;

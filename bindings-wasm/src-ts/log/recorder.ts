@@ -13,15 +13,15 @@ import type { FailureKind } from "../words.js";
 import { desk } from "./desk.js";
 import { type Event, type Notes, shownEvent, textOf } from "./event.js";
 
-/** What a transition says: the step that holds now, and the events to write down before it is taken. */
+/** The answer of a transition: the next step, and the events to store before following it. */
 export interface Recorded<T extends Time = number> {
   readonly step: Step<T>;
   readonly events: readonly Event[];
 }
 
-/** What goes with a recorded call. */
+/** The options of a recorded call. */
 export interface RecorderOptions {
-  /** What it shares with others; a call that begins without guards takes none later. */
+  /** The guards that the call shares with others; a call that begins without guards takes none later. */
   guards?: Guards | null | undefined;
   /** The name of its task, which its events have as `payload.taskId`. */
   task?: string | null | undefined;
@@ -66,7 +66,7 @@ export class Recorder {
     return [recorder, recorder.told(now, count)];
   }
 
-  /** @internal The recorder that lies on the desk. */
+  /** @internal The recorder in the module's memory. */
   static laid(policy: Uint32Array, options: RecorderOptions): Recorder {
     return new Recorder(policy, options);
   }
@@ -152,7 +152,7 @@ export class Recorder {
     return Number(this.look()[3]);
   }
 
-  /** Whether it began with guards. */
+  /** True if it began with guards. */
   get isGuarded(): boolean {
     return this.look()[5] !== 0n;
   }
@@ -184,7 +184,7 @@ export class Recorder {
     return recorded;
   }
 
-  /** What has just been said. */
+  /** The answer of the latest transition. */
   private told<T extends Time>(like: T, count: number, reason?: string): Recorded<Same<T>> {
     const time = (first: boolean) =>
       (typeof like === "bigint" ? stepLong(first) : first ? stepAt() : stepWakeAt()) as Same<T>;

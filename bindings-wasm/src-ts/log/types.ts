@@ -11,14 +11,14 @@ interface Base<Type extends string> {
   readonly type: Type;
   /** When it happened. */
   readonly at: Digits;
-  /** The attempt that failed, the one that comes, or the one that begins; at an end the last one that ran, 0 for none. */
+  /** The number of the attempt that failed, is planned or begins; at an end the last attempt that ran, 0 for none. */
   readonly attemptNumber: number;
-  /** What the failure said that this is about. */
+  /** The text of the failure. */
   readonly failureReason?: string;
   readonly payload?: { readonly taskId?: string; readonly reason?: string };
 }
 
-/** What happened: the names and values of one line of a log. */
+/** An event: the names and values of one line of a log. */
 export type Event =
   | (Base<"STARTED"> & { readonly policy: Digits; readonly seed: Digits; readonly guarded: 0 | 1 })
   | (Base<"ATTEMPT_FAILED"> & { readonly failure: FailureKind; readonly hint: "none" | "never" | Digits })

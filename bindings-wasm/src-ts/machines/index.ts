@@ -1,4 +1,4 @@
-/** The machines that a plain retry does without, and saved states: loaded by those who import it. */
+/** The machines that a plain retry does without, and saved states: loaded only if imported. */
 export type { Length } from "../border.js";
 export { applyDrawn, applyJitter } from "./jitter.js";
 export {

@@ -1,4 +1,4 @@
-/** What outlives an operation: a gate for each key, which closes for a while after a failure, and a bucket of tokens. */
+/** States that outlive an operation: a gate for each key, which closes for a while after a failure, and a bucket of tokens. */
 
 import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
@@ -11,7 +11,7 @@ type Maybe<T> = T | null | undefined;
 export interface GateOptions {
   /** The first delay; 1 s unless given. */
   initial?: Maybe<Length>;
-  /** What each further failure multiplies it by; 2 unless given. */
+  /** The factor of each further failure; 2 unless given. */
   factor?: Maybe<number>;
   /** The longest delay; 5 minutes unless given, `"none"` for no limit. */
   max?: Maybe<Length>;
@@ -23,7 +23,7 @@ export interface GateOptions {
   /** How many failures are let off, and with what delay instead; none unless given. */
   grace?: Maybe<number>;
   graceDelay?: Maybe<Length>;
-  /** Whether the first failure after the grace already counts as the second. */
+  /** True if the first failure after the grace already counts as the second. */
   ahead?: Maybe<boolean>;
   /** How many failures a success takes back, or all; 1 unless given. */
   forgives?: Maybe<number | "all">;
@@ -34,7 +34,7 @@ export interface GateOptions {
   /** For how long an entry that has been open is worth keeping, without failures and with; 5 minutes unless given. */
   keep?: Maybe<Length>;
   keepFailed?: Maybe<Length>;
-  /** What delays are rounded to. */
+  /** The unit that delays are rounded to. */
   quantum?: Maybe<Length>;
 }
 
@@ -146,18 +146,18 @@ function word(name: string, value: unknown, otherwise: string, other: string): b
 /** How a gate stands. */
 export interface GateState<T extends Time = number> {
   readonly failures: number;
-  /** What the last failure was answered with. */
+  /** The delay after the last failure. */
   readonly delay: T;
   /** When it opens or opened. */
   readonly release: T;
   readonly isOpen: boolean;
-  /** Whether it can be thrown away. */
+  /** True if it can be thrown away. */
   readonly isDiscardable: boolean;
-  /** Whether the last delay still covers something that happened at `event`, counted from the failure. */
+  /** True if the last delay, counted from the failure, still covers something that happened at `event`. */
   readonly covers: boolean;
-  /** Whether less time than the last delay has passed since `event`. */
+  /** True if less time than the last delay has passed since `event`. */
   readonly coversSince: boolean;
-  /** Whether a failure would look at its draw. */
+  /** True if a failure would use its draw. */
   readonly draws: boolean;
 }
 
@@ -204,7 +204,7 @@ export class Gates<K> {
     this.change(key, desk().core.gate_release_at);
   }
 
-  /** Whether it is open at `now`. */
+  /** True if it is open at `now`. */
   isOpen(key: K, now: Time): boolean {
     return this.look(key, now).isOpen;
   }
@@ -214,7 +214,7 @@ export class Gates<K> {
     return this.state(this.entries.get(key), now, event);
   }
 
-  /** Starts anew. Whether there was anything to forget. */
+  /** Starts anew; true if there was anything to forget. */
   forget(key: K): boolean {
     return this.entries.delete(key);
   }

@@ -11,13 +11,13 @@ import type { Same, Time } from "../times.js";
 import { type FailureKind, reasonCode, reasonWord, type StopReason } from "../words.js";
 import { desk } from "./desk.js";
 
-/** What is between the two levels. */
+/** The options between the two levels. */
 export interface LayersOptions {
   /** How many attempts there may be over both; as many as the two policies allow unless given. */
   attempts?: number | null | undefined;
   /**
-   * Whether the outer level goes on when the inner one gave up for a reason; unless given it does after attempts, deadline and
-   * hint, and does not after a permanent failure.
+   * True for each reason after which the outer level goes on when the inner one gave up. By default it goes on after attempts,
+   * deadline and hint, and not after a permanent failure.
    */
   goOnAfter?: Partial<Record<StopReason, boolean>> | null | undefined;
 }

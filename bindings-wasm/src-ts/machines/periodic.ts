@@ -1,4 +1,4 @@
-/** What runs again and again: a backoff that steps, a pace that begins again by itself, and the loop around it. */
+/** Periodic loops: Kubernetes' `wait.Backoff`, a loop's backoff that begins again by itself, and the loop around it. */
 
 import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
@@ -12,13 +12,13 @@ type Maybe<T> = T | null | undefined;
 export interface SteppedOptions {
   /** The first delay: milliseconds, text with a unit, or nanoseconds as a bigint. */
   duration: Length;
-  /** What a step multiplies the duration by; 0, unless given, for nothing. */
+  /** The factor of the duration at each step; 0, unless given, for none. */
   factor?: Maybe<number>;
   /** The part of a delay that jitter may add; 0 unless given. */
   jitter?: Maybe<number>;
   /** How many steps may multiply; none unless given. */
   steps?: Maybe<number | bigint>;
-  /** What multiplying stops at; `"none"` unless given. */
+  /** The largest duration; `"none"` unless given. */
   cap?: Maybe<Length>;
 }
 
@@ -43,7 +43,7 @@ export interface SteppedState {
   /** How many steps may still multiply it. */
   readonly steps: bigint;
   readonly cap: bigint;
-  /** Whether a step looks at its draw. */
+  /** True if a step uses its draw. */
   readonly draws: boolean;
 }
 
@@ -69,7 +69,7 @@ export class Stepped {
     return Stepped.of(desk().core.stepped_kubernetes());
   }
 
-  /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; one that is not positive reads as 1. */
+  /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1. */
   static kubernetesJitter(duration: Length, maxFactor: number): Stepped {
     desk().give(nanos(duration, "duration"));
     desk().giveDouble(1, maxFactor);
@@ -180,15 +180,15 @@ export interface PeriodicOptions {
    * asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes' `Backoff.Timer` takes.
    */
   timer?: Maybe<"variable" | "grid" | "grid_skipping" | "no_wait" | "poll">;
-  /** Whether an interval begins with the end of a run; true unless given. */
+  /** True (the default) if an interval begins with the end of a run. */
   sliding?: Maybe<boolean>;
-  /** Whether the first run comes before the first interval; true unless given. */
+  /** True (the default) if the first run comes before the first interval. */
   immediate?: Maybe<boolean>;
-  /** Whether an immediate first run takes place even if cancelled or out of time before. */
+  /** True if an immediate first run takes place even after a cancellation or the deadline. */
   firstIsSure?: Maybe<boolean>;
-  /** Whether runs end with the steps of the pace's backoff. */
+  /** True if runs end with the steps of the backoff. */
   bySteps?: Maybe<boolean>;
-  /** Whether there is one last run when the time is up. */
+  /** True for one last run when the time is up. */
   lastAtDeadline?: Maybe<boolean>;
   /** How long the whole may take; `"none"` unless given. */
   deadline?: Maybe<Length>;

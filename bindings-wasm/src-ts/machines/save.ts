@@ -17,7 +17,7 @@ export interface ResumeOptions {
   away?: Length | null | undefined;
 }
 
-/** What was saved: bytes, JSON as text, or what was read from it. */
+/** A saved state: bytes, JSON as text, or the object read from it. */
 export type Saved = Uint8Array | string | object;
 
 /** The state of a machine at `now` as bytes: 56 of a retry, 72 of a call. */
@@ -87,7 +87,7 @@ function resume(saved: Saved, policy: Policy, now: Time, { forced, away }: Resum
 function read(saved: Saved): void {
   const { core, text } = desk();
   if (saved instanceof Uint8Array) {
-    // A state is short, and what is longer than the desk is none.
+    // A state is short: longer bytes are not a state.
     const bytes = saved.subarray(0, text.length);
     text.set(bytes);
     desk().check(core.saved_read(bytes.length));

@@ -12,7 +12,7 @@ import { full, NONE, Wheel } from "./wheel.js";
 export interface TimersOptions {
   /** Where time and the one timer come from: the host, unless given. */
   clock?: Clock | null | undefined;
-  /** Whether sleepers alone do not keep the process running, where the host's timers can be told so (Node, Deno, Bun). */
+  /** True if sleepers alone do not keep the process running, where the host's timers can be told so (Node, Deno, Bun). */
   unref?: boolean | null | undefined;
 }
 
@@ -40,8 +40,8 @@ class Timer {
 }
 
 /**
- * Timers for any number of sleepers, on one timer of the host's. They never fire early, and those that are due fire in the order
- * of their times. Sleeps may be as long as one likes. A {@link Clock}, so that retries sleep here:
+ * Timers for any number of sleepers, on one timer of the host's. They never fire early, and fire in the order of their
+ * times. Sleeps may be as long as one likes. A {@link Clock}, so that retries sleep here:
  * `retry(fn, { clock: timers })`.
  */
 export class Timers implements Clock {
@@ -52,13 +52,13 @@ export class Timers implements Clock {
   private wheel = new Wheel();
   /** The timers by their places. */
   private pending: (Timer | undefined)[] = [];
-  /** Those that are due and have not been called yet, from `next` on. */
+  /** The due timers, from `next` on not called yet. */
   private due: Timer[] = [];
   private next = 0;
   private count = 0;
   private host: unknown;
   private hostAt = Infinity;
-  /** Whether callbacks are being called, after which the one timer is set anyway. */
+  /** True while callbacks are called; afterwards the host's timer is set anyway. */
   private awake = false;
 
   constructor({ clock, unref }: TimersOptions = {}) {
@@ -110,11 +110,11 @@ export class Timers implements Clock {
     return this.start(milliseconds > 0 ? milliseconds * 1e6 : 0, callback);
   }
 
-  /** Takes a timer back; one that has fired, or is none, is no mistake. */
+  /** Takes a timer back; it may have fired already, or be no timer. */
   clearTimeout(timer: unknown): void {
     if (!(timer instanceof Timer) || timer.callback === undefined) return;
     const { place } = timer;
-    // Another's timer is none of these. One that is due is not called when its turn comes.
+    // A timer of other Timers is not among these. A due timer is not called when its turn comes.
     if ((place < 0 ? this.due[~place] : this.pending[place]) !== timer) return;
     if (place >= 0) {
       this.wheel["core"].cancel(place, timer.upper);

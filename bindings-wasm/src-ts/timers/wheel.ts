@@ -16,7 +16,7 @@ interface Exports {
   clear(): void;
 }
 
-/** What names a timer of its wheel: no other one has it again before 2^31 others were inserted. */
+/** The key of a timer in its wheel: no other timer has the same key before 2^31 others were inserted. */
 export type TimerKey = bigint;
 
 /** A timer that was due. */
@@ -91,7 +91,7 @@ export class Wheel {
     return low(key);
   }
 
-  /** What the module has left: the upper half of a key, and the two halves of a time. */
+  /** The results in the module's memory: the upper half of a key, and the two halves of a time. */
   private look(): Uint32Array {
     const { memory, out } = this.core;
     // Memory that has grown is another buffer.

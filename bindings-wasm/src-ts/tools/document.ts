@@ -44,14 +44,14 @@ function codeOf(form: FormName): number {
   return code;
 }
 
-/** What was read from a form. */
+/** A policy read from a foreign document. */
 export interface FromForm {
   readonly policy: Policy;
   /** The names of the types of errors that are never retried (Temporal). */
   readonly errorTypes: readonly string[];
 }
 
-// What the core says is to be kept of a value; anything else is the length of a problem.
+// The bits of a value that the core keeps; anything else is the length of a problem.
 const PATTERN = 0x80000000;
 const ERROR_TYPE = 0x80000001;
 const ANY = 0xffffffff;

@@ -1,4 +1,4 @@
-/** What a policy does, for people. */
+/** Explanations of policies, for people. */
 
 import { FOREVER, type Length, nanos } from "../border.js";
 import { COUNT_RANGE, problem, WRONG_TYPE } from "../errors.js";
@@ -22,7 +22,7 @@ export interface Row {
   readonly minTotal: number;
   readonly typicalTotal: number;
   readonly maxTotal: number;
-  /** Whether it comes before the deadline. */
+  /** The place of the retry before or after the deadline. */
   readonly inTime: "always" | "sometimes" | "never";
 }
 
@@ -33,7 +33,7 @@ export interface Lint {
   /** The word for it, such as `no_jitter`. */
   readonly word: string;
   readonly text: string;
-  /** What the policy has, and what that is held against: a number, times in milliseconds. */
+  /** The number in the policy, and the limit it is compared with; times in milliseconds. */
   readonly found: number | undefined;
   readonly limit: number | undefined;
 }
@@ -96,7 +96,7 @@ function readRow(from: number): Row {
   return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime: IN_TIME[inTime] };
 }
 
-/** What is questionable about a policy, its fields or a preset, and about waiting for it `within` so long and no longer. */
+/** The lints of a policy, its fields or a preset, for a caller that waits `within` at most. */
 export function lints(policy: Given, options: { within?: Length } = {}): Lint[] {
   const within = nanos(options.within, "within", FOREVER);
   layAny(policy);
@@ -104,7 +104,7 @@ export function lints(policy: Given, options: { within?: Length } = {}): Lint[] 
 }
 
 /**
- * What is questionable about retries that are inside one another, the outermost first: that their attempts multiply. `found`
+ * The lint of nested retries, the outermost first: their attempts multiply. `found`
  * is how often the innermost operation runs at most, undefined for ever.
  */
 export function lintNested(policies: readonly Given[]): Lint | undefined {

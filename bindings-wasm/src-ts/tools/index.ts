@@ -1,4 +1,4 @@
-/** What explains a policy to people, and policies as text: loaded by those who import it. */
+/** Explanations of policies, and policies as text: loaded only if imported. */
 export { type FormName, type FromForm, fromForm, toForm, toJson } from "./document.js";
 export {
   type Explanation,
