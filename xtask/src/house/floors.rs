@@ -163,6 +163,12 @@ mod tests {
             ("a/src/x/other.rs", "pub struct Other;\n#[cfg(test)]\nuse super::Inner;"),
         ]);
         assert_eq!(circles(&arrows), [], "the parent only re-exports");
+        let (_, arrows) = tree(&[
+            ("a/src/lib.rs", "mod x;\nmod y;\nuse x::*;\nuse y::*;\nuse time::time;"),
+            ("a/src/x.rs", "use super::*;\nuse crate::y::*;\nfn f() {\n    Unknown::a();\n    time::now();\n}"),
+            ("a/src/y.rs", "use super::*;\nuse crate::x::*;\nuse crate::Unknown;"),
+        ]);
+        assert_eq!(circles(&arrows).len(), 6, "names of nobody end");
     }
 
     #[test]

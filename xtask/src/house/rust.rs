@@ -6,9 +6,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, ItemMod, ItemUse, Macro, Meta, UseTree, Visibility};
 
-/// Re-exports that are followed before a name counts as unknown.
-const MOST_REEXPORTS: usize = 3;
-
 /// The items of each Rust file by its path.
 pub(super) type Parsed = BTreeMap<String, syn::File>;
 
@@ -17,6 +14,12 @@ pub(super) fn parse(files: &Files) -> Parsed {
     let rust = files.iter().filter(|(path, _)| path.ends_with(".rs") && !is_test(path));
     rust.filter_map(|(path, text)| Some((path.clone(), syn::parse_file(text).ok()?))).collect()
 }
+
+/// The most names of a path.
+const LONGEST_PATH: usize = 12;
+
+/// Names that were looked up already, by the numbers of the modules.
+type Seen = HashSet<(usize, Vec<String>)>;
 
 /// A path that a module mentions, and its line.
 type Mention = (Vec<String>, usize);
@@ -111,7 +114,7 @@ impl Tree<'_> {
     fn arrows(&self, arrows: &mut Vec<Arrow>) {
         for (number, module) in self.modules.iter().enumerate() {
             for (path, line) in &module.mentions {
-                if let Some(to) = self.resolve(number, path, 0).filter(|to| *to != module.file) {
+                if let Some(to) = self.resolve(number, path, &mut HashSet::new()).filter(|to| *to != module.file) {
                     arrows.push(Arrow { from: module.file.clone(), line: *line, to: to.to_owned() });
                 }
             }
@@ -119,7 +122,7 @@ impl Tree<'_> {
     }
 
     /// The file that defines what `path` means in a module; nothing for a name of another crate.
-    fn resolve(&self, from: usize, path: &[String], reexports: usize) -> Option<&str> {
+    fn resolve(&self, from: usize, path: &[String], seen: &mut Seen) -> Option<&str> {
         let mut number = from;
         let mut names = path;
         while let Some((first, rest)) = names.split_first() {
@@ -132,31 +135,32 @@ impl Tree<'_> {
             names = rest;
         }
         let relative = names.len() == path.len();
-        self.below(number, names, reexports).unwrap_or_else(|| (!relative).then_some(&*self.modules[number].file))
+        self.below(number, names, seen).unwrap_or_else(|| (!relative).then_some(&*self.modules[number].file))
     }
 
     /// The file that defines what `names` mean below a module: `None` for an unknown name, `Some(None)` for one of another crate.
-    fn below(&self, number: usize, names: &[String], reexports: usize) -> Option<Option<&str>> {
+    fn below(&self, number: usize, names: &[String], seen: &mut Seen) -> Option<Option<&str>> {
         let module = &self.modules[number];
         let Some((name, rest)) = names.split_first() else { return Some(Some(&module.file)) };
         let child = module.children.get(name);
         if let Some(child) = child.filter(|_| !rest.is_empty() || !module.items.contains(name)) {
-            let found = self.below(*child, rest, reexports);
+            let found = self.below(*child, rest, seen);
             return Some(found.unwrap_or_else(|| Some(&self.modules[*child].file)));
         }
         if module.items.contains(name) {
             return Some(Some(&module.file));
         }
-        if reexports > MOST_REEXPORTS {
+        // Modules that import all names of each other lead back here; an import of another crate's `a::a` leads to itself.
+        if names.len() > LONGEST_PATH || !seen.insert((number, names.to_vec())) {
             return None;
         }
         if let Some(path) = module.imports.get(name) {
             let path: Vec<_> = path.iter().chain(rest).cloned().collect();
-            return Some(self.resolve(number, &path, reexports + 1));
+            return Some(self.resolve(number, &path, seen));
         }
         module.globs.iter().find_map(|glob| {
             let path: Vec<_> = glob.iter().chain(names).cloned().collect();
-            let file = self.resolve(number, &path, reexports + 1)?;
+            let file = self.resolve(number, &path, seen)?;
             self.modules.iter().any(|module| module.file == file && module.items.contains(name)).then_some(Some(file))
         })
     }
