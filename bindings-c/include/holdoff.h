@@ -81,102 +81,6 @@
 #define HOLDOFF_INVALID 4
 
 /**
- * Stop reason: the failure is one that is never retried, or the server said never.
- */
-#define HOLDOFF_REASON_PERMANENT 1
-
-/**
- * Stop reason: all attempts are used.
- */
-#define HOLDOFF_REASON_ATTEMPTS 2
-
-/**
- * Stop reason: the next attempt would not fit before the deadline.
- */
-#define HOLDOFF_REASON_DEADLINE 3
-
-/**
- * Stop reason: the budget for retries is spent.
- */
-#define HOLDOFF_REASON_BUDGET 4
-
-/**
- * Stop reason: the circuit breaker is open.
- */
-#define HOLDOFF_REASON_BREAKER 5
-
-/**
- * Stop reason: the rate limit is reached.
- */
-#define HOLDOFF_REASON_LIMITER 6
-
-/**
- * Stop reason: as many calls run and wait as there may be.
- */
-#define HOLDOFF_REASON_BULKHEAD 7
-
-/**
- * Stop reason: the server asked for a longer wait than the policy allows.
- */
-#define HOLDOFF_REASON_HINT 8
-
-/**
- * Stop reason: the caller cancelled.
- */
-#define HOLDOFF_REASON_CANCELLED 9
-
-/**
- * Cause of a sleep: the policy's backoff and jitter.
- */
-#define HOLDOFF_CAUSE_BACKOFF 1
-
-/**
- * Cause of a sleep: the server's hint moved it.
- */
-#define HOLDOFF_CAUSE_HINT 2
-
-/**
- * Cause of a sleep: the deadline cut it short.
- */
-#define HOLDOFF_CAUSE_CLIP 3
-
-/**
- * Cause of a sleep: the circuit breaker lets nobody through before.
- */
-#define HOLDOFF_CAUSE_BREAKER 5
-
-/**
- * Cause of a sleep: the rate limit has room then.
- */
-#define HOLDOFF_CAUSE_LIMITER 6
-
-/**
- * Cause of a sleep: until then at most, for a place in the bulkhead. Tick also whenever another call that shares the bulkhead
- * has ended an attempt.
- */
-#define HOLDOFF_CAUSE_BULKHEAD 7
-
-/**
- * Failure kind: may go away by itself, such as a lost connection or an overloaded server.
- */
-#define HOLDOFF_TRANSIENT 1
-
-/**
- * Failure kind: the server asked for less (HTTP 429).
- */
-#define HOLDOFF_THROTTLED 2
-
-/**
- * Failure kind: no answer in time.
- */
-#define HOLDOFF_TIMEOUT 3
-
-/**
- * Failure kind: will fail again. Never retried.
- */
-#define HOLDOFF_PERMANENT 4
-
-/**
  * Hint: the server said nothing about when to come back.
  */
 #define HOLDOFF_HINT_NONE 0
@@ -257,7 +161,7 @@
 #define HOLDOFF_ERROR_MIN_ATTEMPT_RANGE 108
 
 /**
- * on_deadline is "clip" without a min_attempt.
+ * on_deadline is clip without a min_attempt.
  */
 #define HOLDOFF_ERROR_CLIP_NEEDS_MIN_ATTEMPT 109
 
@@ -277,7 +181,7 @@
 #define HOLDOFF_ERROR_JITTER_FACTOR_MISSING 112
 
 /**
- * A seed that is no whole number from 0 to 2^64-1: impossible in C, where a seed is a uint64_t.
+ * A seed that is not a whole number from 0 to 2^64-1.
  */
 #define HOLDOFF_ERROR_SEED_RANGE 113
 
@@ -422,7 +326,7 @@
 #define HOLDOFF_ERROR_NOT_IN_FORM 146
 
 /**
- * A part of the other system's form that this version does not have, or that nothing was lent for.
+ * A part of the other system's form that this version does not have: budgets, hedging.
  */
 #define HOLDOFF_ERROR_NOT_SUPPORTED 147
 
@@ -452,7 +356,7 @@
 #define HOLDOFF_ERROR_RATE_RANGE 152
 
 /**
- * A field that the chosen kind needs, or a guard that the options do not describe.
+ * A field that the chosen kind needs.
  */
 #define HOLDOFF_ERROR_FIELD_MISSING 153
 
@@ -547,22 +451,22 @@
 #define HOLDOFF_ERROR_NULL_POINTER 200
 
 /**
- * Memory that holds no policy (or options, or rules): zeroed, stale or foreign.
+ * Memory that holds no policy: zeroed, stale or foreign.
  */
 #define HOLDOFF_ERROR_NOT_A_POLICY 201
 
 /**
- * Memory that holds no call (or another machine): stale or foreign.
+ * Memory that holds no call: stale or foreign.
  */
 #define HOLDOFF_ERROR_NOT_A_CALL 202
 
 /**
- * A time beyond what its type holds: impossible in C, where a time is a uint64_t.
+ * A time that is negative, not a number, or beyond what its type holds exactly.
  */
 #define HOLDOFF_ERROR_TIME_RANGE 203
 
 /**
- * A failure kind that is none of the four.
+ * A failure kind that is none of the table.
  */
 #define HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND 204
 
@@ -572,39 +476,354 @@
 #define HOLDOFF_ERROR_NO_ROOM 205
 
 /**
- * What a policy starts with; a library and a header of other layouts differ in it.
+ * Stop reason. The failure is one that is never retried, or the server said never.
  */
-#define HOLDOFF_POLICY_MAGIC 7525321941849826098
+#define HOLDOFF_REASON_PERMANENT 1
 
 /**
- * Form: gRPC's service config.
+ * Stop reason. All attempts are used.
+ */
+#define HOLDOFF_REASON_ATTEMPTS 2
+
+/**
+ * Stop reason. The next attempt would not fit before the deadline.
+ */
+#define HOLDOFF_REASON_DEADLINE 3
+
+/**
+ * Stop reason. The budget for retries is spent.
+ */
+#define HOLDOFF_REASON_BUDGET 4
+
+/**
+ * Stop reason. The circuit breaker is open.
+ */
+#define HOLDOFF_REASON_BREAKER 5
+
+/**
+ * Stop reason. The rate limit is reached.
+ */
+#define HOLDOFF_REASON_LIMITER 6
+
+/**
+ * Stop reason. As many calls run and wait as there may be.
+ */
+#define HOLDOFF_REASON_BULKHEAD 7
+
+/**
+ * Stop reason. The server asked for a longer wait than the policy allows.
+ */
+#define HOLDOFF_REASON_HINT 8
+
+/**
+ * Stop reason. The caller cancelled.
+ */
+#define HOLDOFF_REASON_CANCELLED 9
+
+/**
+ * Cause of a sleep. The policy's backoff and jitter.
+ */
+#define HOLDOFF_CAUSE_BACKOFF 1
+
+/**
+ * Cause of a sleep. The server's hint moved it.
+ */
+#define HOLDOFF_CAUSE_HINT 2
+
+/**
+ * Cause of a sleep. The deadline cut it short.
+ */
+#define HOLDOFF_CAUSE_CLIP 3
+
+/**
+ * Cause of a sleep. The circuit breaker lets nobody through before.
+ */
+#define HOLDOFF_CAUSE_BREAKER 5
+
+/**
+ * Cause of a sleep. The rate limit has room then.
+ */
+#define HOLDOFF_CAUSE_LIMITER 6
+
+/**
+ * Cause of a sleep. Until then at most, for a place in the bulkhead: ask again when one comes free.
+ */
+#define HOLDOFF_CAUSE_BULKHEAD 7
+
+/**
+ * Failure kind. May go away by itself: a lost connection, an overloaded server.
+ */
+#define HOLDOFF_TRANSIENT 1
+
+/**
+ * Failure kind. The server asked for less: HTTP 429.
+ */
+#define HOLDOFF_THROTTLED 2
+
+/**
+ * Failure kind. No answer in time.
+ */
+#define HOLDOFF_TIMEOUT 3
+
+/**
+ * Failure kind. Will fail again: a bad request, a programming error. Never retried.
+ */
+#define HOLDOFF_PERMANENT 4
+
+/**
+ * Form. gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): retryThrottling, methodConfig[i].retryPolicy or hedgingPolicy and the timeout beside it, or the retryPolicy alone. Times are text as protobuf writes it: "0.1s".
  */
 #define HOLDOFF_FORM_GRPC 1
 
 /**
- * Form: Temporal's RetryPolicy.
+ * Form. Temporal's RetryPolicy (temporal/api/common/v1/message.proto). Times are text as protobuf writes it.
  */
 #define HOLDOFF_FORM_TEMPORAL 2
 
 /**
- * Form: Kubernetes' wait.Backoff.
+ * Form. Kubernetes' wait.Backoff (apimachinery, pkg/util/wait/backoff.go). Times are whole nanoseconds or Go's text: "1m30s".
  */
 #define HOLDOFF_FORM_KUBERNETES 3
 
 /**
- * Form: langgraphgo's RetryConfig of a node.
+ * Form. langgraphgo's RetryConfig of a node (graph/retry.go). Times as for Kubernetes.
  */
 #define HOLDOFF_FORM_LANGGRAPHGO 4
 
 /**
- * Form: langgraphgo's RetryPolicy of a graph.
+ * Form. langgraphgo's RetryPolicy of a graph (graph/state_graph.go).
  */
 #define HOLDOFF_FORM_LANGGRAPHGO_GRAPH 5
 
 /**
- * Form: Aster's RetryPolicy of a workflow.
+ * Form. Aster's RetryPolicy of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds.
  */
 #define HOLDOFF_FORM_ASTER 6
+
+/**
+ * In time. Whatever the draws.
+ */
+#define HOLDOFF_IN_TIME_ALWAYS 1
+
+/**
+ * In time. If the draws are small enough.
+ */
+#define HOLDOFF_IN_TIME_SOMETIMES 2
+
+/**
+ * In time. Not even with the smallest draws.
+ */
+#define HOLDOFF_IN_TIME_NEVER 3
+
+/**
+ * Lint. Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+ */
+#define HOLDOFF_LINT_FOREVER 301
+
+/**
+ * Lint. A factor below 1: each delay is shorter than the one before, while the trouble gets older.
+ */
+#define HOLDOFF_LINT_SHRINKING 302
+
+/**
+ * Lint. No jitter: clients that fail together come back together.
+ */
+#define HOLDOFF_LINT_NO_JITTER 303
+
+/**
+ * Lint. More than 10 attempts (Aster's linter has this number).
+ */
+#define HOLDOFF_LINT_MANY_ATTEMPTS 304
+
+/**
+ * Lint. The sleeps alone take longer than the deadline, without jitter.
+ */
+#define HOLDOFF_LINT_WAIT_ABOVE_DEADLINE 305
+
+/**
+ * Lint. Some attempts can never happen: not even the shortest sleeps end before the deadline.
+ */
+#define HOLDOFF_LINT_UNREACHABLE_ATTEMPTS 306
+
+/**
+ * Lint. An attempt may take as long as the whole operation, so that its own limit says nothing.
+ */
+#define HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE 307
+
+/**
+ * Lint. Hints are clamped to more than the deadline, so that no clamped one ever fits.
+ */
+#define HOLDOFF_LINT_HINT_ABOVE_DEADLINE 308
+
+/**
+ * Lint. The sleeps take long: more than 15 minutes where delays multiply, 5 minutes otherwise (Aster's numbers).
+ */
+#define HOLDOFF_LINT_LONG_WAIT 309
+
+/**
+ * Lint. Hedging without a budget: when the server is slow for everybody, every call starts as many attempts as it may.
+ */
+#define HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET 310
+
+/**
+ * Lint. A round may have more attempts than the policy allows in all.
+ */
+#define HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS 311
+
+/**
+ * Lint. The second attempt would start when the first one's time, or the whole operation's, is over.
+ */
+#define HOLDOFF_LINT_LATE_HEDGE 312
+
+/**
+ * Lint. A policy has more attempts than it may make with the retries around it.
+ */
+#define HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED 313
+
+/**
+ * Lint. A call waits for the breaker, which stays open for longer than the call may take.
+ */
+#define HOLDOFF_LINT_OPEN_ABOVE_DEADLINE 314
+
+/**
+ * Lint. The budget never allows a retry.
+ */
+#define HOLDOFF_LINT_EMPTY_BUDGET 315
+
+/**
+ * Lint. The sleeps alone take longer than the caller waits, whatever the deadline.
+ */
+#define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316
+
+/**
+ * Lint. Retries inside retries multiply attempts.
+ */
+#define HOLDOFF_LINT_NESTED_RETRIES 317
+
+/**
+ * Level. The inner level gave up for a reason after which the outer one does not go on.
+ */
+#define HOLDOFF_LEVEL_INNER 1
+
+/**
+ * Level. The outer level gave up.
+ */
+#define HOLDOFF_LEVEL_OUTER 2
+
+/**
+ * Level. A level would have gone on, but the cap over both is reached.
+ */
+#define HOLDOFF_LEVEL_CAP 3
+
+/**
+ * Answer of a run. Run again.
+ */
+#define HOLDOFF_ANSWER_AGAIN 1
+
+/**
+ * Answer of a run. What was waited for is there.
+ */
+#define HOLDOFF_ANSWER_DONE 2
+
+/**
+ * Answer of a run. It cannot come any more. A run that finds both is this.
+ */
+#define HOLDOFF_ANSWER_FAILED 3
+
+/**
+ * End of a periodic. The caller cancelled.
+ */
+#define HOLDOFF_ENDED_CANCELLED 1
+
+/**
+ * End of a periodic. A run found what was waited for.
+ */
+#define HOLDOFF_ENDED_DONE 2
+
+/**
+ * End of a periodic. A run found that it cannot come any more.
+ */
+#define HOLDOFF_ENDED_FAILED 3
+
+/**
+ * End of a periodic. Its time was up.
+ */
+#define HOLDOFF_ENDED_DEADLINE 4
+
+/**
+ * End of a periodic. The steps of its backoff are used up.
+ */
+#define HOLDOFF_ENDED_STEPS 5
+
+/**
+ * State of a breaker. Calls pass and are counted.
+ */
+#define HOLDOFF_BREAKER_CLOSED 0
+
+/**
+ * State of a breaker. Calls are refused until a time.
+ */
+#define HOLDOFF_BREAKER_OPEN 1
+
+/**
+ * State of a breaker. A few calls at a time may try.
+ */
+#define HOLDOFF_BREAKER_HALF_OPEN 2
+
+/**
+ * State of a breaker. Somebody opened it by hand, until they close it.
+ */
+#define HOLDOFF_BREAKER_ISOLATED 3
+
+/**
+ * Event kind. The call began, and with it its first attempt, unless a guard made it wait. Has a policy and a seed.
+ */
+#define HOLDOFF_EVENT_STARTED 1
+
+/**
+ * Event kind. An attempt failed; the next event says what follows. Has a failure and a hint.
+ */
+#define HOLDOFF_EVENT_ATTEMPT_FAILED 2
+
+/**
+ * Event kind. There will be another attempt, at a time. Has a cause.
+ */
+#define HOLDOFF_EVENT_RETRY_SCHEDULED 3
+
+/**
+ * Event kind. An attempt began: one that was due, or one that was interrupted and runs again.
+ */
+#define HOLDOFF_EVENT_RESUMED 4
+
+/**
+ * Event kind. An attempt succeeded. The end.
+ */
+#define HOLDOFF_EVENT_SUCCEEDED 5
+
+/**
+ * Event kind. There will be no other attempt. The end. Has a reason, and a time when another try might succeed.
+ */
+#define HOLDOFF_EVENT_GAVE_UP 6
+
+/**
+ * Event kind. The caller cancelled. The end.
+ */
+#define HOLDOFF_EVENT_CANCELLED 7
+
+/**
+ * Replay mode. The log's: what was promised is kept, also when the policy is another one by now.
+ */
+#define HOLDOFF_REPLAY_FOLLOW 1
+
+/**
+ * Replay mode. None: the first difference is an error.
+ */
+#define HOLDOFF_REPLAY_VERIFY 2
+
+/**
+ * What a policy starts with; a library and a header of other layouts differ in it.
+ */
+#define HOLDOFF_POLICY_MAGIC 7525321941849826098
 
 /**
  * How many bytes a saved retry has.
@@ -615,121 +834,6 @@
  * How many bytes a saved call has; the most that holdoff_saved_bytes writes.
  */
 #define HOLDOFF_SAVED_CALL 72
-
-/**
- * In time: the retry comes before the deadline whatever the draws.
- */
-#define HOLDOFF_IN_TIME_ALWAYS 1
-
-/**
- * In time: it does if the draws are small enough.
- */
-#define HOLDOFF_IN_TIME_SOMETIMES 2
-
-/**
- * In time: it does not, not even with the smallest draws.
- */
-#define HOLDOFF_IN_TIME_NEVER 3
-
-/**
- * Lint: retries for ever without a deadline.
- */
-#define HOLDOFF_LINT_FOREVER 301
-
-/**
- * Lint: a factor below 1 makes each delay shorter than the one before.
- */
-#define HOLDOFF_LINT_SHRINKING 302
-
-/**
- * Lint: without jitter, clients that fail together come back together.
- */
-#define HOLDOFF_LINT_NO_JITTER 303
-
-/**
- * Lint: more than 10 attempts.
- */
-#define HOLDOFF_LINT_MANY_ATTEMPTS 304
-
-/**
- * Lint: the sleeps alone take longer than the deadline.
- */
-#define HOLDOFF_LINT_WAIT_ABOVE_DEADLINE 305
-
-/**
- * Lint: not all attempts can happen before the deadline.
- */
-#define HOLDOFF_LINT_UNREACHABLE_ATTEMPTS 306
-
-/**
- * Lint: an attempt may take as long as the whole operation.
- */
-#define HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE 307
-
-/**
- * Lint: hints are clamped to a wait that never fits before the deadline.
- */
-#define HOLDOFF_LINT_HINT_ABOVE_DEADLINE 308
-
-/**
- * Lint: the sleeps take minutes.
- */
-#define HOLDOFF_LINT_LONG_WAIT 309
-
-/**
- * Lint: hedging without a budget.
- */
-#define HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET 310
-
-/**
- * Lint: a round may have more attempts than the policy allows in all.
- */
-#define HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS 311
-
-/**
- * Lint: the second attempt would start when the first one's time is over.
- */
-#define HOLDOFF_LINT_LATE_HEDGE 312
-
-/**
- * Lint: more attempts than the policy may make with the retries around it.
- */
-#define HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED 313
-
-/**
- * Lint: a call waits for a breaker that stays open for longer than the call may take.
- */
-#define HOLDOFF_LINT_OPEN_ABOVE_DEADLINE 314
-
-/**
- * Lint: the budget never allows a retry.
- */
-#define HOLDOFF_LINT_EMPTY_BUDGET 315
-
-/**
- * Lint: the sleeps alone take longer than the caller waits.
- */
-#define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316
-
-/**
- * Lint: a retry inside a retry multiplies attempts.
- */
-#define HOLDOFF_LINT_NESTED_RETRIES 317
-
-/**
- * Level: the inner level gave up for a reason after which the outer one does not go on.
- */
-#define HOLDOFF_LEVEL_INNER 1
-
-/**
- * Level: the outer level gave up.
- */
-#define HOLDOFF_LEVEL_OUTER 2
-
-/**
- * Level: a level would have gone on, but the cap over both is reached.
- */
-#define HOLDOFF_LEVEL_CAP 3
 
 /**
  * Reset of a pace: it never begins again.
@@ -768,49 +872,9 @@
 #define HOLDOFF_TIMER_NO_WAIT 3
 
 /**
- * Answer of a run: run again.
- */
-#define HOLDOFF_ANSWER_AGAIN 1
-
-/**
- * Answer of a run: what was waited for is there.
- */
-#define HOLDOFF_ANSWER_DONE 2
-
-/**
- * Answer of a run: it cannot come any more.
- */
-#define HOLDOFF_ANSWER_FAILED 3
-
-/**
  * Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
  */
 #define HOLDOFF_RUN 1
-
-/**
- * End of a periodic: the caller cancelled.
- */
-#define HOLDOFF_ENDED_CANCELLED 1
-
-/**
- * End of a periodic: a run answered HOLDOFF_ANSWER_DONE.
- */
-#define HOLDOFF_ENDED_DONE 2
-
-/**
- * End of a periodic: a run answered HOLDOFF_ANSWER_FAILED.
- */
-#define HOLDOFF_ENDED_FAILED 3
-
-/**
- * End of a periodic: its time was up.
- */
-#define HOLDOFF_ENDED_DEADLINE 4
-
-/**
- * End of a periodic: the steps of its backoff are used up.
- */
-#define HOLDOFF_ENDED_STEPS 5
 
 /**
  * How many bytes a saved budget has.
@@ -821,26 +885,6 @@
  * How many bytes a saved breaker has.
  */
 #define HOLDOFF_SAVED_BREAKER 216
-
-/**
- * State of a breaker: calls run and are counted.
- */
-#define HOLDOFF_BREAKER_CLOSED 0
-
-/**
- * State of a breaker: no call runs.
- */
-#define HOLDOFF_BREAKER_OPEN 1
-
-/**
- * State of a breaker: a few calls may try it.
- */
-#define HOLDOFF_BREAKER_HALF_OPEN 2
-
-/**
- * State of a breaker: open by hand, until it is closed by hand.
- */
-#define HOLDOFF_BREAKER_ISOLATED 3
 
 /**
  * State of a breaker: the memory holds none.
@@ -898,54 +942,9 @@
 #define HOLDOFF_NESTED_CAP 3
 
 /**
- * Event kind: a call began. Has a `policy`, a `seed` and `is_guarded`.
- */
-#define HOLDOFF_EVENT_STARTED 1
-
-/**
- * Event kind: an attempt failed. Has a `failure`.
- */
-#define HOLDOFF_EVENT_ATTEMPT_FAILED 2
-
-/**
- * Event kind: the attempt that comes is due at `until`. Has a `cause` and a `delay_ns`.
- */
-#define HOLDOFF_EVENT_RETRY_SCHEDULED 3
-
-/**
- * Event kind: an attempt runs now, after its wait or again because it was interrupted.
- */
-#define HOLDOFF_EVENT_RESUMED 4
-
-/**
- * Event kind: an attempt succeeded.
- */
-#define HOLDOFF_EVENT_SUCCEEDED 5
-
-/**
- * Event kind: there is no other attempt, for a `reason`; at `until` another try might succeed.
- */
-#define HOLDOFF_EVENT_GAVE_UP 6
-
-/**
- * Event kind: the caller cancelled.
- */
-#define HOLDOFF_EVENT_CANCELLED 7
-
-/**
  * How many bytes an event has at most, without its text.
  */
 #define HOLDOFF_EVENT_BYTES 56
-
-/**
- * Replay mode: a decision in the log counts, whatever the policy decides now.
- */
-#define HOLDOFF_REPLAY_FOLLOW 1
-
-/**
- * Replay mode: the first decision that is not the one that the policy makes is an error.
- */
-#define HOLDOFF_REPLAY_VERIFY 2
 
 /**
  * To be added to the mode: the log may have been written under another policy.
@@ -4060,16 +4059,6 @@ const char *holdoff_cause_name(uint32_t cause);
 const char *holdoff_failure_kind_name(uint32_t kind);
 
 /**
- * The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
- */
-const char *holdoff_outcome_name(uint32_t outcome);
-
-/**
- * The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
- */
-const char *holdoff_step_name(uint32_t kind);
-
-/**
  * The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other.
  */
 const char *holdoff_error_name(uint32_t error);
@@ -4107,6 +4096,16 @@ const char *holdoff_breaker_state_name(uint32_t state);
  * "CANCELLED"; "unknown" for any other.
  */
 const char *holdoff_event_kind_name(uint32_t kind);
+
+/**
+ * The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
+ */
+const char *holdoff_outcome_name(uint32_t outcome);
+
+/**
+ * The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
+ */
+const char *holdoff_step_name(uint32_t kind);
 
 /**
  * The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.

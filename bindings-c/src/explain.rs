@@ -1,50 +1,7 @@
 //! What a policy does, for people, and what is questionable about it.
 
 use crate::*;
-use holdoff_core::{Explanation, GuardsBuilder, InTime, Lint, LintKind, Nesting, Policy, Row, nested_attempts};
-
-numbers! {
-    /// In time: the retry comes before the deadline whatever the draws.
-    HOLDOFF_IN_TIME_ALWAYS: u32 = 1 is InTime::Always;
-    /// In time: it does if the draws are small enough.
-    HOLDOFF_IN_TIME_SOMETIMES: u32 = 2 is InTime::Sometimes;
-    /// In time: it does not, not even with the smallest draws.
-    HOLDOFF_IN_TIME_NEVER: u32 = 3 is InTime::Never;
-    /// Lint: retries for ever without a deadline.
-    HOLDOFF_LINT_FOREVER: u32 = 301 is LintKind::Forever;
-    /// Lint: a factor below 1 makes each delay shorter than the one before.
-    HOLDOFF_LINT_SHRINKING: u32 = 302 is LintKind::Shrinking;
-    /// Lint: without jitter, clients that fail together come back together.
-    HOLDOFF_LINT_NO_JITTER: u32 = 303 is LintKind::NoJitter;
-    /// Lint: more than 10 attempts.
-    HOLDOFF_LINT_MANY_ATTEMPTS: u32 = 304 is LintKind::ManyAttempts;
-    /// Lint: the sleeps alone take longer than the deadline.
-    HOLDOFF_LINT_WAIT_ABOVE_DEADLINE: u32 = 305 is LintKind::WaitAboveDeadline;
-    /// Lint: not all attempts can happen before the deadline.
-    HOLDOFF_LINT_UNREACHABLE_ATTEMPTS: u32 = 306 is LintKind::UnreachableAttempts;
-    /// Lint: an attempt may take as long as the whole operation.
-    HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE: u32 = 307 is LintKind::AttemptTimeoutAboveDeadline;
-    /// Lint: hints are clamped to a wait that never fits before the deadline.
-    HOLDOFF_LINT_HINT_ABOVE_DEADLINE: u32 = 308 is LintKind::HintAboveDeadline;
-    /// Lint: the sleeps take minutes.
-    HOLDOFF_LINT_LONG_WAIT: u32 = 309 is LintKind::LongWait;
-    /// Lint: hedging without a budget.
-    HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET: u32 = 310 is LintKind::HedgeWithoutBudget;
-    /// Lint: a round may have more attempts than the policy allows in all.
-    HOLDOFF_LINT_HEDGE_ABOVE_ATTEMPTS: u32 = 311 is LintKind::HedgeAboveAttempts;
-    /// Lint: the second attempt would start when the first one's time is over.
-    HOLDOFF_LINT_LATE_HEDGE: u32 = 312 is LintKind::LateHedge;
-    /// Lint: more attempts than the policy may make with the retries around it.
-    HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED: u32 = 313 is LintKind::AttemptsAboveNested;
-    /// Lint: a call waits for a breaker that stays open for longer than the call may take.
-    HOLDOFF_LINT_OPEN_ABOVE_DEADLINE: u32 = 314 is LintKind::OpenAboveDeadline;
-    /// Lint: the budget never allows a retry.
-    HOLDOFF_LINT_EMPTY_BUDGET: u32 = 315 is LintKind::EmptyBudget;
-    /// Lint: the sleeps alone take longer than the caller waits.
-    HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT: u32 = 316 is LintKind::WaitAboveTimeout;
-    /// Lint: a retry inside a retry multiplies attempts.
-    HOLDOFF_LINT_NESTED_RETRIES: u32 = 317 is LintKind::NestedRetries;
-}
+use holdoff_core::{Explanation, GuardsBuilder, Lint, LintKind, Nesting, Policy, Row, nested_attempts};
 
 /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,21 +4,6 @@ use crate::*;
 use core::fmt::{self, Display};
 use holdoff_core::{Form, Formed, Operations};
 
-numbers! {
-    /// Form: gRPC's service config.
-    HOLDOFF_FORM_GRPC: u32 = 1 is Form::Grpc;
-    /// Form: Temporal's RetryPolicy.
-    HOLDOFF_FORM_TEMPORAL: u32 = 2 is Form::Temporal;
-    /// Form: Kubernetes' wait.Backoff.
-    HOLDOFF_FORM_KUBERNETES: u32 = 3 is Form::Kubernetes;
-    /// Form: langgraphgo's RetryConfig of a node.
-    HOLDOFF_FORM_LANGGRAPHGO: u32 = 4 is Form::Langgraphgo;
-    /// Form: langgraphgo's RetryPolicy of a graph.
-    HOLDOFF_FORM_LANGGRAPHGO_GRAPH: u32 = 5 is Form::LanggraphgoGraph;
-    /// Form: Aster's RetryPolicy of a workflow.
-    HOLDOFF_FORM_ASTER: u32 = 6 is Form::Aster;
-}
-
 /// The form with that number.
 pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
     Ok(Form::from_code(form).ok_or(ErrorCode::UnknownWord)?)

@@ -1,16 +1,7 @@
 //! A retry inside a retry, with one cap and one deadline over both.
 
 use crate::*;
-use holdoff_core::{Failure, Layered, Layers, Level, StopReason, Ticket};
-
-numbers! {
-    /// Level: the inner level gave up for a reason after which the outer one does not go on.
-    HOLDOFF_LEVEL_INNER: u32 = 1 is Level::Inner;
-    /// Level: the outer level gave up.
-    HOLDOFF_LEVEL_OUTER: u32 = 2 is Level::Outer;
-    /// Level: a level would have gone on, but the cap over both is reached.
-    HOLDOFF_LEVEL_CAP: u32 = 3 is Level::Cap;
-}
+use holdoff_core::{Failure, Layered, Layers, StopReason, Ticket};
 
 memory! {
     /// The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered calls and

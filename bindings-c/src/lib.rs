@@ -25,7 +25,6 @@ extern crate std;
 mod boundary;
 mod bucket;
 mod call;
-mod errors;
 mod explain;
 mod failure;
 mod forms;
@@ -56,11 +55,11 @@ mod text;
 mod time;
 #[cfg(feature = "heap")]
 mod wheel;
+mod words;
 
 use boundary::*;
 pub use bucket::*;
 pub use call::*;
-pub use errors::*;
 pub use explain::*;
 pub use failure::*;
 pub use forms::*;
@@ -99,6 +98,7 @@ use text::*;
 pub use time::*;
 #[cfg(feature = "heap")]
 pub use wheel::*;
+pub use words::*;
 
 #[cfg(panic = "abort")]
 #[panic_handler]

@@ -22,58 +22,54 @@ macro_rules! text {
     }};
 }
 
-/// Constant texts of the core as ones of C, all of them in rooms of one size.
-struct Table<const SIZE: usize, const COUNT: usize>([[u8; SIZE]; COUNT]);
-
-impl<const SIZE: usize, const COUNT: usize> Table<SIZE, COUNT> {
-    fn text(&'static self, at: Option<usize>) -> *const c_char {
-        let bytes = at.and_then(|at| self.0.get(at));
-        bytes.map_or(text!("unknown"), |bytes| bytes.as_ptr().cast())
-    }
-}
-
-/// The texts of every variant, in their order.
-macro_rules! table {
-    ($of:ident; $size:literal, |$value:ident| $text:expr) => {{
-        const {
-            let mut texts = [[0; $size]; $of::ALL.len()];
-            let mut at = 0;
-            while at < texts.len() {
-                let $value = $of::ALL[at];
-                texts[at] = terminated($text);
-                at += 1;
-            }
-            Table(texts)
+/// Declares functions from a number to a text of the core's table, and the most bytes of a text with its zero.
+macro_rules! texts {
+    ($($(#[$meta:meta])* fn $function:ident($number:ident) is $table:ident::$text:ident, $size:literal;)*) => { $(
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $function($number: u32) -> *const c_char {
+            static TEXTS: [[u8; $size]; $table::ALL.len()] = {
+                let mut texts = [[0; $size]; $table::ALL.len()];
+                let mut at = 0;
+                while at < texts.len() {
+                    texts[at] = terminated($table::$text($table::ALL[at]));
+                    at += 1;
+                }
+                texts
+            };
+            let known = $table::ALL.iter().zip(&TEXTS).find(|(known, _)| u32::from(known.code()) == $number);
+            known.map_or(text!("unknown"), |(_, text)| text.as_ptr().cast())
         }
-    }};
+    )* };
 }
 
-/// The word of a HOLDOFF_REASON_ number, such as "attempts"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_reason_name(reason: u32) -> *const c_char {
-    static TEXTS: Table<16, { StopReason::ALL.len() }> = table!(StopReason; 16, |known| known.name());
-    TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
-}
-
-/// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_reason_text(reason: u32) -> *const c_char {
-    static TEXTS: Table<64, { StopReason::ALL.len() }> = table!(StopReason; 64, |known| known.text());
-    TEXTS.text(StopReason::ALL.iter().position(|known| u32::from(known.code()) == reason))
-}
-
-/// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_cause_name(cause: u32) -> *const c_char {
-    static TEXTS: Table<16, { Cause::ALL.len() }> = table!(Cause; 16, |known| known.name());
-    TEXTS.text(Cause::ALL.iter().position(|known| u32::from(known.code()) == cause))
-}
-
-/// The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_failure_kind_name(kind: u32) -> *const c_char {
-    static TEXTS: Table<16, { FailureKind::ALL.len() }> = table!(FailureKind; 16, |known| known.name());
-    TEXTS.text(FailureKind::ALL.iter().position(|known| u32::from(known.code()) == kind))
+texts! {
+    /// The word of a HOLDOFF_REASON_ number, such as "attempts"; "unknown" for any other.
+    fn holdoff_reason_name(reason) is StopReason::name, 16;
+    /// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
+    fn holdoff_reason_text(reason) is StopReason::text, 64;
+    /// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
+    fn holdoff_cause_name(cause) is Cause::name, 16;
+    /// The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other.
+    fn holdoff_failure_kind_name(kind) is FailureKind::name, 16;
+    /// The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other.
+    fn holdoff_error_name(error) is ErrorCode::name, 32;
+    /// The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number.
+    fn holdoff_error_rule(error) is ErrorCode::text, 112;
+    /// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other number,
+    /// so that a loop from 1 on sees all.
+    fn holdoff_preset_name(preset) is Preset::name, 32;
+    /// The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other.
+    fn holdoff_lint_name(lint) is LintKind::name, 32;
+    /// The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
+    /// "unknown" for any other.
+    fn holdoff_ended_name(ended) is Ended::name, 16;
+    /// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
+    /// other.
+    fn holdoff_breaker_state_name(state) is BreakerState::name, 16;
+    /// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP",
+    /// "CANCELLED"; "unknown" for any other.
+    fn holdoff_event_kind_name(kind) is EventKind::name, 16;
 }
 
 /// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
@@ -98,64 +94,6 @@ pub extern "C" fn holdoff_step_name(kind: u32) -> *const c_char {
         Ok(crate::HOLDOFF_STOP) => text!("stop"),
         _ => text!("unknown"),
     }
-}
-
-/// The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_error_name(error: u32) -> *const c_char {
-    static TEXTS: Table<32, { ErrorCode::ALL.len() }> = table!(ErrorCode; 32, |error| error.name());
-    TEXTS.text(ErrorCode::ALL.iter().position(|known| u32::from(known.code()) == error))
-}
-
-/// The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_error_rule(error: u32) -> *const c_char {
-    static TEXTS: Table<112, { ErrorCode::ALL.len() }> = table!(ErrorCode; 112, |error| error.rule(None));
-    TEXTS.text(ErrorCode::ALL.iter().position(|known| u32::from(known.code()) == error))
-}
-
-/// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other number,
-/// so that a loop from 1 on sees all.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_preset_name(preset: u32) -> *const c_char {
-    static TEXTS: Table<32, { Preset::ALL.len() }> = table!(Preset; 32, |preset| preset.name());
-    TEXTS.text(Preset::ALL.iter().position(|known| u32::from(known.code()) == preset))
-}
-
-/// The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_lint_name(lint: u32) -> *const c_char {
-    static TEXTS: Table<32, { LintKind::ALL.len() }> = table!(LintKind; 32, |lint| lint.name());
-    TEXTS.text(LintKind::ALL.iter().position(|known| u32::from(known.code()) == lint))
-}
-
-/// The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
-/// "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_ended_name(ended: u32) -> *const c_char {
-    static TEXTS: Table<16, { Ended::ALL.len() }> = table!(Ended; 16, |ended| ended.name());
-    TEXTS.text(Ended::ALL.iter().position(|known| u32::from(known.code()) == ended))
-}
-
-/// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
-/// other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_breaker_state_name(state: u32) -> *const c_char {
-    match state {
-        crate::HOLDOFF_BREAKER_CLOSED => text!(BreakerState::Closed.name()),
-        crate::HOLDOFF_BREAKER_OPEN => text!(BreakerState::Open.name()),
-        crate::HOLDOFF_BREAKER_HALF_OPEN => text!(BreakerState::HalfOpen.name()),
-        crate::HOLDOFF_BREAKER_ISOLATED => text!(BreakerState::Isolated.name()),
-        _ => text!("unknown"),
-    }
-}
-
-/// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP",
-/// "CANCELLED"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_event_kind_name(kind: u32) -> *const c_char {
-    static TEXTS: Table<16, { EventKind::ALL.len() }> = table!(EventKind; 16, |known| known.name());
-    TEXTS.text(EventKind::ALL.iter().position(|known| u32::from(known.code()) == kind))
 }
 
 /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.

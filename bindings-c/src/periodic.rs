@@ -1,7 +1,7 @@
 //! Running something again and again, as a machine.
 
 use crate::*;
-use holdoff_core::{Answer, Ended, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Timer};
+use holdoff_core::{Answer, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Timer};
 
 /// Timer of a periodic: the pace is asked before each interval.
 pub const HOLDOFF_TIMER_VARIABLE: u32 = 0;
@@ -14,24 +14,8 @@ pub const HOLDOFF_TIMER_GRID_SKIPPING: u32 = 2;
 pub const HOLDOFF_TIMER_NO_WAIT: u32 = 3;
 
 numbers! {
-    /// Answer of a run: run again.
-    HOLDOFF_ANSWER_AGAIN: u32 = 1 is Answer::Again;
-    /// Answer of a run: what was waited for is there.
-    HOLDOFF_ANSWER_DONE: u32 = 2 is Answer::Done;
-    /// Answer of a run: it cannot come any more.
-    HOLDOFF_ANSWER_FAILED: u32 = 3 is Answer::Failed;
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
     HOLDOFF_RUN: u32 = 1 is FlatPeriodicStep::RUN;
-    /// End of a periodic: the caller cancelled.
-    HOLDOFF_ENDED_CANCELLED: u32 = 1 is Ended::Cancelled;
-    /// End of a periodic: a run answered HOLDOFF_ANSWER_DONE.
-    HOLDOFF_ENDED_DONE: u32 = 2 is Ended::Done;
-    /// End of a periodic: a run answered HOLDOFF_ANSWER_FAILED.
-    HOLDOFF_ENDED_FAILED: u32 = 3 is Ended::Failed;
-    /// End of a periodic: its time was up.
-    HOLDOFF_ENDED_DEADLINE: u32 = 4 is Ended::Deadline;
-    /// End of a periodic: the steps of its backoff are used up.
-    HOLDOFF_ENDED_STEPS: u32 = 5 is Ended::Steps;
 }
 const _: () = assert!(
     HOLDOFF_SLEEP == FlatPeriodicStep::SLEEP

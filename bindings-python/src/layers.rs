@@ -156,11 +156,7 @@ impl Layered {
     /// Which level gave up: "inner", "outer", "cap" (a level would have gone on); None unless one did.
     #[getter]
     fn stopped_by(&self) -> Option<&'static str> {
-        self.0.stopped_by().map(|level| match level {
-            Level::Inner => "inner",
-            Level::Outer => "outer",
-            Level::Cap => "cap",
-        })
+        self.0.stopped_by().map(Level::name)
     }
 
     /// Why the inner level last gave up; None when it has not.

@@ -1,10 +1,11 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
+import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
 import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
 import { natureOf } from "./own.js";
-import { type FailureKind, kindCode, kindWord, PERMANENT, TIMEOUT, TRANSIENT } from "./words.js";
+import { type FailureKind, KINDS } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
 export type Hint = number | bigint | string | null | undefined;
@@ -74,7 +75,7 @@ function readExactHint(): number | bigint | "never" | undefined {
   return typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER ? readBigint(SPAN) : hint;
 }
 
-const readFailure = (kind: number): Failure => ({ kind: kindWord(kind), hint: readExactHint() });
+const readFailure = (kind: number): Failure => ({ kind: KINDS[kind] as FailureKind, hint: readExactHint() });
 
 /** A failure's kind, and its hint written. */
 export function writeFailure(failure: Failure | FailureKind): number {
@@ -86,7 +87,7 @@ export function writeFailure(failure: Failure | FailureKind): number {
 
 /** The number of a kind; throws when there is none such. */
 export function kindOf(word: unknown): number {
-  const kind = kindCode(word);
+  const kind = Math.max(0, KINDS.indexOf(word as FailureKind, 1));
   if (kind === 0) throw problem(UNKNOWN_FAILURE_KIND, "failure", word);
   return kind;
 }

@@ -33,7 +33,7 @@ import { type Failure, kindOf, writeFailure } from "./failure.js";
 import { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import { checkTime, type Same, type Time } from "./times.js";
-import { type Cause, causeWord, type FailureKind, reasonWord, type StopReason } from "./words.js";
+import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
 
 /** Sleep until then and try again, or do not try again. */
 export type Decision<T extends Time = number> =
@@ -104,7 +104,7 @@ export function stepOf<T extends Time>(codes: number, attempt: number, time: (fi
     case 1:
       return { kind: "attempt", ticket: attempt, attempt, abortAt: time(true), wakeAt: time(false) };
     case SLEEP:
-      return { kind: "sleep", until: time(true), cause: causeWord(codes >>> 24) };
+      return { kind: "sleep", until: time(true), cause: CAUSES[codes >>> 24] as Cause };
     case 3:
       return { kind: "wait", until: time(true) };
     default:
@@ -112,7 +112,7 @@ export function stepOf<T extends Time>(codes: number, attempt: number, time: (fi
   }
   const outcome = (codes >> 8) & 255;
   if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
-  return { kind: "stop", outcome: "gave_up", reason: reasonWord((codes >> 16) & 255), retryAt: time(true) };
+  return { kind: "stop", outcome: "gave_up", reason: REASONS[(codes >> 16) & 255] as StopReason, retryAt: time(true) };
 }
 
 /** One decision a failure: the state of one operation, without its loop. */
@@ -137,8 +137,8 @@ export class Retry {
     core.retry_fail(kind);
     const codes = stepCodes();
     const at = readTime(AT, now);
-    if ((codes & 255) === SLEEP) return { kind: "sleep", until: at, cause: causeWord(codes >>> 24) };
-    return { kind: "give_up", reason: reasonWord((codes >> 16) & 255), retryAt: at };
+    if ((codes & 255) === SLEEP) return { kind: "sleep", until: at, cause: CAUSES[codes >>> 24] as Cause };
+    return { kind: "give_up", reason: REASONS[(codes >> 16) & 255] as StopReason, retryAt: at };
   }
 }
 

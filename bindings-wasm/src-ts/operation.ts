@@ -8,7 +8,7 @@ import { type Clock, LONGEST_TIMER, system } from "./clock.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
 import { LONGEST, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, writeVerdict } from "./failure.js";
 import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
-import { causeWord, kindWord, reasonWord, type StopReason } from "./words.js";
+import { CAUSES, type Cause, type FailureKind, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** The numbers of steps and of the outcome of an operation that failed. */
 export const ATTEMPT = 1;
@@ -207,7 +207,7 @@ export class Operation<T> {
         this.arm();
         break;
       default:
-        if (((codes >> 8) & 255) === GAVE_UP) this.gaveUp(reasonWord((codes >> 16) & 255), at);
+        if (((codes >> 8) & 255) === GAVE_UP) this.gaveUp(REASONS[(codes >> 16) & 255] as StopReason, at);
     }
   }
 
@@ -314,8 +314,16 @@ export class Operation<T> {
     const { lastError: error, lastResult: result, engine } = this;
     const step = engine.fail(attempt, kind, error, now);
     if ((step.codes & 255) === SLEEP) {
-      const cause = causeWord(step.codes >>> 24);
-      onRetry?.({ attempt, error, result, failure: kindWord(kind), hint, delay: engine.delay() / 1e6, cause });
+      const cause = CAUSES[step.codes >>> 24] as Cause;
+      onRetry?.({
+        attempt,
+        error,
+        result,
+        failure: KINDS[kind] as FailureKind,
+        hint,
+        delay: engine.delay() / 1e6,
+        cause,
+      });
       // The hook may have begun to read the value.
       if (this.returned && engine.discardsAsleep) discard(result);
       if (this.ended) return;

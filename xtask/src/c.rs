@@ -18,7 +18,7 @@ pub(crate) const HEADER: &str = "bindings-c/include/holdoff.h";
 /// The modules the header is generated from, in the order a reader wants them.
 const SOURCES: [&str; 38] = [
     "numbers",
-    "errors",
+    "words",
     "policy",
     "problem",
     "options",

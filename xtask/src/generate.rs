@@ -4,6 +4,18 @@ use crate::shell;
 use anyhow::{Result, bail};
 use std::path::Path;
 
+/// The files that programs of the conformance crate print, each with the program and its argument.
+const PRINTED: [(&str, &[&str]); 8] = [
+    ("docs/errors.md", &["words", "docs"]),
+    ("docs/policy.schema.json", &["schema"]),
+    ("bindings-c/src/words.rs", &["words", "c"]),
+    ("bindings-wasm/src-ts/words.ts", &["words", "typescript"]),
+    ("bindings-wasm/src-ts/codes.ts", &["words", "codes"]),
+    ("bindings-wasm/src-ts/lite/rules.ts", &["lite"]),
+    ("bindings-python/python/holdoff/_words.py", &["words", "python"]),
+    ("bindings-python/python/holdoff/_literals.py", &["words", "literals"]),
+];
+
 /// Writes every generated file that is not up to date.
 pub(crate) fn generate() -> Result<()> {
     each(false)
@@ -21,21 +33,11 @@ fn each(check: bool) -> Result<()> {
         vectors.arg("--check");
     }
     shell::run(&mut vectors)?;
-    keep(
-        check,
-        Path::new("docs/errors.md"),
-        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "errors"]))?,
-    )?;
-    keep(
-        check,
-        Path::new("docs/policy.schema.json"),
-        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "schema"]))?,
-    )?;
-    keep(
-        check,
-        Path::new("bindings-wasm/src-ts/lite/rules.ts"),
-        &shell::output(shell::cargo().args(["run", "--quiet", "--package", "conformance", "--bin", "lite"]))?,
-    )?;
+    for (path, args) in PRINTED {
+        let mut print = shell::cargo();
+        print.args(["run", "--quiet", "--package", "conformance", "--bin"]).args(args);
+        keep(check, Path::new(path), &shell::output(&mut print)?)?;
+    }
     keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
 }
 

@@ -1,22 +1,12 @@
 //! Whether the other side is well enough to be called.
 
 use crate::*;
-use holdoff_core::{Breaker, BreakerConfig, BreakerState, GuardsBuilder, Permit, Verdict};
+use holdoff_core::{Breaker, BreakerConfig, GuardsBuilder, Permit, Verdict};
 
 /// How many bytes a saved breaker has.
 pub const HOLDOFF_SAVED_BREAKER: usize = 216;
 const _: () = assert!(HOLDOFF_SAVED_BREAKER == Breaker::SAVED);
 
-numbers! {
-    /// State of a breaker: calls run and are counted.
-    HOLDOFF_BREAKER_CLOSED: u32 = 0 is BreakerState::Closed;
-    /// State of a breaker: no call runs.
-    HOLDOFF_BREAKER_OPEN: u32 = 1 is BreakerState::Open;
-    /// State of a breaker: a few calls may try it.
-    HOLDOFF_BREAKER_HALF_OPEN: u32 = 2 is BreakerState::HalfOpen;
-    /// State of a breaker: open by hand, until it is closed by hand.
-    HOLDOFF_BREAKER_ISOLATED: u32 = 3 is BreakerState::Isolated;
-}
 /// State of a breaker: the memory holds none.
 pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
 

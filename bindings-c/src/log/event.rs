@@ -1,23 +1,9 @@
 //! One thing that happened to a call: as numbers, as bytes that last, and as JSON.
 
 use crate::*;
-use holdoff_core::{Cause, Event, EventKind, FailureKind, Notes, StopReason};
+use holdoff_core::{Cause, Event, FailureKind, Notes, StopReason};
 
 numbers! {
-    /// Event kind: a call began. Has a `policy`, a `seed` and `is_guarded`.
-    HOLDOFF_EVENT_STARTED: u32 = 1 is EventKind::Started;
-    /// Event kind: an attempt failed. Has a `failure`.
-    HOLDOFF_EVENT_ATTEMPT_FAILED: u32 = 2 is EventKind::AttemptFailed;
-    /// Event kind: the attempt that comes is due at `until`. Has a `cause` and a `delay_ns`.
-    HOLDOFF_EVENT_RETRY_SCHEDULED: u32 = 3 is EventKind::RetryScheduled;
-    /// Event kind: an attempt runs now, after its wait or again because it was interrupted.
-    HOLDOFF_EVENT_RESUMED: u32 = 4 is EventKind::Resumed;
-    /// Event kind: an attempt succeeded.
-    HOLDOFF_EVENT_SUCCEEDED: u32 = 5 is EventKind::Succeeded;
-    /// Event kind: there is no other attempt, for a `reason`; at `until` another try might succeed.
-    HOLDOFF_EVENT_GAVE_UP: u32 = 6 is EventKind::GaveUp;
-    /// Event kind: the caller cancelled.
-    HOLDOFF_EVENT_CANCELLED: u32 = 7 is EventKind::Cancelled;
     /// How many bytes an event has at most, without its text.
     HOLDOFF_EVENT_BYTES: usize = 56 is Event::MOST_BYTES;
 }

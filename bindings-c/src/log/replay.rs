@@ -3,12 +3,6 @@
 use crate::*;
 use holdoff_core::{Event, EventError, EventReader, Replay, ReplayError, ReplayMode};
 
-numbers! {
-    /// Replay mode: a decision in the log counts, whatever the policy decides now.
-    HOLDOFF_REPLAY_FOLLOW: u32 = 1 is ReplayMode::Follow;
-    /// Replay mode: the first decision that is not the one that the policy makes is an error.
-    HOLDOFF_REPLAY_VERIFY: u32 = 2 is ReplayMode::Verify;
-}
 /// To be added to the mode: the log may have been written under another policy.
 pub const HOLDOFF_REPLAY_ANY_POLICY: u32 = 16;
 

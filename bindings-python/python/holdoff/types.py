@@ -7,11 +7,32 @@ from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from ._holdoff import Adaptive, Breaker, Budget, Bulkhead, Failure, Hedge, Limiter, Stretch
+from ._literals import (
+    AdaptiveKind,
+    BreakerHint,
+    BreakerKind,
+    BreakerMode,
+    BudgetKind,
+    Cap,
+    GrpcName,
+    HintOver,
+    LimiterKind,
+    NestedMode,
+    OnDeadline,
+    OpenForKind,
+    Reopen,
+    RetryKind,
+)
+from ._literals import BackoffKind as BackoffKind
+from ._literals import FormName as FormName
+from ._literals import HintMode as HintMode
+from ._literals import JitterKind as JitterKind
+from ._literals import PresetName as PresetName
+from ._literals import Refusal as Refusal
+from ._literals import Word as Word
 
 Duration: TypeAlias = float | str | timedelta
 """A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
-Word: TypeAlias = Literal["transient", "throttled", "timeout", "permanent"]
-"""The kind of a failure."""
 Said: TypeAlias = Failure | Word
 """What a function says an error is."""
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
@@ -20,63 +41,7 @@ OnResult: TypeAlias = Callable[[Any], bool | Said | None] | bool
 """Which returned values are failures: what a function of the value says; with True, HTTP answers that are."""
 Headers: TypeAlias = Mapping[str, str] | Mapping[bytes, bytes] | Iterable[tuple[str | bytes, str | bytes]]
 """Header lines: any mapping of names to values (of httpx, requests, aiohttp, urllib), or pairs of both."""
-PresetName: TypeAlias = Literal[
-    "default",
-    "langgraphgo",
-    "langgraphgo-graph",
-    "kubernetes",
-    "aster",
-    "aws-standard-2.0",
-    "aws-standard-2.1",
-    "grpc",
-    "temporal",
-    "google-cloud",
-    "resilience4j",
-    "polly",
-    "chromium",
-    "tenacity-random-exponential",
-    "aws-adaptive",
-]
-"""The name of a preset."""
-FormName: TypeAlias = Literal["grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster"]
-"""A system whose own form of a policy is read and written."""
-BackoffKind: TypeAlias = Literal[
-    "constant",
-    "linear",
-    "exponential",
-    "polynomial",
-    "fibonacci",
-    "list",
-    "decorrelated",
-    "decorrelated_v2",
-]
-"""How the delay grows."""
-JitterKind: TypeAlias = Literal["none", "full", "equal", "additive", "proportional", "bounded", "subtractive"]
-"""How delays are spread."""
-HintMode: TypeAlias = Literal["floor", "replace", "ignore", "exact", "at_least"]
-"""What is done with a hint."""
-GrpcCode: TypeAlias = (
-    Literal[
-        "OK",
-        "CANCELLED",
-        "UNKNOWN",
-        "INVALID_ARGUMENT",
-        "DEADLINE_EXCEEDED",
-        "NOT_FOUND",
-        "ALREADY_EXISTS",
-        "PERMISSION_DENIED",
-        "RESOURCE_EXHAUSTED",
-        "FAILED_PRECONDITION",
-        "ABORTED",
-        "OUT_OF_RANGE",
-        "UNIMPLEMENTED",
-        "INTERNAL",
-        "UNAVAILABLE",
-        "DATA_LOSS",
-        "UNAUTHENTICATED",
-    ]
-    | int
-)
+GrpcCode: TypeAlias = GrpcName | int
 """A status code of gRPC: its name or its number."""
 
 
@@ -92,7 +57,7 @@ class Backoff(TypedDict, total=False):
     max: Duration | Literal["none"] | None
     delays: Sequence[Duration] | None
     times: int | None
-    on: Literal["transient", "throttled", "timeout"] | None
+    on: RetryKind | None
 
 
 class Jitter(TypedDict, total=False):
@@ -108,7 +73,7 @@ class Hint(TypedDict, total=False):
 
     mode: HintMode | None
     max: Duration | Literal["none"] | None
-    over: Literal["stop", "clamp"] | None
+    over: HintOver | None
     reach: Duration | Literal["none"] | None
 
 
@@ -117,7 +82,7 @@ class Causes(TypedDict, total=False):
 
     http: Sequence[int | Literal["1xx", "2xx", "3xx", "4xx", "5xx"]] | None
     grpc: Sequence[GrpcCode] | None
-    kinds: Sequence[Literal["transient", "throttled", "timeout"]] | None
+    kinds: Sequence[RetryKind] | None
     patterns: Sequence[str] | None
 
 
@@ -127,14 +92,10 @@ class RetryOn(Causes, total=False):
     non_idempotent: Causes | None
 
 
-Refusal: TypeAlias = Literal["stop", "wait"]
-"""What a call does that a guard refuses: give up at once, or sleep until it would be let through."""
-
-
 class BudgetFields(TypedDict, total=False):
     """How many retries there may be, all calls taken together."""
 
-    kind: Literal["none", "token", "throttle", "ratio", "share", "requests", "window"] | None
+    kind: BudgetKind | None
     capacity: int | None
     cost: int | None
     timeout_cost: int | None
@@ -152,7 +113,7 @@ class BudgetFields(TypedDict, total=False):
 class OpenFor(TypedDict, total=False):
     """How long a breaker stays open, longer with each opening in a row."""
 
-    kind: Literal["constant", "linear", "exponential", "polynomial", "fibonacci"] | None
+    kind: OpenForKind | None
     initial: Duration | None
     factor: float | None
     increment: Duration | None
@@ -163,7 +124,7 @@ class OpenFor(TypedDict, total=False):
 class BreakerFields(TypedDict, total=False):
     """When the other side is not to be called."""
 
-    kind: Literal["none", "consecutive", "count", "time"] | None
+    kind: BreakerKind | None
     failures: int | None
     size: int | None
     window: Duration | None
@@ -176,16 +137,16 @@ class BreakerFields(TypedDict, total=False):
     jitter: float | None
     probes: int | None
     successes: int | None
-    reopen: Literal["first", "streak"] | None
-    mode: Literal["enforce", "observe"] | None
-    hint: Literal["ignore", "open"] | None
+    reopen: Reopen | None
+    mode: BreakerMode | None
+    hint: BreakerHint | None
     refusal: Refusal | None
 
 
 class LimiterFields(TypedDict, total=False):
     """How many attempts there may be in a time."""
 
-    kind: Literal["none", "gcra", "bucket", "window", "log"] | None
+    kind: LimiterKind | None
     limit: float | None
     per: Duration | None
     burst: int | None
@@ -203,7 +164,7 @@ class BulkheadFields(TypedDict, total=False):
 class AdaptiveFields(TypedDict, total=False):
     """A rate of attempts that follows the server's throttling."""
 
-    kind: Literal["none", "cubic", "aimd"] | None
+    kind: AdaptiveKind | None
     beta: float | None
     scale: float | None
     smooth: float | None
@@ -233,18 +194,16 @@ class HedgeFields(TypedDict, total=False):
 class NestedFields(TypedDict, total=False):
     """What a retry does inside another one."""
 
-    mode: Literal["allow", "innermost", "outermost", "cap"] | None
+    mode: NestedMode | None
     cap: int | None
 
 
-BudgetConfig: TypeAlias = (
-    BudgetFields | Literal["none", "token", "throttle", "ratio", "share", "requests", "window"] | None
-)
+BudgetConfig: TypeAlias = BudgetFields | BudgetKind | None
 """What a document says of a budget; so with the others."""
-BreakerConfig: TypeAlias = BreakerFields | Literal["none", "consecutive", "count", "time"] | None
+BreakerConfig: TypeAlias = BreakerFields | BreakerKind | None
 LimiterConfig: TypeAlias = LimiterFields | None
 BulkheadConfig: TypeAlias = BulkheadFields | int | None
-AdaptiveConfig: TypeAlias = AdaptiveFields | Literal["none", "cubic", "aimd"] | None
+AdaptiveConfig: TypeAlias = AdaptiveFields | AdaptiveKind | None
 StretchConfig: TypeAlias = StretchFields | float | None
 HedgeConfig: TypeAlias = HedgeFields | Duration | None
 
@@ -267,11 +226,11 @@ class PolicyFields(TypedDict, total=False):
     preset: PresetName | None
     backoff: Backoff | Sequence[Backoff] | BackoffKind | None
     jitter: Jitter | JitterKind | None
-    cap: Literal["keep_spread", "before_jitter", "clip"] | None
+    cap: Cap | None
     attempts: int | Literal["forever"] | None
     deadline: Duration | Literal["none"] | None
     min_attempt: Duration | None
-    on_deadline: Literal["stop", "clip"] | None
+    on_deadline: OnDeadline | None
     attempt_timeout: Duration | Literal["none"] | None
     hint: Hint | HintMode | None
     retry_on: RetryOn | None
@@ -282,4 +241,4 @@ class PolicyFields(TypedDict, total=False):
     bulkhead: BulkheadConfig
     stretch: StretchConfig
     hedge: HedgeConfig
-    nested: NestedFields | Literal["allow", "innermost", "outermost", "cap"] | None
+    nested: NestedFields | NestedMode | None

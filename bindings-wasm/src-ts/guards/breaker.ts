@@ -3,12 +3,12 @@ import { exact, type Length, like, nanos } from "../border.js";
 import type { Clock } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import type { Same, Time } from "../times.js";
+import { BREAKER_STATES, type BreakerState } from "../words.js";
 import { desk, got } from "./desk.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 
-export type BreakerState = "closed" | "open" | "half_open" | "isolated";
-const STATES: readonly BreakerState[] = ["closed", "open", "half_open", "isolated"];
+export type { BreakerState } from "../words.js";
 
 /** The answer of a breaker to a call. */
 export type Acquired<T extends Time = number> =
@@ -95,7 +95,7 @@ export class Breaker extends Guard {
   /** How it stands. */
   state(now?: Time): BreakerState {
     this.at(now);
-    return STATES[desk().core.breaker_look()] as BreakerState;
+    return BREAKER_STATES[desk().core.breaker_look()] as BreakerState;
   }
 
   /** The end of the open time, in nanoseconds. */

@@ -1,7 +1,7 @@
 /** Retries inside retries: what an attempt hands down to what runs inside it. */
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, kindOf } from "../failure.js";
-import { type FailureKind, kindWord } from "../words.js";
+import { type FailureKind, KINDS } from "../words.js";
 import { desk } from "./desk.js";
 
 const FOREVER = 0xffffffff;
@@ -122,7 +122,7 @@ export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | F
   if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
   const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
   const code = desk().core.nested_failure(nesting, kindOf(kind));
-  return { kind: kindWord(code), hint };
+  return { kind: KINDS[code] as FailureKind, hint };
 }
 
 /** Hands tokens down by itself, where the runtime has async contexts. */

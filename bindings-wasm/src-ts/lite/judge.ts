@@ -5,7 +5,7 @@ import { natureOf } from "../own.js";
 import { wasm } from "./core.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";
-import { KINDS } from "./words.js";
+import { KINDS } from "./rules.js";
 
 interface ErrorLike {
   name?: unknown;

@@ -9,7 +9,7 @@ import { attach, type Outcome } from "./errors.js";
 import { judged } from "./judge.js";
 import type { HostOptions } from "./options.js";
 import type { Policy } from "./policy.js";
-import { CAUSES, KINDS, REASONS } from "./words.js";
+import { CAUSES, KINDS, REASONS } from "./rules.js";
 
 const ATTEMPT = 1;
 const SLEEP = 2;

@@ -3,7 +3,7 @@
  * text in it, because a double cannot hold them.
  */
 import { problem, WRONG_TYPE } from "../errors.js";
-import { causeWord, kindWord, reasonWord } from "../words.js";
+import { CAUSES, type Cause, EVENT_TYPES, type FailureKind, KINDS, REASONS, type StopReason } from "../words.js";
 import { desk } from "./desk.js";
 import { ReplayError, wrong } from "./error.js";
 import type { Event as AnyEvent, Digits } from "./types.js";
@@ -28,8 +28,6 @@ export function textOf(text: string | null | undefined, name: string): string | 
 export const isBytes = (log: unknown): log is Uint8Array =>
   ArrayBuffer.isView(log) && "BYTES_PER_ELEMENT" in log && log.BYTES_PER_ELEMENT === 1;
 
-const TYPES = ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"] as const;
-
 /** The core's form of each event. Events are frozen, so it stays valid. */
 const known = new WeakMap<object, Uint32Array>();
 
@@ -53,7 +51,7 @@ export function shownEvent({ task, reason }: Notes): Event {
   const { words, longs } = desk();
   const digits = (at: number): Digits => String(longs[at]);
   const codes = words.args[CODES * 2] as number;
-  const type = TYPES[(codes & 255) - 1] as Event["type"];
+  const type = EVENT_TYPES[codes & 255] as Event["type"];
   const event: Record<string, unknown> = {
     version: 1,
     sequence: Number(longs[SEQUENCE]),
@@ -77,16 +75,16 @@ export function shownEvent({ task, reason }: Notes): Event {
       break;
     case "ATTEMPT_FAILED": {
       const hint = longs[HINT] as bigint;
-      event["failure"] = kindWord((codes >>> 8) & 255);
+      event["failure"] = KINDS[(codes >>> 8) & 255] as FailureKind;
       event["hint"] = hint === NO_HINT ? "none" : hint === HINT_NEVER ? "never" : String(hint);
       break;
     }
     case "RETRY_SCHEDULED":
       event["until"] = digits(UNTIL);
-      event["cause"] = causeWord((codes >>> 16) & 255);
+      event["cause"] = CAUSES[(codes >>> 16) & 255] as Cause;
       break;
     case "GAVE_UP":
-      event["reason"] = reasonWord(codes >>> 24);
+      event["reason"] = REASONS[codes >>> 24] as StopReason;
       event["retryAt"] = longs[UNTIL] === NEVER ? "never" : digits(UNTIL);
       break;
     default:

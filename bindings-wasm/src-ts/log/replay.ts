@@ -3,6 +3,7 @@ import { problem, WRONG_TYPE } from "../errors.js";
 import { layPolicy } from "../guards/desk.js";
 import { wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
+import { REPLAY_MODES, type ReplayMode } from "../words.js";
 import { desk } from "./desk.js";
 import { wrong } from "./error.js";
 import { type Event, type Given, givenOf, isBytes, layEvent, type Notes, readEach, shownEvent } from "./event.js";
@@ -14,12 +15,10 @@ export interface ReplayOptions extends RecorderOptions {
    * Which decision counts where the log has one and the policy makes another: the log's (`"follow"`, unless given), or none:
    * the first difference is an error (`"verify"`).
    */
-  mode?: "follow" | "verify" | null | undefined;
+  mode?: ReplayMode | null | undefined;
   /** The log may have been written under another policy. */
   anyPolicy?: boolean | null | undefined;
 }
-
-const MODES = ["", "follow", "verify"];
 
 /** A log: its bytes, or its events, each as an object or as its JSON. */
 export type Log = Uint8Array | Iterable<Event | object | string>;
@@ -31,7 +30,7 @@ export type Log = Uint8Array | Iterable<Event | object | string>;
 export function replay(policy: Policy, log: Log, options: ReplayOptions = {}): Recorder {
   const words = wordsOf(policy);
   const { mode, anyPolicy, task, guards } = options;
-  const which = MODES.indexOf(mode ?? "follow");
+  const which = REPLAY_MODES.indexOf(mode ?? "follow");
   if (which < 1) throw problem(WRONG_TYPE, "mode", mode);
   checkOptions(options);
   if (typeof log !== "object" || log === null) throw problem(WRONG_TYPE, "log", log);

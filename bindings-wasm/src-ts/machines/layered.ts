@@ -8,7 +8,7 @@ import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
-import { type FailureKind, reasonCode, reasonWord, type StopReason } from "../words.js";
+import { type FailureKind, LEVELS, type Level, REASONS, type StopReason } from "../words.js";
 import { desk } from "./desk.js";
 
 /** The options between the two levels. */
@@ -23,7 +23,6 @@ export interface LayersOptions {
 }
 
 const UNCAPPED = 0xffffffff;
-const LEVELS = ["", "inner", "outer", "cap"] as const;
 
 /** The policies of both levels. */
 export class Layers {
@@ -35,7 +34,7 @@ export class Layers {
     const right = Number.isInteger(cap) && cap >= 0 && (cap < UNCAPPED || attempts === undefined || attempts === null);
     if (!right) throw problem(ATTEMPTS_RANGE, "attempts", attempts);
     const reasons = Object.entries(goOnAfter ?? {}).map(([reason, goesOn]) => {
-      const code = reasonCode(reason);
+      const code = Math.max(0, REASONS.indexOf(reason as StopReason, 1));
       if (code === 0) throw problem(WRONG_TYPE, `goOnAfter.${reason}`, goesOn);
       return [code, goesOn ? 1 : 0] as const;
     });
@@ -103,7 +102,7 @@ export class Layered {
     desk().give(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
     this.lay();
     const reason = desk().core.layered_would_give_up(kind);
-    return reason === 0 ? undefined : reasonWord(reason);
+    return reason === 0 ? undefined : (REASONS[reason] as StopReason);
   }
 
   /** Nothing but time has passed. */
@@ -121,7 +120,7 @@ export class Layered {
     attempt: number;
     outerAttempt: number;
     innerAttempt: number;
-    stoppedBy: "inner" | "outer" | "cap" | undefined;
+    stoppedBy: Level | undefined;
     innerReason: StopReason | undefined;
   } {
     this.lay();
@@ -129,13 +128,13 @@ export class Layered {
     const [attempt, outerAttempt, innerAttempt, level, reason] = [0, 1, 2, 3, 4].map((at) =>
       Number(desk().got(at)),
     ) as [number, number, number, number, number];
-    const stoppedBy = level === 0 ? undefined : (LEVELS[level] as "inner");
+    const stoppedBy = level === 0 ? undefined : (LEVELS[level] as Level);
     return {
       attempt,
       outerAttempt,
       innerAttempt,
       stoppedBy,
-      innerReason: reason === 0 ? undefined : reasonWord(reason),
+      innerReason: reason === 0 ? undefined : (REASONS[reason] as StopReason),
     };
   }
 

@@ -4,6 +4,7 @@ import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
+import { ANSWERS, type Answer, ENDS, type Ended } from "../words.js";
 import { desk } from "./desk.js";
 
 type Maybe<T> = T | null | undefined;
@@ -201,11 +202,9 @@ export type PeriodicStep<T extends Time = number> =
   | { readonly kind: "sleep"; readonly until: T }
   /** A run is in flight. */
   | { readonly kind: "wait" }
-  | { readonly kind: "stop"; readonly ended: "cancelled" | "done" | "failed" | "deadline" | "steps" };
+  | { readonly kind: "stop"; readonly ended: Ended };
 
 const TIMERS = ["variable", "grid", "grid_skipping", "no_wait", "poll"];
-const ENDS = ["", "cancelled", "done", "failed", "deadline", "steps"] as const;
-const ANSWERS = { again: 1, done: 2, failed: 3 } as const;
 
 /** Something that runs again and again, as a machine: no timer, no clock. */
 export class Periodic {
@@ -235,9 +234,9 @@ export class Periodic {
   }
 
   /** The run with this number ended at `now`. */
-  finish<T extends Time>(run: number, now: T, answer: "again" | "done" | "failed"): PeriodicStep<Same<T>> {
-    const code = Object.hasOwn(ANSWERS, answer) ? ANSWERS[answer] : undefined;
-    if (code === undefined) throw problem(WRONG_TYPE, "answer", answer);
+  finish<T extends Time>(run: number, now: T, answer: Answer): PeriodicStep<Same<T>> {
+    const code = ANSWERS.indexOf(answer, 1);
+    if (code < 0) throw problem(WRONG_TYPE, "answer", answer);
     desk().give(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
     return this.answer(now, () => desk().core.periodic_finish(code));
   }
@@ -271,7 +270,7 @@ export class Periodic {
       case 3:
         return { kind: "wait" };
       default:
-        return { kind: "stop", ended: ENDS[Number(desk().got())] as "done" };
+        return { kind: "stop", ended: ENDS[Number(desk().got())] as Ended };
     }
   }
 }

@@ -7,10 +7,8 @@ import { layKept } from "../guards/kept.js";
 import { wordsOf } from "../machine.js";
 import { type Policy, policyOf } from "../policy.js";
 import { collect, type Given, LIST, NUMBER, TEXT } from "../values.js";
+import type { FormName } from "../words.js";
 import { desk } from "./desk.js";
-
-/** A system whose policies are read and written as it writes them itself. */
-export type FormName = "grpc" | "temporal" | "kubernetes" | "langgraphgo" | "langgraphgo-graph" | "aster";
 
 /** The policy as a JSON document, which is the same in every language and reads back to the same policy. */
 export function toJson(policy: Policy): string {

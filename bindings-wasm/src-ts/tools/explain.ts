@@ -7,7 +7,7 @@ import type { PolicyFields, PresetName } from "../fields.js";
 import { layKept } from "../guards/kept.js";
 import { wordsOf } from "../machine.js";
 import { Policy } from "../policy.js";
-import type { FailureKind } from "../words.js";
+import { type FailureKind, IN_TIME, type InTime } from "../words.js";
 import { desk } from "./desk.js";
 
 /** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
@@ -23,7 +23,7 @@ export interface Row {
   readonly typicalTotal: number;
   readonly maxTotal: number;
   /** The place of the retry before or after the deadline. */
-  readonly inTime: "always" | "sometimes" | "never";
+  readonly inTime: InTime;
 }
 
 /** Something valid that is hardly meant. */
@@ -55,7 +55,6 @@ function layAny(given: Given): void {
   layKept(desk(), policy.kept ?? []);
 }
 
-const IN_TIME = ["", "always", "sometimes", "never"] as const;
 const AS_USUAL = 0xffffffff;
 /** How many rows the desk holds. */
 const ROWS = 128;
@@ -93,7 +92,7 @@ function readRow(from: number): Row {
     number,
   ];
   const [retry, inTime] = numbers.slice(6) as [number, 1];
-  return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime: IN_TIME[inTime] };
+  return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime: IN_TIME[inTime] as InTime };
 }
 
 /** The lints of a policy, its fields or a preset, for a caller that waits `within` at most. */

@@ -1,5 +1,7 @@
 /** Explanations of policies, and policies as text: loaded only if imported. */
-export { type FormName, type FromForm, fromForm, toForm, toJson } from "./document.js";
+
+export type { FormName } from "../words.js";
+export { type FromForm, fromForm, toForm, toJson } from "./document.js";
 export {
   type Explanation,
   explain,

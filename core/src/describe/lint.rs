@@ -50,9 +50,9 @@ words! {
         OpenAboveDeadline = 314 "open_above_deadline" "a call waits for a breaker that stays open until after the deadline";
         /// The budget never allows a retry.
         EmptyBudget = 315 "empty_budget" "the budget never allows a retry";
-        /// The sleeps alone take longer than somebody waits, whatever the deadline: see [`Policy::lints_within`].
+        /// The sleeps alone take longer than the caller waits, whatever the deadline.
         WaitAboveTimeout = 316 "wait_above_timeout" "the sleeps alone take longer than the caller waits, without jitter";
-        /// Retries inside retries multiply attempts: see [`Lint::nested`].
+        /// Retries inside retries multiply attempts.
         NestedRetries = 317 "nested_retries" "a retry inside a retry multiplies attempts";
     }
 }

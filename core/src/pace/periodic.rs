@@ -37,9 +37,9 @@ words! {
     pub enum Ended: u8 {
         /// The caller cancelled.
         Cancelled = 1 "cancelled" "the caller cancelled";
-        /// A run answered [`Answer::Done`].
+        /// A run found what was waited for.
         Done = 2 "done" "a run was done";
-        /// A run answered [`Answer::Failed`].
+        /// A run found that it cannot come any more.
         Failed = 3 "failed" "a run failed";
         /// Its time was up.
         Deadline = 4 "deadline" "the time was up";
