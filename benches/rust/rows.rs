@@ -46,7 +46,7 @@ impl Options {
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    // Without `--bench` cargo runs this as a test, of which there is none.
+    // Without `--bench` cargo runs this as a test; there is none.
     if !given.iter().any(|argument| argument == "--bench") {
         return;
     }

@@ -1,6 +1,6 @@
 //! The system's memory, counted.
 //!
-//! Counted without a lock, which would cost those that allocate more than the memory does: with several threads at once the
+//! Counted without a lock, which would cost allocating code more than the memory does: with several threads at once the
 //! numbers are wrong.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,6 +1,6 @@
 //! The least that the work can cost: integer nanoseconds, an exponential, full jitter, nothing checked.
 //!
-//! There are two. The one that is the base of the ratios is exact: it draws 64 bits and rejects those that would favour some
+//! There are two. The base of the ratios is exact: it draws 64 bits and rejects draws that would favour some
 //! delays (Lemire, "Fast Random Integer Generation in an Interval", 2019). The other draws 32 bits and rejects nothing, as this
 //! project's own rule of jitter does: nobody can be faster and still look at the draw.
 
@@ -18,7 +18,7 @@ pub struct Numbers {
     pub retries: u32,
 }
 
-/// What a program would write by hand if it had to be fast and nothing else.
+/// The loop that a program would write by hand if it had to be fast and nothing else.
 #[derive(Debug)]
 pub struct Floor<const EXACT: bool = true> {
     rng: Lcg64Xsh32,
@@ -56,7 +56,7 @@ impl<const EXACT: bool> Floor<EXACT> {
     #[inline(always)]
     fn exact(&mut self) -> u64 {
         let mut product = u128::from(self.rng.next_u64()) * u128::from(self.base);
-        // Only a draw this low can be one of those that are too many, so that the division is rare.
+        // Only a draw this low can be one too many, so that the division is rare.
         if (product as u64) < self.base {
             let too_many = self.base.wrapping_neg() % self.base;
             while (product as u64) < too_many {

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Thirty seconds, for which every breaker would open.
 pub const OPEN: Duration = Duration::from_secs(30);
 
-/// What is called. Out of line, as an operation worth guarding is.
+/// The operation. Out of line, as an operation worth guarding is.
 #[inline(never)]
 pub fn operation() -> Result<u32, u32> {
     let failed = black_box(0);
@@ -42,7 +42,7 @@ impl Run {
         Self { until: 0, failures: 0, threshold }
     }
 
-    /// Whether a call may be made.
+    /// True if a call may be made.
     #[inline(always)]
     #[must_use]
     pub const fn is_closed(&self, now: u64) -> bool {
@@ -160,7 +160,7 @@ impl Slots {
         f64::from(self.sums.1) / f64::from(self.sums.0)
     }
 
-    /// Whether half of at least 128 failed.
+    /// True if half of at least 128 failed.
     #[inline(always)]
     #[must_use]
     pub const fn is_bad(&self) -> bool {

@@ -107,7 +107,7 @@ pub struct Governed<C: Clock>(RateLimiter<u64, DashMapStateStore<u64>, C, NoOpMi
 
 /// On the clock that it takes by default.
 pub type ByQuanta = Governed<QuantaClock>;
-/// On one that stands still.
+/// On a clock that stands still.
 pub type ByNoClock = Governed<FakeRelativeClock>;
 
 impl<C: Clock + Default> Keys for Governed<C> {

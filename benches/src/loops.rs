@@ -24,7 +24,7 @@ pub fn numbers() -> Numbers {
     Numbers { initial: 100_000_000, max: 10_000_000_000, retries: 3 }
 }
 
-/// What is retried: counts down its failures. Out of line, as an operation worth retrying is.
+/// The operation that is retried: counts down its failures. Out of line, as an operation worth retrying is.
 #[inline(never)]
 pub fn operation(failures: &mut u32) -> Result<u32, u32> {
     let left = black_box(*failures);

@@ -19,7 +19,7 @@ const LATEST_MS: u64 = 2 * MINUTE.as_millis() as u64 + 1;
 
 /// Many pending retries.
 pub trait Retries {
-    /// What a retry is cancelled by.
+    /// The handle to cancel a retry by.
     type Key: Copy;
 
     /// Room for so many.
@@ -107,9 +107,9 @@ impl Retries for ByWheel {
     }
 }
 
-/// What knows the next delay.
+/// The source of the next delay.
 pub trait State {
-    /// What all of them share.
+    /// The state that all retries share.
     type Settings;
 
     /// Made once.

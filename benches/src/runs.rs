@@ -12,7 +12,7 @@ pub struct Size {
     pub count: usize,
     /// How many of them are replaced.
     pub replaced: usize,
-    /// Whether they are waited for in the end.
+    /// True if they are waited for in the end.
     pub drains: bool,
     /// How often all that is done.
     pub times: usize,
@@ -25,7 +25,7 @@ pub struct Measured {
     pub(crate) parts: Vec<Part>,
 }
 
-/// What each entry cost in one part of the runs.
+/// The cost of each entry in one part of the runs.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) name: &'static str,
@@ -79,7 +79,7 @@ pub struct Wakes {
 }
 
 impl Wakes {
-    /// From so many entries on hardly a millisecond passes without one that is due.
+    /// From so many entries on hardly a millisecond passes without a due entry.
     const MANY: usize = 100_000;
 
     /// Runs something twice if its entries are few: first to learn in which milliseconds they are due.
@@ -111,7 +111,7 @@ impl Wakes {
     }
 }
 
-/// What is given, and how much of the processor's time it took: other programs have theirs meanwhile.
+/// The result, and the processor's time it took: other programs run meanwhile.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let start = ThreadTime::now();
     let result = work();

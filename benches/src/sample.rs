@@ -1,4 +1,4 @@
-//! Who does the same work takes turns at it.
+//! Samples: libraries that do the same work take turns at it.
 //!
 //! A busy machine disturbs nanoseconds but hardly the ratios of minimums, if all that are compared were measured at the same
 //! time. So a sample is short, each round has one of everybody, and a work is come back to in every round of a whole run.
@@ -24,7 +24,7 @@ impl Work {
         Self { name: name.into(), who: Vec::new() }
     }
 
-    /// The same with another one who does it by `call`, whose result is used.
+    /// The same with another library that does it by `call`, whose result is used.
     #[must_use]
     pub fn by<R>(mut self, name: &'static str, mut call: impl FnMut() -> R + 'static) -> Self {
         let run = move |times| {
@@ -39,7 +39,7 @@ impl Work {
     }
 }
 
-/// One who does a work.
+/// A library that does a work.
 pub struct Who {
     /// The peer's package, the machine of ours, or the base: `floor` for the least that the work can cost, `bare` for what
     /// remains without it.
@@ -82,12 +82,12 @@ impl fmt::Debug for Who {
     }
 }
 
-/// What was measured of somebody's work.
+/// The measurements of one library's work.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The work's name.
     pub work: String,
-    /// Who did it.
+    /// The name of the library.
     pub who: &'static str,
     /// The numbers by their names: `ns` and `median` of one time, `bytes`, `growth`.
     pub numbers: Vec<(&'static str, f64)>,

@@ -1,4 +1,4 @@
-//! What an entry costs, in time and in memory, when there are a thousand of them and when there are ten million.
+//! The cost of an entry, in time and in memory, when there are a thousand of them and when there are ten million.
 //!
 //! A thousand samples of nanoseconds do not tell what a million timers cost that are started, replaced and waited for, so
 //! these are whole runs; everybody has one in turn, and the fastest of each counts. Half of a cost that grows with the number
@@ -18,12 +18,12 @@ use crate::timers::{self, Timers};
 use backon::ExponentialBackoff;
 use holdoff_core::Wheel;
 
-/// One who does the work of a group, by name.
+/// A library that does the work of a group, by name.
 #[derive(Clone, Copy)]
 struct Entrant {
     who: &'static str,
     run: fn(Size, &mut Measured),
-    /// Whether it takes part in the longest runs even if they are to be quick.
+    /// True if it takes part in the longest runs even if they are to be quick.
     always: bool,
 }
 
@@ -118,7 +118,7 @@ const KEYS: &[Entrant] = &[
 /// How thorough the runs are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
-    /// Less than a minute: ten million entries are not waited for, nor given to any peer but the one that a target is about.
+    /// Less than a minute: ten million entries are not waited for, nor given to any peer but the one of the target.
     Quick,
     /// About five minutes.
     Usual,
@@ -158,7 +158,7 @@ fn groups(depth: Depth) -> [Group; 3] {
     ]
 }
 
-/// Runs everything of which some work is `wanted`, and gives the rows of those that are.
+/// Runs every library that has a `wanted` work, and gives the rows of the wanted works.
 #[must_use]
 pub fn rows(depth: Depth, wanted: &dyn Fn(&str) -> bool) -> Vec<Row> {
     let groups = groups(depth);

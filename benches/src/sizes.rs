@@ -1,4 +1,4 @@
-//! How many bytes a state has, beside the peers' and the floors'. What it keeps on the heap is not among them.
+//! The size of each state in bytes, beside the peers' and the floors'. Memory on the heap does not count.
 
 use crate::floor::Floor;
 use crate::guards::{Bits, Even, Run};

@@ -1,7 +1,7 @@
 //! Many timers: what it costs to start one, to be told that it is due, and to cancel it.
 //!
 //! Every delay is uniform in 1 to 60,000 ms. Time goes on to the next millisecond in which a timer is due, as it does for a
-//! host that sleeps until then; whoever has to tick in between does so by itself. A timer is a number below 2^32.
+//! host that sleeps until then; a wheel that has to tick in between does so by itself. A timer is a number below 2^32.
 
 pub mod delay_queue;
 pub mod floor;
@@ -15,9 +15,9 @@ use std::hint::black_box;
 /// The longest delay.
 pub const LONGEST_MS: u64 = 60_000;
 
-/// What starts timers and says which are due.
+/// A library that starts timers and says which are due.
 pub trait Timers {
-    /// What a timer is cancelled by. Nothing where it cannot be.
+    /// The handle to cancel a timer by. Nothing where it cannot be.
     type Key: Copy;
 
     /// Room for so many.
@@ -125,7 +125,7 @@ fn run<T: Timers>(size: Size, wakes: &mut Wakes, measured: &mut Measured) {
     measured.add("drain", drain, count);
 }
 
-/// Cancels all timers, none in the order in which they were started. Who only notes that a timer was cancelled, and takes it
+/// Cancels all timers, in another order than they were started. A library that only notes that a timer was cancelled, and takes it
 /// out when it would have been due, is not charged for that.
 ///
 /// # Panics

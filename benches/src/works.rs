@@ -1,6 +1,6 @@
 //! Every work that takes nanoseconds, with everybody who does it, the base first.
 //!
-//! What a policy, a seed or a time is must not be known when it is compiled, or some of the work is done then; and what is
+//! The compiler must not know policies, seeds or times, or some of the work is done at compile time; and what is
 //! set once must not be looked at once, nor a state live in the processor's registers from call to call, as no program's
 //! does. So everything that a call is given, by the peers too, comes out of a black box each time.
 

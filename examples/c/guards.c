@@ -30,7 +30,7 @@ static void lock(void *state) { pthread_mutex_lock((pthread_mutex_t *)state); }
 static void unlock(void *state) { pthread_mutex_unlock((pthread_mutex_t *)state); }
 static holdoff_shared shared;
 
-/* What a thread has seen. */
+/* The counts of one thread. */
 struct worker {
   pthread_t thread;
   unsigned attempts, refused, gave_up;

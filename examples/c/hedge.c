@@ -39,7 +39,7 @@ int main(void) {
       started++;
       printf("%3u ms: attempt %u starts\n", (unsigned)(now / MS), started);
     }
-    /* What comes first: an answer, or the time to tick. */
+    /* The next event: an answer, or the time to tick. */
     for (at = 1; at < started; at++) {
       next = answers_at[at] < answers_at[next] ? at : next;
     }

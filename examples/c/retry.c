@@ -15,7 +15,7 @@ static void on_interrupt(int signal) {
   holdoff_cancel_fire(&cancel);
 }
 
-/* What the attempts share: where they leave the result, and the last error. */
+/* The state that the attempts share: the place of the result, and the last error. */
 struct fetch {
   const char *url;
   int status;

@@ -16,7 +16,7 @@ assert.deepEqual([...new Schedule(policy, 0)], [1e9, 2e9, 4e9, 8e9]);
 assert.equal(policy.classify({ status: 404 }).kind, "permanent");
 assert.equal(policy.classify(new Error("read: connection reset by peer")).kind, "transient");
 
-// What another system has written down already.
+// A policy that another system has written down already.
 const config = {
   retryPolicy: {
     maxAttempts: 4,

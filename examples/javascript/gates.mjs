@@ -1,4 +1,4 @@
-// What outlives an operation: a host that fails is left alone for a while, and longer each time.
+// Gates: a host that fails is left alone for a while, and longer each time.
 import assert from "node:assert/strict";
 import { Bucket, Gates } from "holdoff/machines";
 

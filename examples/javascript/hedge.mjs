@@ -1,4 +1,4 @@
-// Hedging: a second attempt beside one that takes long; the first success wins, and the other one is aborted.
+// Hedging: a second attempt beside a slow one; the first success wins, and the other attempt is aborted.
 
 import { retry } from "holdoff";
 import { Guards } from "holdoff/guards";

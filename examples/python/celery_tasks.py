@@ -21,7 +21,7 @@ quickly = holdoff.Policy(attempts=5, deadline="1m", backoff={"initial": "100ms",
 
 
 def log(task: str, event: holdoff.Event, text: str) -> None:
-    """What happens to a task, as it happens."""
+    """Prints the events of a task as they happen."""
     print(f"{task[:8]} {event.kind}, attempt {event.attempt} {text}")
 
 

@@ -14,7 +14,7 @@ did = Path(os.environ.get("DID", "did.txt"))
 
 
 def note(what: str) -> None:
-    """What the outside world sees."""
+    """The effects that the outside world sees."""
     with did.open("a") as file:
         file.write(what + "\n")
 

@@ -27,7 +27,7 @@ async def deliver(letter: str) -> None:
 
 
 async def main() -> None:
-    """What a deployment does once, a client, and a worker."""
+    """The one-time setup of a deployment, a client, and a worker."""
     async with app.open_async():
         if not await app.check_connection_async():
             await app.schema_manager.apply_schema_async()

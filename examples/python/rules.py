@@ -1,4 +1,4 @@
-"""What is retried is said by the policy: a job that is not ready answers 409, and a payment may not run twice."""
+"""The policy says which failures are retried: a job that is not ready answers 409, and a payment may not run twice."""
 
 import holdoff
 

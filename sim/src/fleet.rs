@@ -18,7 +18,7 @@ pub struct Scenario {
     pub rate: f64,
     /// The part of the server's capacity that the calls need when none fails.
     pub load: f64,
-    /// What is wrong with the server for a while.
+    /// A fault of the server for a while.
     pub fault: Fault,
     /// When, in seconds.
     pub ill: Range<u64>,
@@ -52,7 +52,7 @@ const AGES: u64 = 60 * SECOND;
 /// Zero of the run on the clients' clocks.
 const START: u64 = 1000 * SECOND;
 
-/// What happens to a call.
+/// The next event of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Answer,
@@ -61,7 +61,7 @@ enum Event {
     Wake,
 }
 
-/// What is to come: a call and what happens to it, the earliest first. What falls on the same time comes in a fixed order.
+/// The events to come, the earliest first. Events at the same time come in a fixed order.
 #[derive(Default)]
 struct Agenda {
     /// Answers, refusals and timeouts are nearly always planned in the order they come, which spares a heap most of the work.
@@ -142,7 +142,7 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
         free: Vec::new(),
         agenda: Agenda::default(),
     };
-    // Many independent Poisson processes are one, of which each event belongs to any of them with the same probability.
+    // Many independent Poisson processes are one; each of its events belongs to any of them with the same probability.
     let mut arrivals = Rng::new(seed_at(scenario.seed, ARRIVALS));
     let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
     let mut at = 0.0;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// The seed of the snapshot.
 const SEED: u64 = 7;
 
-/// What `cargo xtask storm` says to this program.
+/// The arguments, from `cargo xtask storm`.
 #[derive(Parser)]
 struct Cli {
     /// Where all chance comes from. With another one than the snapshot's only the bounds are checked.

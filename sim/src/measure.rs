@@ -1,4 +1,4 @@
-//! What a run is judged by.
+//! The measures of a run.
 
 use crate::SECOND;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub struct Measures {
     /// Calls that ended with a success: the goodput.
     pub goodput: Vec<u32>,
     /// Calls that began then and succeeded at any time.
-    pub kept: Vec<u32>,
+    pub successes: Vec<u32>,
     /// How long the successful calls took, in microseconds.
     took: Vec<u32>,
     served: u64,
@@ -36,7 +36,7 @@ impl Measures {
             calls: none.clone(),
             attempts: none.clone(),
             goodput: none.clone(),
-            kept: none,
+            successes: none,
             took: Vec::new(),
             served: 0,
             wasted: 0,
@@ -59,7 +59,7 @@ impl Measures {
     pub(crate) fn end(&mut self, began: u64, now: u64, succeeded: bool) {
         if succeeded {
             count(&mut self.goodput, now);
-            count(&mut self.kept, began);
+            count(&mut self.successes, began);
             self.took.push(((now - began) / 1000) as u32);
         }
     }
@@ -80,7 +80,7 @@ impl Measures {
     /// The part of the calls that began in those seconds which succeeded.
     #[must_use]
     pub fn success(&self, seconds: Range<u64>) -> f64 {
-        ratio(sum(&self.kept, &seconds), sum(&self.calls, &seconds))
+        ratio(sum(&self.successes, &seconds), sum(&self.calls, &seconds))
     }
 
     /// Successes for each call in those seconds.

@@ -36,14 +36,14 @@ struct Line {
     figures: Figures,
 }
 
-/// What is said of a run.
+/// The figures of a run.
 struct Figures {
     calls: u64,
     attempts: u64,
     /// Attempts for each call: in the whole run, in the outage, in the worst seconds.
     load: [f64; 3],
-    /// Successful calls of all, and of those that began during the fault.
-    kept: [f64; 2],
+    /// Successful calls of all calls, and of the calls that began during the fault.
+    success: [f64; 2],
     /// Successes for each call in the first seconds after the fault.
     after: f64,
     recovery: Option<u64>,
@@ -51,7 +51,7 @@ struct Figures {
     wasted: f64,
 }
 
-/// What was run and what it says.
+/// The report of all runs.
 #[derive(Debug)]
 pub struct Report {
     /// The tables and time lines.
@@ -73,12 +73,17 @@ pub fn report(seed: u64) -> Result<Report> {
         rows.collect::<Vec<_>>()
     };
     let small = vec![
-        strategy::plain()?,
+        strategy::retries_only()?,
         strategy::budgeted()?.claiming(Claim::Recovers),
         strategy::purse()?.claiming(Claim::Recovers),
     ];
-    let slow =
-        [strategy::single(), strategy::plain(), strategy::budgeted(), strategy::budgeted_breaker(), strategy::purse()];
+    let slow = [
+        strategy::single(),
+        strategy::retries_only(),
+        strategy::budgeted(),
+        strategy::budgeted_breaker(),
+        strategy::purse(),
+    ];
     let slow = slow.into_iter().map(|strategy| Ok(strategy?.claiming(Claim::None))).collect::<Result<Vec<_>>>()?;
     let tables = [
         table(strategy::all()?, &[1.0], Fault::Down),
@@ -136,7 +141,7 @@ impl Line {
                 measures.multiplier(ill.clone()),
                 measures.worst_multiplier(WORST),
             ],
-            kept: [measures.success(measures.all()), measures.success(ill.clone())],
+            success: [measures.success(measures.all()), measures.success(ill.clone())],
             after: measures.yielded(ill.end..ill.end + BACK),
             recovery: measures.recovery(ill.end, measures.yielded(BEFORE)),
             p99: measures.quantile(0.99),
@@ -146,7 +151,7 @@ impl Line {
     }
 }
 
-/// What of a line's claim does not hold.
+/// The part of a line's claim that does not hold.
 fn missed(line: &Line) -> Vec<String> {
     let Figures { load, recovery, .. } = &line.figures;
     let mut missed = Vec::new();
@@ -185,7 +190,7 @@ fn shown(lines: &[Line]) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     for Line { row, figures, .. } in lines {
-        let Figures { calls, attempts, load, kept, after, recovery, p99, wasted } = figures;
+        let Figures { calls, attempts, load, success, after, recovery, p99, wasted } = figures;
         let back = recovery.map_or("never".to_owned(), |after| format!("{after} s"));
         let part = |part: f64| format!("{:.1} %", 100.0 * part);
         let _ = writeln!(
@@ -196,8 +201,8 @@ fn shown(lines: &[Line]) -> String {
             load[0],
             load[1],
             load[2],
-            part(kept[0]),
-            part(kept[1]),
+            part(success[0]),
+            part(success[1]),
             after,
             part(*wasted),
         );
@@ -258,8 +263,8 @@ mod tests {
             let measures = run(&scenario, &strategy);
             Line::new(Row { strategy, scenario: scenario.clone() }, measures)
         };
-        assert_eq!(missed(&line(strategy::plain().unwrap().claiming(Claim::Calm))).len(), 4);
-        assert_eq!(missed(&line(strategy::plain().unwrap())), Vec::<String>::new());
+        assert_eq!(missed(&line(strategy::retries_only().unwrap().claiming(Claim::Calm))).len(), 4);
+        assert_eq!(missed(&line(strategy::retries_only().unwrap())), Vec::<String>::new());
         assert_eq!(missed(&line(strategy::single().unwrap().claiming(Claim::Storm))).len(), 1);
     }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-/// What is wrong with the server for a while.
+/// A fault of the server for a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// It is down: what it has not answered by then is lost, and so is what comes before it is up again.
@@ -15,7 +15,7 @@ pub enum Fault {
     Slow,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// Answered at that time.
@@ -47,7 +47,7 @@ impl Server {
         Self { service, queue, fault, ill, free_at: 0 }
     }
 
-    /// A request comes in at `now`, which is never before the one that came last.
+    /// A request comes in at `now`, which is never before the latest one.
     pub fn offer(&mut self, now: u64) -> Fate {
         if self.fault == Fault::Down && self.ill.contains(&now) {
             self.free_at = self.ill.end;

@@ -1,4 +1,4 @@
-//! What a client does about failures: a policy and the guards of its process.
+//! Strategies of a client: a policy and the guards of its process.
 
 use anyhow::Result;
 use holdoff_core::{
@@ -12,7 +12,7 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it waits for a call.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What a strategy must show, or the run fails.
+/// A claim about a strategy: the run fails if it does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
     /// Nothing: it is there to be seen.
@@ -28,9 +28,9 @@ pub enum Claim {
 /// A policy and the configurations of a process's guards.
 #[derive(Clone, Debug)]
 pub struct Strategy {
-    /// What the table calls it.
+    /// The name in the table.
     pub name: &'static str,
-    /// What the run holds it to.
+    /// The claims that the run checks.
     pub claim: Claim,
     /// Shared by all clients, as is the rest.
     pub policy: Policy,
@@ -61,7 +61,7 @@ impl Strategy {
         }
     }
 
-    /// A process's guards, lent for one transition.
+    /// A process's guards, borrowed for one transition.
     pub fn lend<'a>(&'a self, process: &'a mut Process) -> Guards<'a> {
         Guards {
             budget: self.budget.as_ref().zip(process.budget.as_mut()),
@@ -113,7 +113,7 @@ pub fn single() -> Result<Strategy> {
 ///
 /// # Errors
 /// As [`single`].
-pub fn plain() -> Result<Strategy> {
+pub fn retries_only() -> Result<Strategy> {
     Ok(Strategy::guarded("retry, full jitter")?.claiming(Claim::Storm))
 }
 
@@ -167,7 +167,7 @@ pub fn all() -> Result<Vec<Strategy>> {
     Ok(vec![
         single()?,
         Strategy::new("retry, no jitter", Policy::builder().jitter(Jitter::None))?.claiming(Claim::Storm),
-        plain()?,
+        retries_only()?,
         budgeted()?,
         Strategy::guarded("+ breaker")?.breaker()?,
         budgeted_breaker()?,

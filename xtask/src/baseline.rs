@@ -1,4 +1,4 @@
-//! What the hot paths take and how large everything is, beside what it was: a change that makes the project slower or fatter
+//! Instructions of the hot paths and sizes of the packages, compared with the baseline: a change that makes the project slower or fatter
 //! is seen before it lands.
 //!
 //! Instructions are counted and bytes are weighed, because both come out the same each time: nanoseconds do not, and so
@@ -6,15 +6,15 @@
 //! by more than a twentieth, and the file is changed in the same commit, with the reason.
 
 use crate::{Lang, shell};
+use accepted::{Baseline, Tools};
 use anyhow::{Result, bail};
 use compare::{Verdict, compare};
 pub(crate) use figure::{Figure, Unit};
-use kept::{Baseline, Tools};
 
+mod accepted;
 mod compare;
 mod counts;
 mod figure;
-mod kept;
 mod sizes;
 
 /// Builds what is shipped in a language, or in all, counts and weighs it; the floors and peers beside ours too.
@@ -39,7 +39,7 @@ fn ours() -> Result<Vec<Figure>> {
 pub(crate) fn check() -> Result<()> {
     let (baseline, tools) = (Baseline::read()?, Tools::here()?);
     let figures = ours()?;
-    let findings = compare(&comparable(figures, &baseline, &tools), &comparable_kept(&baseline, &tools));
+    let findings = compare(&comparable(figures, &baseline, &tools), &comparable_accepted(&baseline, &tools));
     let (mut failed, mut shrank) = (0, 0);
     for finding in &findings {
         println!("  {finding}");
@@ -55,26 +55,26 @@ pub(crate) fn check() -> Result<()> {
         bail!(
             "{failed} figures are not those of {}: undo what made them grow, or accept them with `cargo xtask check \
              --update --why \"the reason\"` and commit the file with the change",
-            kept::FILE
+            accepted::FILE
         );
     }
-    println!("  {} figures, none more than a twentieth over {}", baseline.figures.len(), kept::FILE);
+    println!("  {} figures, none more than a twentieth over {}", baseline.figures.len(), accepted::FILE);
     if shrank > 0 {
         println!("  Some shrank: `cargo xtask check --update` keeps it so.");
     }
     Ok(())
 }
 
-/// Writes the baseline anew. What grew by more than a twentieth needs a reason.
+/// Writes the baseline anew. A growth of more than a twentieth needs a reason.
 pub(crate) fn update(why: &str) -> Result<()> {
     let old = Baseline::read().unwrap_or_default();
     let tools = Tools::here()?;
     let figures = ours()?;
-    for finding in compare(&figures, &old.figures.iter().map(|kept| kept.figure.clone()).collect::<Vec<_>>()) {
+    for finding in compare(&figures, &old.figures.iter().map(|accepted| accepted.figure.clone()).collect::<Vec<_>>()) {
         println!("  {finding}");
     }
     old.updated(&figures, tools, why)?.write()?;
-    println!("  {} is written", shell::root().join(kept::FILE).display());
+    println!("  {} is written", shell::root().join(accepted::FILE).display());
     Ok(())
 }
 
@@ -87,8 +87,8 @@ fn comparable(figures: Vec<Figure>, baseline: &Baseline, tools: &Tools) -> Vec<F
     figures.into_iter().filter(|figure| same || !figure.is_of_this_machine()).collect()
 }
 
-fn comparable_kept(baseline: &Baseline, tools: &Tools) -> Vec<Figure> {
+fn comparable_accepted(baseline: &Baseline, tools: &Tools) -> Vec<Figure> {
     let same = baseline.tools.machine == tools.machine;
-    let kept = baseline.figures.iter().map(|kept| &kept.figure);
-    kept.filter(|figure| same || !figure.is_of_this_machine()).cloned().collect()
+    let accepted = baseline.figures.iter().map(|accepted| &accepted.figure);
+    accepted.filter(|figure| same || !figure.is_of_this_machine()).cloned().collect()
 }

@@ -1,7 +1,7 @@
-//! What a retry costs, beside the least it can cost and beside other libraries, and whether the targets are met.
+//! The cost of a retry, beside the least it can cost and beside other libraries, and the verdicts on the targets.
 //!
 //! Each language's works run in one process and take turns, and the fastest sample of each counts, because a busy machine
-//! disturbs nanoseconds but hardly the ratios of minimums. What lies close to its limit is measured again, so that two runs
+//! disturbs nanoseconds but hardly the ratios of minimums. Figures close to their limit are measured again, so that two runs
 //! in a row give the same verdicts.
 
 use crate::Lang;
@@ -38,14 +38,14 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     let ask = Ask { quick, full, only: None };
     let mut run = Run { ask, targets: &targets, rows: Results::new(), failed: Vec::new() };
     if lang != Lang::All {
-        // What else was weighed stays as it is.
+        // Other sizes stay as they are.
         run.rows.extend(kept.get(SIZES).map(|sizes| (SIZES.to_owned(), sizes.clone())));
     }
     lang.each().into_iter().for_each(|lang| run.measure(lang));
     let Run { rows: fresh, failed, .. } = run;
     let broken = |key: &String| failed.iter().any(|(failed, _)| failed == key || key == SIZES);
     let whole = |(key, rows): &(&String, &Rows)| !rows.0.is_empty() && !broken(key);
-    // What was measured in part does not take the place of what is kept.
+    // Figures of a partial run do not replace the results of a full one.
     let measured: Vec<String> = fresh.iter().filter(whole).map(|(key, _)| key.clone()).collect();
     let named = |(key, _): &(&String, &Rows)| measured.contains(key) && (lang == Lang::All || *key != SIZES);
     let named = fresh.iter().filter(named).map(|(key, rows)| (key.clone(), rows.clone())).collect();
@@ -71,7 +71,7 @@ pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     Ok(())
 }
 
-/// Judges what is kept and draws it again, without measuring: for a change of the targets, of their reasons or of a drawing.
+/// Judges the stored results and draws them again, without measuring: for a change of the targets, of their reasons or of a drawing.
 pub(crate) fn again() -> Result<()> {
     let targets = Targets::read()?;
     let (kept, facts) = results::read()?;
@@ -87,12 +87,12 @@ pub(crate) fn again() -> Result<()> {
     Ok(())
 }
 
-/// What is measured in this run.
+/// The parts of this run.
 struct Run<'a> {
     ask: Ask<'a>,
     targets: &'a Targets,
     rows: Results,
-    /// What could not be measured: the language and why.
+    /// Languages that could not be measured, and why.
     failed: Vec<(&'static str, String)>,
 }
 

@@ -1,6 +1,6 @@
 //! Building, testing and packing the C binding.
 //!
-//! What is tested is what is shipped: a prefix with headers, static and shared library, and a pkg-config file. The library
+//! The tests use what is shipped: a prefix with headers, static and shared library, and a pkg-config file. The library
 //! is built without std, so that it asks a C program for nothing but `memcpy` and the like, and `malloc` for JSON and wheels.
 
 use crate::shell;
@@ -206,7 +206,7 @@ pub(crate) fn test() -> Result<()> {
     fs::create_dir_all(&scratch)?;
     programs(&prefix, &scratch)?;
     threads(&prefix, &scratch)?;
-    alone(&prefix, &scratch)?;
+    first_success(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
     packages(&prefix, &scratch)?;
     shell::run(&mut runner(&shell::root().join("tests/vectors"))?)
@@ -304,7 +304,7 @@ fn header_is_current() -> Result<()> {
     Ok(())
 }
 
-/// The names the libraries export are those that the header declares.
+/// Compares the names that the libraries export with the names that the header declares.
 fn symbols_are_ours(prefix: &Path) -> Result<()> {
     let header = fs::read_to_string(prefix.join("include/holdoff.h"))?;
     let declarations = header.lines().filter(|line| !line.trim_start().starts_with('*') && !line.starts_with("/*"));
@@ -326,7 +326,7 @@ fn symbols_are_ours(prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the guide says that the libraries need of a C program.
+/// The needs of the libraries, as the guide lists them.
 const NEEDED: [&str; 10] =
     ["abort", "bcmp", "free", "malloc", "memcmp", "memcpy", "memmove", "memset", "realloc", "strlen"];
 
@@ -378,7 +378,7 @@ fn purity() -> Result<()> {
     shell::step("build the core for thumbv7m", &mut metal)
 }
 
-/// What every C file here compiles with.
+/// The flags that every C file here compiles with.
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The test programs, by three compilers and under valgrind.
@@ -390,7 +390,7 @@ fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
         let program = scratch.join(format!("test-{compiler}"));
         let mut compile = shell::command(compiler);
         compile.args(STRICT).args(["-g", "-O1", "-pthread"]).args(arguments).args(&sources).arg("-o").arg(&program);
-        // What follows is a library again, not C++.
+        // The files after this one are a library again, not C++.
         compile.args(if compiler == "g++" { &["-x", "none"][..] } else { &[] });
         compile.args(pkg_config(prefix, &["--cflags", "--libs", "holdoff"])?).arg(rpath(prefix));
         shell::step(&format!("compile the C tests with {compiler}"), &mut compile)?;
@@ -425,7 +425,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// A program that has only the header: what it does not need, it does not link.
-fn alone(prefix: &Path, scratch: &Path) -> Result<()> {
+fn first_success(prefix: &Path, scratch: &Path) -> Result<()> {
     let program = scratch.join("test-alone");
     let mut compile = shell::command("gcc");
     compile.args(STRICT).arg("-std=c99").arg(bindings().join("tests/alone/first_success.c")).arg("-o").arg(&program);
@@ -468,7 +468,7 @@ fn packages(prefix: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What pkg-config answers about the installed prefix.
+/// The answer of pkg-config about the installed prefix.
 fn pkg_config(prefix: &Path, arguments: &[&str]) -> Result<Vec<String>> {
     let mut command = shell::command("pkg-config");
     command.args(arguments).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));

@@ -58,7 +58,7 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
     logs(lang, seed, count)
 }
 
-/// Writes the random sessions of a seed; the digests of the single calls and of those that share guards.
+/// Writes the random sessions of a seed; returns the digests of the single calls and of the calls that share guards.
 fn sessions(seed: u64, folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder)?;
     let mut sessions = shell::cargo();

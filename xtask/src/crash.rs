@@ -23,7 +23,7 @@ pub(crate) fn crash(rounds: u32, database: Database, seed: Option<u64>) -> Resul
     harness(of(Database::Sqlite), of(Database::Postgres), seed.as_slice())
 }
 
-/// What every run of the tests tries, with the package that is installed.
+/// The rounds of every run of the tests, with the installed package.
 pub(crate) fn short() -> Result<()> {
     harness(SHORT.0, SHORT.1, &["--short".to_owned()])
 }

@@ -1,4 +1,4 @@
-//! What is generated and checked in: writing it again, and saying when it is stale.
+//! Generated files that are checked in: writing them again, and saying when one is stale.
 
 use crate::shell;
 use anyhow::{Result, bail};

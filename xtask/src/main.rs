@@ -89,7 +89,7 @@ enum Task {
         #[arg(long, default_value = "", requires = "update")]
         why: String,
     },
-    /// What a retry costs, beside the least it can cost and beside other libraries, and whether the targets are met.
+    /// The cost of a retry, beside the least it can cost and beside other libraries, and the verdicts on the targets.
     Bench {
         #[arg(long, default_value = "all")]
         lang: Lang,
@@ -99,7 +99,7 @@ enum Task {
         /// More rounds, and everybody with ten million timers at once, which takes minutes and two gigabytes.
         #[arg(long, conflicts_with = "quick")]
         full: bool,
-        /// Measure nothing: judge and draw what was kept last time.
+        /// Measure nothing: judge and draw the results of the last run.
         #[arg(long, conflicts_with_all = ["lang", "quick", "full"])]
         again: bool,
     },

@@ -39,7 +39,7 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     Ok(())
 }
 
-/// What no package manager of ours installs: a person does.
+/// Programs that no package manager of ours installs: a person does.
 fn programs(needs: Needs) -> Vec<String> {
     let mut unmet = Vec::new();
     if needs.wasm || needs.demo {
@@ -141,7 +141,7 @@ fn npm_packages(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program starts at all: an environment whose interpreter is gone does not.
+/// True if a program starts at all: an environment whose interpreter is gone does not.
 fn answers(program: &Path) -> bool {
     let quiet = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     quiet.is_ok_and(|status| status.success())

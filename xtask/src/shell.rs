@@ -29,7 +29,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Cargo, the one that runs this.
+/// The cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -78,7 +78,7 @@ fn finish(what: &str, command: &mut Command, begun: Instant) -> Result<()> {
     Ok(())
 }
 
-/// What a command prints, without the last line break.
+/// The output of a command, without the last line break.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
     if !output.status.success() {
@@ -93,7 +93,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
 }
 
-/// Whether a program is there.
+/// True if a program is there.
 pub(crate) fn has(program: &str) -> bool {
     find(program).is_some()
 }

@@ -1,10 +1,10 @@
-//! What a fleet's guards do in a storm, in virtual time.
+//! The storm: the guards of a fleet, in virtual time.
 
 use crate::shell;
 use anyhow::{Result, bail};
 use std::process::Command;
 
-/// Prints the tables, and fails when a bound is missed or they are not the ones that are checked in.
+/// Prints the tables, and fails if a bound is missed or the tables differ from the checked-in ones.
 pub(crate) fn storm(seed: Option<u64>, write: bool) -> Result<()> {
     let mut command = simulation();
     command.args(seed.map(|seed| format!("--seed={seed}"))).args(write.then_some("--write"));

@@ -1,4 +1,4 @@
-//! A call that guards let through, and one that is written down.
+//! Calls that guards let through, and calls that are written down.
 
 use crate::{Path, loops};
 use holdoff_core::{
@@ -59,7 +59,7 @@ fn breaker_time(times: u32) {
     through_breaker(&breaker_config(trip), times);
 }
 
-/// Calls a second, of which the burst is never used up.
+/// Calls a second, so many that the burst is never used up.
 const LIMIT: u32 = 1_000_000_000;
 
 fn gcra_config() -> GcraConfig {

@@ -1,5 +1,5 @@
 //! The same machines called from Rust and inlined there, for the benches of the C ABI to compare with: what a decision costs
-//! without a border around it. Linked into a C program as a static library.
+//! without a foreign function interface around it. Linked into a C program as a static library.
 #![allow(unsafe_code, reason = "functions with names that C can call; they take numbers and nothing else")]
 
 use crate::{decisions, delays};

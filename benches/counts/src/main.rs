@@ -15,7 +15,7 @@ fn mark() {
 fn main() {
     let paths = counts::all();
     for path in &paths {
-        // What happens once has happened.
+        // One-time work is done now.
         (path.run)(black_box(8));
         mark();
         (path.run)(black_box(TIMES));

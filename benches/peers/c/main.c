@@ -1,5 +1,5 @@
 /*
- * What a decision and a loop cost in C, beside the same machines inlined in Rust and beside floors written by hand.
+ * The cost of a decision and of a loop in C, beside the same machines inlined in Rust and beside floors written by hand.
  *
  *   bench [--quick] [--only TEXT]   prints a list of {work, who, ns, median}: nanoseconds a run of the work
  *   bench --count                   runs each work at two lengths with a mark before each, for a tool that counts
@@ -54,7 +54,7 @@ static void count(void) {
   int at;
   for (at = 0; at < ENTRIES; at++) {
     const entry *one = &entries[at];
-    /* What happens once has happened. */
+    /* One-time work is done now. */
     one->run(8, one->failures);
     counts_mark();
     one->run(TIMES, one->failures);
@@ -82,7 +82,7 @@ static int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Those from `first` on that do the same work. */
+/* The works from `first` on that do the same. */
 static int of_one_work(int first) {
   int end = first;
   while (end < ENTRIES && strcmp(entries[end].work, entries[first].work) == 0) {

@@ -1,4 +1,4 @@
-/* What is measured: each work is a function of how often it runs, so that the loop around it is the work's own. */
+/* The measured works: each is a function of how often it runs, so that the loop around it is the work's own. */
 #ifndef WORKS_H
 #define WORKS_H
 
@@ -11,7 +11,7 @@
 #define INITIAL_NS UINT64_C(100000000)
 #define MAX_NS UINT64_C(10000000000)
 
-/* What is retried: counts down the failures in its context. Out of line, as an operation worth retrying is. */
+/* The operation that is retried: counts down the failures in its context. Out of line, as an operation worth retrying is. */
 bool operation(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
 
 /* By the library: the same file, once with the shared library and once with the static one. */
@@ -25,7 +25,7 @@ bool operation(void *context, const holdoff_attempt *attempt, holdoff_failure *f
 BY_LIBRARY(shared);
 BY_LIBRARY(linked);
 
-/* By the same machines in Rust, without a border: benches/counts/src/inlined.rs. */
+/* The same machines in Rust, without a foreign function interface: benches/counts/src/inlined.rs. */
 void inlined_eight(uint32_t times, uint32_t failures);
 void inlined_kept_eight(uint32_t times, uint32_t failures);
 void inlined_capped(uint32_t times, uint32_t failures);

@@ -1,5 +1,5 @@
 /**
- * What a call costs that a breaker lets through. Ours are retries under a breaker, as they are used; the others are breakers
+ * The cost of a call that a breaker lets through. Ours are retries under a breaker, as they are used; the others are breakers
  * alone, and once with retries.
  */
 import * as cockatiel from "cockatiel";
@@ -79,7 +79,7 @@ export function breakers(work, { index: { wrap }, guards: { Breaker, Guards } })
   ];
 }
 
-/** What calls cost that pass through all that many programs need. */
+/** The cost of calls through all guards that many programs need. */
 export function guarded({ index: { wrap }, guards: { Guards } }) {
   const guards = new Guards({
     breaker: { failures: 1000 },

@@ -1,5 +1,5 @@
 /**
- * What one decision costs without a loop: exponential backoff with full jitter, long past its cap. The core draws exactly, from
+ * The cost of one decision without a loop: exponential backoff with full jitter, long past its cap. The core draws exactly, from
  * a seed; the floor draws a double from the host's generator, and BigInts are the other way to a seeded one of 64 bits.
  */
 import * as cockatiel from "cockatiel";

@@ -1,4 +1,4 @@
-/** What an operation costs that fails so many times before it succeeds, in loops that would try it four times. */
+/** The cost of an operation that fails so many times before it succeeds, in loops that would try it four times. */
 import retryAsync from "async-retry";
 import * as cockatiel from "cockatiel";
 import backoff from "exponential-backoff";
@@ -34,7 +34,7 @@ async function bare() {
   }
 }
 
-/** The least that can be written down: the first call's promise goes on by itself, and only who fails sleeps. */
+/** The least possible code: the first call's promise goes on by itself, and only a failure sleeps. */
 const floor = () => operation().then(undefined, again);
 
 async function again() {

@@ -1,5 +1,5 @@
 /**
- * What a retry costs in JavaScript beyond the function and the wait, beside the libraries that people use.
+ * The cost of a retry in JavaScript beyond the function and the wait, beside the libraries that people use.
  *
  * Prints one JSON list of {work, who, ns, median}: the fastest and the middle sample, in nanoseconds an operation; of imports
  * `ms` and `median ms`. The first argument is the folder of the package; `--quick` takes fewer samples, `--only TEXT` works
@@ -23,7 +23,7 @@ const { quick, only } = values;
 const [first, other] = quick ? [4, 1] : [8, 4];
 const milliseconds = quick ? 80 : 400;
 
-/** What one process has measured of a group. */
+/** The measurements of a group in one process. */
 function measured(work, group) {
   const script = new URL("works.mjs", import.meta.url).pathname;
   const given = [script, folder, work, String(group), String(milliseconds)];
@@ -39,7 +39,7 @@ function samplesOf(work) {
   for (let n = 0; n < first; n += 1) {
     for (let group = 0; group < (n < other ? groups : 1); group += 1) {
       for (const [who, times] of Object.entries(measured(work, group))) {
-        // The base is in every group, but whoever has more samples finds a faster one among them.
+        // The base is in every group; more samples find a faster one among them.
         if (who !== "bare" || group === 0) (all[who] ??= []).push(...times);
       }
     }

@@ -39,7 +39,7 @@ for (const [work, snippets] of Object.entries(WORKS)) {
     const stdin = { contents, resolveDir };
     const { outputFiles } = await build({ ...options, stdin, external, legalComments: "none" });
     const bytes = outputFiles[0].contents;
-    // The program, because Node's own compressor is one that differs from version to version.
+    // The gzip program, because Node's own compressor differs from version to version.
     const gzip = execFileSync("gzip", ["-9nc"], { input: bytes }).length;
     rows.push({ work, who, bytes: gzip, minified: bytes.length, brotli: brotliCompressSync(bytes).length });
     console.error(`${work}: ${who} ${gzip}`);

@@ -1,9 +1,9 @@
 /**
- * What a hundred thousand sleepers cost on one timer of the host's, beside a timer of the host's each (`bare`).
+ * The cost of a hundred thousand sleepers on one timer of the host's, beside a timer of the host's each (`bare`).
  *
  * Prints one JSON list of {work, who, ns, median}: nanoseconds of the processor's a sleeper, of the fastest and the middle
  * sample. Both run in one process and take turns. Sleepers that are cancelled would have slept for up to a minute, as retries do that wait;
- * those that wake do so within a third of a second, spread over it. All delays are different, as jitter makes them: Node keeps a
+ * the other sleepers wake within a third of a second, spread over it. All delays are different, as jitter makes them: Node keeps a
  * list for each length.
  *
  * The first argument is the folder of the package; `--quick` takes fewer samples, `--only TEXT` works whose names contain it.

@@ -1,6 +1,6 @@
 /**
- * The works by their names. Started by itself, it is a process that measures a group of one of them: whoever is in a process
- * has a say in what the compiler makes of the others, so those that no program has together are in different ones, each
+ * The works by their names. Started by itself, it is a process that measures a group of one of them: all code in a process
+ * has a say in what the compiler makes of the rest, so works that no program has together are in different groups, each
  * beside the base of the work.
  */
 import "./time.mjs";

@@ -51,7 +51,7 @@ def caller() -> holdoff.Retrying:
 
 
 def _peers() -> dict[str, Decorator]:
-    """Those that decorate functions and coroutine functions alike."""
+    """Callers that decorate functions and coroutine functions alike."""
     return {
         "tenacity": tenacity.retry(
             retry=tenacity.retry_if_exception_type(OSError),
@@ -65,7 +65,7 @@ def _peers() -> dict[str, Decorator]:
 
 
 def decorators() -> dict[str, Decorator]:
-    """By whom functions are retried."""
+    """The libraries that retry functions."""
     return {
         "holdoff": ours(),
         **_peers(),
@@ -81,7 +81,7 @@ def decorators() -> dict[str, Decorator]:
 
 
 def coroutine_decorators() -> dict[str, Decorator]:
-    """By whom coroutine functions are retried."""
+    """The libraries that retry coroutine functions."""
     again = opnieuw.retry_async(
         retry_on_exceptions=OSError, max_calls_total=ATTEMPTS, retry_window_after_first_call_in_seconds=1
     )
@@ -94,7 +94,7 @@ def guarded() -> Decorator:
 
 
 def breakers() -> dict[str, Callable[[], object]]:
-    """By whom a function is kept from being called while it fails."""
+    """The libraries that stop calls of a function while it fails."""
     breaker = pybreaker.CircuitBreaker(fail_max=MANY)
     return {"holdoff": guarded()(run), "pybreaker": breaker(run)}
 

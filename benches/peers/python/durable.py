@@ -1,4 +1,4 @@
-"""What a retry costs a journalled step that succeeds at once: steps with a policy beside steps without one.
+"""The cost of a retry around a journalled step that succeeds at once: steps with a policy beside steps without one.
 
 `python durable.py [STEPS] [ROUNDS]`: chains of steps that do nothing, each of which begins when the disk has confirmed
 the one before it; the time between two beginnings is what a step costs. Rounds with and without a policy alternate, so

@@ -2,7 +2,7 @@
 
 `python lateness.py [RETRIES] [SECONDS]`: 10,000 retries that become due at random moments of 25 seconds, and as many
 that are all due at once. An attempt begins twice: in the log, when the runner takes it up, and in the step's function,
-when the disk has confirmed the former. So the second waits for one commit, and for the rest of one that was going on;
+when the disk has confirmed the former. So the second waits for one commit, and for the rest of a commit under way;
 `synchronous="NORMAL"` leaves the disk out, and what one commit costs here is printed beside them.
 """
 
@@ -28,7 +28,7 @@ POLICY = Policy(attempts=2, hint={"mode": "exact", "max": "1h"})
 
 
 class Later(Exception):
-    """What fails once, and says until when it is to be left alone."""
+    """Fails once, and says until when it is to be left alone."""
 
     def __init__(self, due: int) -> None:
         super().__init__("later")

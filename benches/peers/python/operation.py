@@ -1,4 +1,4 @@
-"""What is called: a function that fails so many times each time it is armed, and loops that time such calls."""
+"""Operations: a function that fails so many times each time it is armed, and loops that time such calls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def bare_async() -> int:
 
 
 def calls(call: Callable[[], object], failures: int = 0) -> Sample:
-    """Calls of which each begins with so many failures."""
+    """Calls that each begin with so many failures."""
 
     def succeeding(count: int) -> int:
         begun = perf_counter_ns()

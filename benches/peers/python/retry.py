@@ -1,4 +1,4 @@
-"""What a retry costs in Python beyond the function and the wait, beside the other libraries.
+"""The cost of a retry in Python beyond the function and the wait, beside the other libraries.
 
 `python retry.py [--quick] [--only TEXT]`, kept on one core by the caller; prints one JSON list of rows. How the samples
 are taken is in sampling.py, who is measured in callers.py.

@@ -52,7 +52,7 @@ def _rounds(work: Work, rounds: int) -> dict[str, list[float]]:
     calls = {who: work.calls or _calls(sample) for who, sample in work.samples.items()}
     nanos: dict[str, list[float]] = {who: [] for who in work.samples}
     everybody = list(work.samples.items())
-    # What is there already need not be looked at in each round.
+    # Existing objects need not be looked at in each round.
     gc.collect()
     gc.freeze()
     gc.disable()

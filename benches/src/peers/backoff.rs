@@ -8,7 +8,7 @@ use backoff::{Error, ExponentialBackoff, ExponentialBackoffBuilder};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What is set once, and cloned for each call; it reads the clock.
+/// The settings, made once and cloned for each call; it reads the clock.
 #[must_use]
 pub fn settings() -> ExponentialBackoff {
     let mut builder = ExponentialBackoffBuilder::new();

@@ -8,7 +8,7 @@ use std::future::{Ready, ready};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What is set once: four attempts.
+/// The settings, made once: four attempts.
 #[must_use]
 #[inline(always)]
 pub const fn settings() -> ExponentialBuilder {

@@ -6,7 +6,7 @@ use crate::loops;
 use exponential_backoff::{Backoff, IntoIter};
 use std::hint::black_box;
 
-/// What is set once.
+/// The settings, made once.
 #[must_use]
 pub fn settings(attempts: u32) -> Backoff {
     Backoff::new(attempts, INITIAL, MAX)

@@ -1,4 +1,4 @@
-//! `governor`: GCRA in an atomic. It reads a clock itself, by default the processor's counter; with one that stands still its
+//! `governor`: GCRA in an atomic. It reads a clock itself, by default the processor's counter; with a clock that stands still its
 //! own work is left.
 
 use crate::guards::LIMIT;

@@ -7,14 +7,14 @@ use retry::delay::{Exponential, jitter};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What a program sets once.
+/// The settings of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     millis: u64,
     max: Duration,
 }
 
-/// What is set once.
+/// The settings, made once.
 #[must_use]
 pub const fn settings() -> Settings {
     Settings { millis: INITIAL.as_millis() as u64, max: MAX }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio_retry2::strategy::{ExponentialFactorBackoff, jitter};
 use tokio_retry2::{Retry, RetryError};
 
-/// What is set once, and cloned for each call.
+/// The settings, made once and cloned for each call.
 #[must_use]
 pub const fn settings() -> ExponentialFactorBackoff {
     ExponentialFactorBackoff::from_millis(INITIAL.as_millis() as u64, 2.0).max_delay(MAX)

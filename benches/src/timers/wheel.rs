@@ -25,7 +25,7 @@ impl Timers for Wheel {
         while let Some((key, _)) = self.pop(at(now_ms)) {
             due.push(key.index());
         }
-        // What a host asks before it sleeps.
+        // A host asks this before it sleeps.
         black_box(self.next_wake());
     }
 

@@ -1,4 +1,4 @@
-//! What a breaker costs that lets the call through.
+//! The cost of a breaker that lets the call through.
 
 use crate::guards::{self, Bits, Rate, Run, bare};
 use crate::peers::failsafe;
@@ -14,7 +14,7 @@ fn now() -> Timestamp {
     black_box(Timestamp::from_nanos(1_000_000_000))
 }
 
-/// Ours beside its settings, which a floor has within it: whoever has the one has the other.
+/// Ours beside its settings, which a floor has within it: they belong together.
 fn ours(config: BreakerConfig) -> (Breaker, BreakerConfig) {
     (Breaker::new(&config, 7, now()), config)
 }
@@ -44,7 +44,7 @@ fn outcomes() -> Work {
         .by("failsafe", move || failsafe::call(&failsafe))
 }
 
-/// Opened by half of the calls of ten seconds, of which one begins every thousand calls.
+/// Opens when half of the calls of ten seconds fail; a new second begins every thousand calls.
 fn seconds() -> Work {
     let (mut floor, mut ours) = (Rate::new(Span::from_secs(1)), ours(guards::of_ten_seconds()));
     let (mut one, mut two, failsafe) = (clock(), clock(), failsafe::rate());

@@ -1,4 +1,4 @@
-//! What the next delay costs.
+//! The cost of the next delay.
 
 use super::seed::seed;
 use crate::delays::{self, decide};

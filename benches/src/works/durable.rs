@@ -1,4 +1,4 @@
-//! What it costs that a retry outlives its process: the log of a call, and a state that is saved.
+//! The cost of a retry that outlives its process: the log of a call, and a state that is saved.
 
 use super::seed::seed;
 use crate::loops::{self, operation};
@@ -77,7 +77,7 @@ fn events() -> (Policy, Vec<Event>, Vec<u8>) {
     (policy, events, bytes)
 }
 
-/// FNV-1a, of which an event has 32 bits and a saved state 64.
+/// FNV-1a: 32 bits in an event, 64 in a saved state.
 #[inline(always)]
 fn sum32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))

@@ -1,4 +1,4 @@
-//! What the other guards cost a call that they let through, each beside the same written by hand for the purpose.
+//! The cost of the other guards for a call that they let through, each beside the same written by hand for the purpose.
 //!
 //! Time goes on by a microsecond a call where a guard has to do with it.
 

@@ -1,4 +1,4 @@
-//! What it costs to read what a server says: its `Retry-After`, in seconds and as a date.
+//! The cost of reading a server's hint: its `Retry-After`, in seconds and as a date.
 
 use crate::sample::Work;
 use holdoff_core::{Failure, Hint};

@@ -1,4 +1,4 @@
-//! What the next delay costs by the other shapes: eight of them from a new state on, each beside its floor.
+//! The cost of the next delay by the other shapes: eight delays from a new state on, each beside its floor.
 
 use super::seed::seed;
 use crate::delays::{INITIAL, MAX, eight_by_retry, eight_by_schedule, eight_of, numbers};

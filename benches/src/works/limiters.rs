@@ -1,4 +1,4 @@
-//! What a limiter costs that lets the call through.
+//! The cost of a limiter that lets the call through.
 
 use crate::guards::{self, Even, EvenShared};
 use crate::peers::governor as peer_governor;

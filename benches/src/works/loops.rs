@@ -1,4 +1,4 @@
-//! What the loop costs around an operation that fails so many times.
+//! The cost of the loop around an operation that fails so many times.
 
 use super::seed::seed;
 use crate::loops::{self, at_once};
@@ -38,7 +38,7 @@ fn blocking(failures: u32) -> Work {
 
 /// Polled by hand: none of them is ever pending, and no runtime is measured.
 fn futures(failures: u32) -> Work {
-    // What tokio's timer belongs to. The thread stays inside of it, as a task's does.
+    // The runtime that tokio's timer belongs to. The thread stays inside of it, as a task's does.
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     std::mem::forget(Box::leak(Box::new(runtime)).enter());
     let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));

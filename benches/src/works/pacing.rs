@@ -1,4 +1,4 @@
-//! What runs again and again: how long until the next time, and the run itself.
+//! The cost of periodic loops: how long until the next time, and the run itself.
 
 use crate::sample::Work;
 use holdoff_core::{Answer, Pace, Periodic, PeriodicOptions, PeriodicStep, Rng, Span, Stepped, Timestamp};

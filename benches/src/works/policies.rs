@@ -1,4 +1,4 @@
-//! What is done once: a policy built from choices that are known at run time only.
+//! The cost of one-time work: a policy built from choices that are known at run time only.
 
 use crate::delays::{INITIAL, MAX};
 use crate::floor::Numbers;

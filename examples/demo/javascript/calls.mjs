@@ -1,4 +1,4 @@
-// What the hosts in Node and in the browser have in common, which is all of it: fetch and retry.
+// The calls of the hosts in Node and in the browser: both use fetch and retry.
 import { classify, outcomeOf, Policy, retry } from "holdoff";
 
 async function get(url, signal) {

@@ -1,10 +1,10 @@
-//! Whether hosts agree: with each other, with the plan, and with what the server counted.
+//! Compares the hosts with each other, with the plan, and with the requests that the server counted.
 
 use crate::host::Report;
 use crate::plan::Path;
 use crate::trace::Attempt;
 
-/// What one host has to say about one attempt.
+/// One host's report about one attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// The same as most.
@@ -18,9 +18,9 @@ pub enum Mark {
 /// One attempt of one path.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What most hosts say.
+    /// The report of most hosts.
     pub most: Attempt,
-    /// What each host says, in the order of the hosts.
+    /// The report of each host, in the order of the hosts.
     pub marks: Vec<Mark>,
 }
 
@@ -35,7 +35,7 @@ pub struct Section {
     pub policy: &'static str,
     /// Its attempts.
     pub rows: Vec<Row>,
-    /// What is wrong beyond marks that differ.
+    /// Complaints beyond marks that differ.
     pub complaints: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether every host took every decision, the same as all others and the one that the plan expects, with not one
+    /// True if every host took every decision, the same as all others and as the plan expects, with not one
     /// request more or less than it reports.
     #[must_use]
     pub fn agrees(&self) -> bool {
@@ -66,7 +66,7 @@ impl Comparison {
 }
 
 impl Section {
-    /// Whether nothing is wrong with this path.
+    /// True if nothing is wrong with this path.
     #[must_use]
     pub fn agrees(&self) -> bool {
         let same = |row: &Row| row.marks.iter().all(|mark| *mark == Mark::Same);

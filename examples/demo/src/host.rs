@@ -12,19 +12,19 @@ use tokio::process::Command;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// What the host is called, in the table and in its requests.
+    /// The name of the host, in the table and in its requests.
     pub name: String,
     /// The program and its first arguments.
     pub command: Vec<String>,
-    /// What it finds in its environment, besides everything that is there.
+    /// Environment variables for the program, besides those of this process.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
-/// What came of a host.
+/// The result of a host.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the host is called.
+    /// The name of the host.
     pub name: String,
     /// Its trace, or why there is none.
     pub trace: Result<Trace, String>,
@@ -32,7 +32,7 @@ pub struct Report {
     pub requests: Vec<u32>,
 }
 
-/// All runs take about ten seconds: whoever needs more hangs.
+/// All runs take about ten seconds: a host that needs more hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Runs a host to its end.

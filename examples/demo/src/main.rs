@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What `cargo xtask demo` says to this program.
+/// The arguments, from `cargo xtask demo`.
 #[derive(Parser)]
 struct Cli {
     /// The seed that all hosts share.

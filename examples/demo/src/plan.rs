@@ -1,4 +1,4 @@
-//! What happens on each path of the server, and the policy it is called with.
+//! The plan: the answers of the server on each path, and the policy that the path is called with.
 //!
 //! Delays follow from policy, seed, kinds of failure and hints alone, so they are the same in every host. Where a decision
 //! looks at the clock (a deadline, an attempt timeout) the numbers leave it several hundred milliseconds of room.
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What the server does with one request.
+/// The answer of the server to one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// An answer with this status at once.
@@ -36,20 +36,20 @@ pub struct Path {
     pub path: &'static str,
     /// The script in words.
     pub about: &'static str,
-    /// What the first requests get.
+    /// The answers to the first requests.
     pub first: &'static [Answer],
-    /// What every later one gets.
+    /// The answer to every later request.
     pub then: Answer,
     /// The policy it is called with, as a document.
     pub policy: Value,
     /// The policy in words.
     pub policy_in_words: &'static str,
-    /// What must come out.
+    /// The expected outcome.
     pub ends: Ending,
 }
 
 impl Path {
-    /// What the server does with the `n`-th request, counted from 1.
+    /// The answer to the `n`-th request, counted from 1.
     #[must_use]
     pub fn answer(&self, n: u32) -> Answer {
         let index = usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(1);
@@ -183,10 +183,10 @@ pub fn paths() -> Vec<Path> {
     ]
 }
 
-/// What a host is told to do: the plan file.
+/// The plan file that a host reads.
 #[derive(Serialize, Debug)]
 pub struct Plan {
-    /// What each run's path is appended to.
+    /// The address that each run's path is appended to.
     pub base: String,
     /// The runs, in order.
     pub runs: Vec<Planned>,

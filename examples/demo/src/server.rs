@@ -51,7 +51,7 @@ impl Server {
         Ok(Self { address, shared })
     }
 
-    /// What a caller puts before its paths.
+    /// The address that a caller puts before its paths.
     #[must_use]
     pub fn base(&self, caller: &str) -> String {
         format!("http://{}/{caller}", self.address)
@@ -99,16 +99,16 @@ impl Shared {
         };
         let answer = script.answer(self.count(caller, path));
         match answer {
-            Answer::Status(status) => plain(status),
+            Answer::Status(status) => empty_response(status),
             Answer::RetryAfter(status, seconds) => {
-                let mut response = plain(status);
+                let mut response = empty_response(status);
                 response.headers_mut().insert(RETRY_AFTER, seconds.into());
                 response
             }
             Answer::Cut => cut(fuse),
             Answer::Slow(delay) => {
                 tokio::time::sleep(delay).await;
-                plain(200)
+                empty_response(200)
             }
         }
     }
@@ -142,7 +142,7 @@ impl Shared {
     }
 }
 
-fn plain(status: u16) -> Response<Body> {
+fn empty_response(status: u16) -> Response<Body> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     text(status, if status.is_success() { "well\n" } else { "not well\n" })
 }

@@ -61,7 +61,7 @@ fn show(out: &mut String, row: &Row, hosts: &[String], paint: Paint) {
     }
 }
 
-/// What was seen, the decision, the delay, and why.
+/// The failure, the decision, the delay, and the reason.
 fn words(attempt: &Attempt) -> [String; 4] {
     let hint = attempt.hint.as_deref().and_then(|hint| hint.parse::<u64>().ok());
     let saw = match (attempt.saw.as_str(), hint) {

@@ -1,4 +1,4 @@
-//! What a host says it saw and did: the one JSON document that it prints.
+//! The trace of a host: the one JSON document that it prints.
 
 use serde::Deserialize;
 

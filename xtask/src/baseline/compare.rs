@@ -1,4 +1,4 @@
-//! What became of the figures since the baseline.
+//! Changes of the figures since the baseline.
 
 use super::Figure;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// By how much a figure may differ from the baseline without being mentioned.
 const TOLERANCE: f64 = 0.05;
 
-/// What became of a figure.
+/// The change of a figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Grew,
@@ -38,7 +38,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether a figure is so much larger than it was that somebody has to say why.
+/// True if a figure has grown so much that somebody has to say why.
 pub(super) fn grew(was: f64, is: f64) -> bool {
     is > was * (1.0 + TOLERANCE)
 }

@@ -48,7 +48,7 @@ fn count(lang: &str, program: &Path, arguments: &[&str]) -> Result<(Vec<Figure>,
     Ok((figures, printed))
 }
 
-/// What was counted between the marks of what was run.
+/// The instructions between the marks of a run.
 fn figures(lang: &str, printed: &Value, dumps: &str) -> Result<Vec<Figure>> {
     let totals = dumps.lines().filter_map(|line| line.strip_prefix("totals: "));
     let totals = totals.map(|total| Ok(total.trim().parse::<f64>()?)).collect::<Result<Vec<_>>>()?;

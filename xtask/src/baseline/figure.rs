@@ -3,17 +3,17 @@
 /// Something counted or weighed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Figure {
-    /// Whose results it belongs to: a language of the benches, or `sizes`.
+    /// The results that it belongs to: a language of the benches, or `sizes`.
     pub(crate) lang: String,
-    /// What was done or weighed, in the words of the benches.
+    /// The work that was done or weighed, in the words of the benches.
     pub(crate) work: String,
-    /// Who did it, or which one.
+    /// The machine, package or floor that did it.
     pub(crate) who: String,
     pub(crate) unit: Unit,
     pub(crate) value: f64,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Instructions,
@@ -37,18 +37,18 @@ impl Figure {
         Self { lang, work, who, unit: Unit::Bytes, value: bytes as f64 }
     }
 
-    /// Whether both are of the same thing.
+    /// True if both are of the same thing.
     pub(super) fn names(&self, other: &Self) -> bool {
         self.lang == other.lang && self.work == other.work && self.who == other.who && self.unit == other.unit
     }
 
-    /// Whether it depends on the processor that the program runs on. A wasm module and a microcontroller's code do not, and
+    /// True if it depends on the processor that the program runs on. A wasm module and a microcontroller's code do not, and
     /// states have the same bytes on all that have 64 bits.
     pub(super) fn is_of_this_machine(&self) -> bool {
         self.unit == Unit::Instructions || ["library", "wheel"].iter().any(|part| self.work.contains(part))
     }
 
-    /// Whether it is to be held: what a floor or a peer takes is measured beside ours for the ratio alone.
+    /// True if the baseline holds it: floors and peers are measured beside ours for the ratio alone.
     pub(super) fn is_ours(&self) -> bool {
         let others = ["bare", "by hand", "a call", "backoffAlgorithm"];
         !others.contains(&self.who.as_str()) && !self.who.starts_with("floor")

@@ -59,7 +59,7 @@ pub(super) fn library() -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What programs use of the C library: their name here and what they call.
+/// Programs that use a part of the C library: their name here and the functions they call.
 const USED: [(&str, &[&str]); 2] = [
     ("retry", &["holdoff_policy_default", "holdoff_retry_init", "holdoff_retry_on_failure"]),
     (

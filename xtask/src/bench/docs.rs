@@ -56,7 +56,7 @@ fn about(facts: &Map<String, Value>) -> String {
     )
 }
 
-/// What is missed, and what stands in the way as somebody found out.
+/// The missed targets, and what stands in the way.
 fn misses(judged: &[(&Target, Vec<Judged>)]) -> String {
     let mut text = String::new();
     for (target, parts) in judged {

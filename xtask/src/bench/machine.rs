@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::process::Command;
 
-/// What is said beside the figures: processor, cores, system, versions, commit, day, whether pinned.
+/// The machine beside the figures: processor, cores, system, versions, commit, day, pinned or not.
 pub(crate) fn facts(quick: bool) -> Map<String, Value> {
     let first = |program: &str, args: &[&str]| {
         let said = shell::output(shell::command(program).args(args)).unwrap_or_default();
@@ -39,7 +39,7 @@ fn processor() -> String {
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// The core that everything measured is kept on: the last one that this process may use, because the first is the one
+/// The processor that all measured programs run on: the last one that this process may use, because the first is the one
 /// that most systems serve their interrupts on. None where there is no `taskset`.
 pub(crate) fn pin() -> Option<usize> {
     if !shell::has("taskset") {

@@ -1,4 +1,4 @@
-//! What is kept: benches/results, a file for each language with its figures and the machine they are from.
+//! The stored results: benches/results, a file for each language with its figures and the machine they are from.
 
 use super::rows::Rows;
 use super::targets::Results;
@@ -12,14 +12,14 @@ use std::path::PathBuf;
 /// The files by language, in the order in which documents show them.
 pub(crate) const LANGS: [&str; 5] = ["rust", "python", "js", "c", "sizes"];
 
-/// What is said of the machine that something was measured on, by language.
+/// The machine of each language's figures.
 pub(crate) type Facts = BTreeMap<String, Map<String, Value>>;
 
 fn path(lang: &str) -> PathBuf {
     shell::root().join(format!("benches/results/{lang}.json"))
 }
 
-/// What was kept last time, of each language that was ever measured.
+/// The results of the last run of each language.
 pub(crate) fn read() -> Result<(Results, Facts)> {
     let (mut results, mut facts) = (Results::new(), Facts::new());
     for lang in LANGS {

@@ -1,6 +1,6 @@
-//! What was measured: figures of a work by somebody, read from the programs that measure and kept in benches/results.
+//! Rows: figures of a work by a library, read from the programs that measure and stored in benches/results.
 //!
-//! Figures are rounded as soon as they are read, so that the number that is printed, the one that is kept and the one that
+//! Figures are rounded as soon as they are read, so that the printed number, the stored number and the number that
 //! is judged are the same.
 
 use anyhow::{Context as _, Result, ensure};
@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 /// Somebody's figures for a work.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Row {
-    /// What was done, such as `8 delays`.
+    /// The work, such as `8 delays`.
     pub(crate) work: String,
-    /// Who did it: a machine of ours, a package, or `floor` or `bare`.
+    /// The doer: a machine of ours, a package, or `floor` or `bare`.
     pub(crate) who: String,
     /// By name: `ns` and `ms` are the fastest sample, `median` the median one; `bytes`, `instructions` and others.
     pub(crate) figures: BTreeMap<String, f64>,

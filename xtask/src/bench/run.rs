@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What is asked of a program.
+/// The wishes to a program.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Ask<'a> {
     /// Fewer rounds.
@@ -26,9 +26,9 @@ pub(crate) struct Program {
     name: &'static str,
     /// How it is started, without what is asked of it.
     start: Vec<PathBuf>,
-    /// Whether it knows `--full`.
+    /// True if it knows `--full`.
     full: bool,
-    /// Whether what it prints are sizes, which come out the same each time.
+    /// True if it prints sizes, which come out the same each time.
     pub(crate) sizes: bool,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
     }
 }
 
-/// What is counted and weighed of a language: rows for its own results, and rows of sizes.
+/// The counts and sizes of a language: rows for its own results, and rows of sizes.
 pub(crate) fn count(lang: Lang) -> Result<(Rows, Rows)> {
     let (mut counts, mut sizes) = (Rows::default(), Rows::default());
     for figure in baseline::measure(lang)? {

@@ -1,4 +1,4 @@
-//! What a person reads: columns of text, for the terminal and as Markdown.
+//! Tables for people: columns of text, for the terminal and as Markdown.
 
 use super::rows::Rows;
 use super::targets::{Judged, Measure, Target, Targets, Verdict};
@@ -105,7 +105,9 @@ pub(crate) fn targets(all: &[(&Target, Vec<Judged>)]) -> Table {
     for (target, parts) in all {
         let verdict = verdict(parts).word().to_owned();
         table.rows.push(vec![target.what.clone(), target.wanted.clone(), String::new(), verdict]);
-        table.rows.extend(parts.iter().map(|judged| vec![String::new(), promise(judged), found(judged), said(judged)]));
+        table
+            .rows
+            .extend(parts.iter().map(|judged| vec![String::new(), promise(judged), found(judged), outcome(judged)]));
     }
     table
 }
@@ -118,7 +120,7 @@ pub(crate) fn targets_text(all: &[(&Target, Vec<Judged>)]) -> String {
     for (target, parts) in all {
         let _ = writeln!(text, "{:<6}  {}: {}", verdict(parts).word(), target.what.replace('`', ""), target.wanted);
         for judged in parts {
-            let _ = writeln!(text, "          {:<width$}  {:>12}  {}", promise(judged), found(judged), said(judged));
+            let _ = writeln!(text, "          {:<width$}  {:>12}  {}", promise(judged), found(judged), outcome(judged));
         }
     }
     text
@@ -131,7 +133,7 @@ fn verdict(parts: &[Judged]) -> Verdict {
 }
 
 /// The verdict on a promise, and on the better figure where there is one.
-fn said(judged: &Judged) -> String {
+fn outcome(judged: &Judged) -> String {
     let goal = judged.goal().zip(judged.part.goal);
     let goal = goal.map_or_else(String::new, |(met, goal)| format!("; goal {} {}", in_unit(goal, judged), met.word()));
     format!("{}{goal}", judged.verdict.word())
@@ -140,14 +142,14 @@ fn said(judged: &Judged) -> String {
 /// Figures that have lines of their own.
 pub(crate) const FIGURES: [&str; 4] = ["ns", "ms", "instructions", "bytes"];
 
-/// Whether somebody is there to show how little is possible: the base itself, another floor, what is written by hand.
+/// True for a row that shows how little is possible: the base itself, another floor, a loop written by hand.
 pub(crate) fn is_base(who: &str) -> bool {
     ["floor", "bare", "by hand", "a call"]
         .iter()
         .any(|name| who.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' '])))
 }
 
-/// What a work is compared with: what its targets say, else the floor, else the call without anything around it.
+/// The base that a work is compared with: the base of its targets, else the floor, else the call without anything around it.
 pub(crate) fn base(
     lang: &str,
     rows: &Rows,
@@ -181,7 +183,7 @@ pub(crate) fn promise(judged: &Judged) -> String {
     format!("{}: {} {}", judged.part.work, judged.part.who, limit(judged))
 }
 
-/// What was found, in the unit of the promise.
+/// The measured value, in the unit of the promise.
 pub(crate) fn found(judged: &Judged) -> String {
     judged.value.map_or_else(|| "not measured".to_owned(), |value| in_unit(value, judged))
 }

@@ -1,4 +1,4 @@
-//! What is aimed at, as data in benches/targets.json, and whether it was met.
+//! The targets, as data in benches/targets.json, and the verdicts on them.
 
 use super::rows::Rows;
 use anyhow::{Context as _, Result};
@@ -32,7 +32,7 @@ pub(crate) struct Bars {
     /// The results it is drawn from.
     pub(crate) lang: String,
     pub(crate) title: String,
-    /// What is drawn, as far as it was measured.
+    /// The drawings, as far as their figures were measured.
     pub(crate) works: Vec<String>,
 }
 
@@ -53,18 +53,18 @@ pub(crate) struct Curves {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Target {
-    /// What is measured.
+    /// The category of the target.
     pub(crate) what: String,
-    /// What is aimed at, in words.
+    /// The target in words.
     pub(crate) wanted: String,
-    /// What that means.
-    pub(crate) parts: Vec<Part>,
+    /// The comparisons that it consists of.
+    pub(crate) parts: Vec<Comparison>,
 }
 
 /// One promise.
 #[derive(Clone, Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct Comparison {
     /// The results it is in: `rust`, `python`, `js`, `c` or `sizes`.
     pub(crate) lang: String,
     pub(crate) work: String,
@@ -73,7 +73,7 @@ pub(crate) struct Part {
     #[serde(default = "nanoseconds")]
     pub(crate) figure: String,
     pub(crate) measure: Measure,
-    /// What it is compared with, unless the figure is taken as it is.
+    /// The row that it is compared with, unless the figure is taken as it is.
     #[serde(default = "floor")]
     pub(crate) than: String,
     /// The work it is compared with, when that is another one.
@@ -99,7 +99,7 @@ pub(crate) enum Measure {
     AtMost,
 }
 
-/// Whether a promise is kept.
+/// The verdict on a promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Met,
@@ -118,7 +118,7 @@ impl Verdict {
 /// A promise and what was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
-    pub(crate) part: Part,
+    pub(crate) part: Comparison,
     /// In the unit of the limit; none when nobody measured it.
     pub(crate) value: Option<f64>,
     /// How far from its limit the figure is that was measured, as a part of it.
@@ -127,13 +127,13 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Whether measuring again could change the verdict. Counts and sizes are what they are.
+    /// True if measuring again could change the verdict. Counts and sizes come out the same each time.
     pub(crate) fn is_close(&self) -> bool {
         let timed = matches!(self.part.figure.as_str(), "ns" | "ms");
         timed && self.distance.is_some_and(|distance| distance.abs() <= CLOSE)
     }
 
-    /// Whether the better figure is reached, where there is one.
+    /// True if the goal beyond the target is reached, where there is one.
     pub(crate) fn goal(&self) -> Option<Verdict> {
         self.part
             .goal
@@ -152,7 +152,7 @@ impl Targets {
         serde_json::from_str(&text).context("in benches/targets.json")
     }
 
-    /// Whether somebody is a peer: a package by its name, or a use of it, as in `governor, no clock`.
+    /// True for a peer: a package by its name, or a use of it, as in `governor, no clock`.
     pub(crate) fn is_peer(&self, lang: &str, who: &str) -> bool {
         let uses = |name: &String| {
             who.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' ']))
@@ -169,7 +169,7 @@ impl Targets {
         judged.filter(|(_, parts)| !parts.is_empty()).collect()
     }
 
-    /// What the parts name that nobody measured, each with the nearest name. Where a whole language is missing there is
+    /// The names in targets that no measurement has, each with the nearest name. Where a whole language is missing there is
     /// nothing to compare with: its targets are missed.
     pub(crate) fn unknown(&self, results: &Results) -> Vec<String> {
         let mut problems = Vec::new();
@@ -197,19 +197,19 @@ impl Targets {
     }
 }
 
-fn judge(part: &Part, rows: &Rows) -> Judged {
+fn judge(part: &Comparison, rows: &Rows) -> Judged {
     let value = value(part, rows);
     let met = value.is_some_and(|value| match part.measure {
         Measure::Faster => value >= part.limit,
         Measure::Ratio | Measure::Over | Measure::AtMost => value <= part.limit,
     });
-    // What is over a base is a small difference of figures that are each as noisy as any.
+    // The cost over a base is a small difference of figures that are each as noisy as any.
     let over = if part.measure == Measure::Over { base(part, rows) } else { Some(0.0) };
     let distance = value.zip(over).map(|(value, over)| (value + over) / (part.limit + over) - 1.0);
     Judged { part: part.clone(), value, distance, verdict: if met { Verdict::Met } else { Verdict::Missed } }
 }
 
-fn value(part: &Part, rows: &Rows) -> Option<f64> {
+fn value(part: &Comparison, rows: &Rows) -> Option<f64> {
     let ours = rows.get(&part.work, &part.who, &part.figure)?;
     let base = || base(part, rows);
     match part.measure {
@@ -220,7 +220,7 @@ fn value(part: &Part, rows: &Rows) -> Option<f64> {
     }
 }
 
-fn base(part: &Part, rows: &Rows) -> Option<f64> {
+fn base(part: &Comparison, rows: &Rows) -> Option<f64> {
     rows.get(part.than_work.as_deref().unwrap_or(&part.work), &part.than, &part.figure)
 }
 

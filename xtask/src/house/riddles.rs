@@ -41,7 +41,7 @@ const NAMES: [(&str, &str); 33] = [
     ("whole", "the noun that is meant"),
 ];
 /// The same for a whole name.
-const WHOLE_NAMES: [(&str, &str); 3] = [("join", "add"), ("part", "remove"), ("place", "slot")];
+const EXACT_NAMES: [(&str, &str); 3] = [("join", "add"), ("part", "remove"), ("place", "slot")];
 /// Names in which these words are ordinary English.
 const ORDINARY: [&str; 5] = ["given_up", "whole_millis", "whole_seconds", "whole_number", "no_room"];
 
@@ -95,7 +95,7 @@ pub(super) fn riddles(files: &Files, parsed: &Parsed) -> Vec<Fault> {
 fn riddle(name: &str) -> Option<(&'static str, &'static str)> {
     let pieces = pieces(name);
     let joined = pieces.join("_");
-    let whole = WHOLE_NAMES.iter().find(|(word, _)| joined == *word);
+    let whole = EXACT_NAMES.iter().find(|(word, _)| joined == *word);
     let word = NAMES.iter().find(|(word, _)| pieces.iter().any(|piece| piece == word));
     whole.or(word).copied().filter(|_| !ORDINARY.iter().any(|ordinary| joined.contains(ordinary)))
 }

@@ -22,7 +22,7 @@ pub(super) fn missing(needs: Needs) -> Vec<&'static str> {
     wanted(needs).iter().filter(|package| !(package.is_there)()).map(|package| package.name).collect()
 }
 
-/// What a person has to do about missing packages that cannot be installed here.
+/// The advice about missing packages that cannot be installed here.
 pub(super) fn obstacle(missing: &[&str]) -> Option<String> {
     let apt = shell::has("apt-get");
     if missing.is_empty() || (apt && is_root()) {

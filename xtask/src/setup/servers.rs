@@ -18,7 +18,7 @@ pub(super) const PACKAGES: [Package; 3] = [
     Package { name: "rabbitmq-server", is_there: || is_program("rabbitmq-server") },
 ];
 
-/// What each package would start when the machine boots.
+/// The services that each package would start when the machine boots.
 const SERVICES: [(&str, &[&str]); 3] = [
     ("postgresql", &["postgresql.service"]),
     ("redis-server", &["redis-server.service"]),

@@ -1,4 +1,4 @@
-//! What one entry costs while there are more and more of them: nanoseconds and bytes, a curve for each who.
+//! The cost of one entry while there are more and more of them: nanoseconds and bytes, a curve for each library.
 
 use super::style::*;
 use crate::bench::rows::Rows;
@@ -38,7 +38,7 @@ fn family(work: &str) -> Option<(String, f64)> {
     Some((rest.join(" "), count))
 }
 
-/// A panel for each figure of the works of a family, of which there have to be three sizes at least.
+/// A panel for each figure of the works of a family that has three sizes at least.
 pub(super) fn panels(chart: &targets::Curves, rows: &Rows, targets: &Targets) -> Vec<Panel> {
     let panels = [("time", "ns"), ("memory", "bytes")].map(|(title, figure)| {
         let mut curves: Vec<Curve> = Vec::new();

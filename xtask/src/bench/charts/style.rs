@@ -11,7 +11,7 @@ pub(super) const TEXT: RGBColor = RGBColor(17, 24, 39);
 pub(super) const FAINT: RGBColor = RGBColor(107, 114, 128);
 pub(super) const LINE: RGBColor = RGBColor(229, 231, 235);
 
-/// Whose bar or curve it is, which is its colour.
+/// The owner of a bar or curve, which decides its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Ours,

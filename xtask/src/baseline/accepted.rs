@@ -8,25 +8,25 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 
-/// Where they are kept.
+/// The file.
 pub(super) const FILE: &str = "benches/baseline.json";
 
 /// The accepted figures, and what made them.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(super) struct Baseline {
     pub(super) tools: Tools,
-    pub(super) figures: Vec<Kept>,
+    pub(super) figures: Vec<Accepted>,
 }
 
 /// An accepted figure.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Kept {
+pub(super) struct Accepted {
     pub(super) figure: Figure,
     /// Why it is larger than it was before.
     pub(super) why: Option<String>,
 }
 
-/// What code is made with: other compilers make other instructions of the same source.
+/// The tools that made the code: other compilers make other instructions of the same source.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Tools {
     pub(super) machine: String,
@@ -35,7 +35,7 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Those of this machine.
+    /// The tools of this machine.
     pub(super) fn here() -> Result<Self> {
         let version = |text: String| text.lines().next().unwrap_or_default().to_owned();
         Ok(Self {
@@ -74,7 +74,7 @@ impl Baseline {
             let (unit, value) = Unit::ALL.into_iter().find_map(value).with_context(|| format!("no number: {row}"))?;
             let figure =
                 Figure { lang: word(row, "lang")?, work: word(row, "work")?, who: word(row, "who")?, unit, value };
-            figures.push(Kept { figure, why: row["why"].as_str().map(str::to_owned) });
+            figures.push(Accepted { figure, why: row["why"].as_str().map(str::to_owned) });
         }
         Ok(Self { tools, figures })
     }
@@ -89,7 +89,7 @@ impl Baseline {
             quoted(rustc)?,
             quoted(gcc)?
         );
-        for (index, Kept { figure, why }) in self.figures.iter().enumerate() {
+        for (index, Accepted { figure, why }) in self.figures.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let Figure { lang, work, who, unit, value } = figure;
             let [lang, work, who] = [quoted(lang)?, quoted(work)?, quoted(who)?];
@@ -109,21 +109,21 @@ impl Baseline {
     }
 
     /// With the figures of now: lower ones are taken as they are, higher ones keep the old value as long as the check lets
-    /// them be, so that many small steps do not add up unseen; those that grew more are taken with the reason.
+    /// them be, so that many small steps do not add up unseen; figures that grew more are taken with the reason.
     pub(super) fn updated(&self, now: &[Figure], tools: Tools, why: &str) -> Result<Self> {
         let mut figures = Vec::new();
         let mut unexplained = Vec::new();
         for figure in now {
             let Some(old) = self.figures.iter().find(|old| old.figure.names(figure)) else {
-                figures.push(Kept { figure: figure.clone(), why: None });
+                figures.push(Accepted { figure: figure.clone(), why: None });
                 continue;
             };
             let was = old.figure.value;
             figures.push(if grew(was, figure.value) {
                 unexplained.push(figure.words());
-                Kept { figure: figure.clone(), why: Some(why.trim().to_owned()) }
+                Accepted { figure: figure.clone(), why: Some(why.trim().to_owned()) }
             } else if figure.value < was {
-                Kept { figure: figure.clone(), why: None }
+                Accepted { figure: figure.clone(), why: None }
             } else {
                 old.clone()
             });
@@ -142,46 +142,46 @@ mod tests {
 
     fn baseline(figures: &[Figure]) -> Baseline {
         let tools = Tools { machine: "m".to_owned(), rustc: "rustc 1".to_owned(), gcc: "gcc 1".to_owned() };
-        Baseline { tools, figures: figures.iter().map(|one| Kept { figure: one.clone(), why: None }).collect() }
+        Baseline { tools, figures: figures.iter().map(|one| Accepted { figure: one.clone(), why: None }).collect() }
     }
 
     #[test]
     fn what_is_written_is_read_again() -> Result<()> {
-        let mut kept = baseline(&[figure("a", 1), figure("b \"c\"", 2)]);
-        kept.figures[1].why = Some("it had to".to_owned());
-        kept.figures[0].figure = Figure { unit: Unit::Instructions, value: 12.5, ..figure("a", 1) };
-        assert_eq!(Baseline::parse(&kept.text()?)?, kept);
+        let mut accepted = baseline(&[figure("a", 1), figure("b \"c\"", 2)]);
+        accepted.figures[1].why = Some("it had to".to_owned());
+        accepted.figures[0].figure = Figure { unit: Unit::Instructions, value: 12.5, ..figure("a", 1) };
+        assert_eq!(Baseline::parse(&accepted.text()?)?, accepted);
         Ok(())
     }
 
     #[test]
     fn what_grew_needs_a_reason_and_keeps_it() -> Result<()> {
-        let kept = baseline(&[figure("a", 100)]);
-        let tools = || kept.tools.clone();
-        let error = kept.updated(&[figure("a", 106)], tools(), "  ").unwrap_err();
+        let accepted = baseline(&[figure("a", 100)]);
+        let tools = || accepted.tools.clone();
+        let error = accepted.updated(&[figure("a", 106)], tools(), "  ").unwrap_err();
         assert!(error.to_string().contains("sizes: state, a"), "{error}");
-        let raised = kept.updated(&[figure("a", 106)], tools(), "a new field ")?;
-        assert_eq!(raised.figures, [Kept { figure: figure("a", 106), why: Some("a new field".to_owned()) }]);
+        let raised = accepted.updated(&[figure("a", 106)], tools(), "a new field ")?;
+        assert_eq!(raised.figures, [Accepted { figure: figure("a", 106), why: Some("a new field".to_owned()) }]);
         // The same again needs no reason and does not lose the one there is.
         assert_eq!(raised.updated(&[figure("a", 106)], tools(), "")?, raised);
-        // What shrinks again has nothing to explain.
+        // A figure that shrinks again has nothing to explain.
         assert_eq!(raised.updated(&[figure("a", 90)], tools(), "")?.figures[0].why, None);
         Ok(())
     }
 
     #[test]
     fn small_steps_do_not_add_up() -> Result<()> {
-        let kept = baseline(&[figure("a", 100)]);
-        let updated = kept.updated(&[figure("a", 104)], kept.tools.clone(), "")?;
+        let accepted = baseline(&[figure("a", 100)]);
+        let updated = accepted.updated(&[figure("a", 104)], accepted.tools.clone(), "")?;
         assert_eq!(updated.figures[0].figure, figure("a", 100));
         Ok(())
     }
 
     #[test]
     fn what_is_new_comes_in_and_what_is_gone_goes() -> Result<()> {
-        let kept = baseline(&[figure("gone", 100)]);
-        let updated = kept.updated(&[figure("new", 7)], kept.tools.clone(), "")?;
-        assert_eq!(updated.figures, [Kept { figure: figure("new", 7), why: None }]);
+        let accepted = baseline(&[figure("gone", 100)]);
+        let updated = accepted.updated(&[figure("new", 7)], accepted.tools.clone(), "")?;
+        assert_eq!(updated.figures, [Accepted { figure: figure("new", 7), why: None }]);
         Ok(())
     }
 
