@@ -41,10 +41,9 @@ typedef struct holdoff_cancel {
   int wake[2];
 } holdoff_cancel;
 
-/** Makes a way to cancel. Returns 0, or the errno of pipe(2) or fcntl(2), and then there is nothing to close. */
-static inline int holdoff_cancel_init(holdoff_cancel *cancel) {
+/* Makes a pipe that wakes from poll(2). Returns 0, or an errno, and then there is no pipe. */
+static inline int holdoff_pipe(int wake[2]) {
   int ends[2], end;
-  memset(cancel, 0, sizeof *cancel);
   if (pipe(ends) != 0) {
     return errno;
   }
@@ -56,8 +55,20 @@ static inline int holdoff_cancel_init(holdoff_cancel *cancel) {
       return error;
     }
   }
-  memcpy(cancel->wake, ends, sizeof ends);
+  memcpy(wake, ends, sizeof ends);
   return 0;
+}
+
+/* Wakes whoever polls the other end of a pipe. */
+static inline void holdoff_wake(int end) {
+  while (write(end, "", 1) == -1 && errno == EINTR) {
+  }
+}
+
+/** Makes a way to cancel. Returns 0, or the errno of pipe(2) or fcntl(2), and then there is nothing to close. */
+static inline int holdoff_cancel_init(holdoff_cancel *cancel) {
+  memset(cancel, 0, sizeof *cancel);
+  return holdoff_pipe(cancel->wake);
 }
 
 /** A descriptor that becomes readable when it is fired, to poll together with a socket; not to be read from. -1, which
@@ -71,8 +82,7 @@ static inline void holdoff_cancel_fire(holdoff_cancel *cancel) {
   if (!__atomic_exchange_n(&cancel->cancelled, 1, __ATOMIC_SEQ_CST) && holdoff_cancel_fd(cancel) != -1) {
     int error = errno;
     /* Never read, so that one byte wakes every sleeper, now and later. */
-    while (write(cancel->wake[1], "", 1) == -1 && errno == EINTR) {
-    }
+    holdoff_wake(cancel->wake[1]);
     errno = error;
   }
 }
@@ -91,18 +101,28 @@ static inline void holdoff_cancel_close(holdoff_cancel *cancel) {
   }
 }
 
+/* The time of a clock, in nanoseconds. */
+static inline uint64_t holdoff_time(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /** Returns the time of the monotonic clock, in nanoseconds. */
 static inline uint64_t holdoff_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  return holdoff_time(CLOCK_MONOTONIC);
 }
 
 /** Returns the time of the clock on the wall, in nanoseconds since 1970: what holdoff_headers_begin wants. */
 static inline uint64_t holdoff_wall(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  return holdoff_time(CLOCK_REALTIME);
+}
+
+/* The milliseconds of the monotonic clock until a time, rounded up and an hour at most: what poll takes on every system. */
+static inline int holdoff_ms_until(uint64_t until) {
+  uint64_t now = holdoff_now();
+  uint64_t left = now < until ? (until - now - 1) / 1000000u + 1 : 0;
+  return left < 3600000u ? (int)left : 3600000;
 }
 
 /** Sleeps until a time of the monotonic clock or until cancelled; `cancel` may be NULL. Never wakes early otherwise. */
@@ -111,14 +131,12 @@ static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *can
   wake.fd = cancel != NULL ? holdoff_cancel_fd(cancel) : -1;
   wake.events = POLLIN;
   while (!holdoff_cancelled(cancel)) {
-    uint64_t now = holdoff_now(), left;
-    if (now >= until) {
+    int left = holdoff_ms_until(until);
+    if (left == 0) {
       return;
     }
-    /* Whole milliseconds, rounded up, an hour at most: what poll takes on every system. */
-    left = (until - now - 1) / 1000000u + 1;
     wake.revents = 0;
-    poll(&wake, 1, left < 3600000u ? (int)left : 3600000);
+    poll(&wake, 1, left);
   }
 }
 
@@ -171,13 +189,7 @@ static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
 /** Returns the milliseconds left to an attempt, rounded up and at most an hour: what poll wants to know. 0 when its time is
  * over and -1 without a limit; SO_RCVTIMEO and CURLOPT_TIMEOUT_MS take 0 for "no limit", so fail at 0 and set neither at -1. */
 static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
-  uint64_t now, left;
-  if (attempt->abort_at == HOLDOFF_NEVER) {
-    return -1;
-  }
-  now = holdoff_now();
-  left = now < attempt->abort_at ? (attempt->abort_at - now - 1) / 1000000u + 1 : 0;
-  return left < 3600000u ? (int)left : 3600000;
+  return attempt->abort_at == HOLDOFF_NEVER ? -1 : holdoff_ms_until(attempt->abort_at);
 }
 
 /**
@@ -239,6 +251,18 @@ typedef struct holdoff_shared {
   holdoff_waiter *waiters;
 } holdoff_shared;
 
+static inline void holdoff_shared_lock(holdoff_shared *shared) {
+  if (shared->lock != NULL) {
+    shared->lock(shared->state);
+  }
+}
+
+static inline void holdoff_shared_unlock(holdoff_shared *shared) {
+  if (shared->unlock != NULL) {
+    shared->unlock(shared->state);
+  }
+}
+
 /**
  * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run
  * does so. For programs that drive a holdoff_guarded or a bulkhead themselves beside it, after each transition.
@@ -256,8 +280,7 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bul
   if (waiter != NULL && !waiter->woken) {
     waiter->woken = true;
     if (waiter->wake[1] != -1) {
-      while (write(waiter->wake[1], "", 1) == -1 && errno == EINTR) {
-      }
+      holdoff_wake(waiter->wake[1]);
     }
   }
 }
@@ -305,31 +328,31 @@ typedef struct holdoff_result {
 } holdoff_result;
 
 static inline uint64_t holdoff_host_now(const holdoff_host *host) {
-  return host != NULL && host->clock != NULL ? host->clock->now(host->clock->state) : holdoff_now();
+  return host->clock != NULL ? host->clock->now(host->clock->state) : holdoff_now();
 }
 
 static inline uint64_t holdoff_host_seed(const holdoff_host *host) {
-  if (host != NULL && host->seed != NULL) {
+  if (host->seed != NULL) {
     return *host->seed;
   }
-  if (host != NULL && host->seeds != NULL) {
+  if (host->seeds != NULL) {
     return holdoff_seed_at(host->seeds->n, __atomic_fetch_add(&host->seeds->k, 1, __ATOMIC_RELAXED));
   }
   return holdoff_os_seed();
 }
 
 static inline void holdoff_host_sleep(const holdoff_host *host, uint64_t until) {
-  if (host != NULL && host->clock != NULL) {
+  if (host->clock != NULL) {
     host->clock->sleep_until(host->clock->state, until, host->cancel);
   } else {
-    holdoff_sleep_until(until, host != NULL ? host->cancel : NULL);
+    holdoff_sleep_until(until, host->cancel);
   }
 }
 
 /* An attempt that is about to begin: nothing is known of its error yet. */
 static inline void holdoff_facts_clear(const holdoff_host *host, holdoff_facts *facts) {
   memset(facts, 0, sizeof *facts);
-  facts->non_idempotent = host != NULL && host->non_idempotent;
+  facts->non_idempotent = host->non_idempotent;
 }
 
 /* A result that says nothing yet but how it ended. */
@@ -359,7 +382,7 @@ static inline void holdoff_judge(const holdoff_host *host, const holdoff_attempt
   if (failure->kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
     failure->kind = HOLDOFF_TIMEOUT;
   }
-  if (host != NULL && host->rules != NULL) {
+  if (host->rules != NULL) {
     *failure = holdoff_rules_judge(host->rules, attempt->facts, *failure);
   }
 }
@@ -367,8 +390,8 @@ static inline void holdoff_judge(const holdoff_host *host, const holdoff_attempt
 /* What an attempt hands down. */
 static inline void holdoff_attempt_nest(const holdoff_policy *policy, const holdoff_host *host, holdoff_attempt *attempt,
                                         holdoff_token *token) {
-  attempt->token = host != NULL ? host->token : NULL;
-  if (host != NULL && host->nesting != NULL) {
+  attempt->token = host->token;
+  if (host->nesting != NULL) {
     *token = holdoff_token_child(host->token, attempt->number, holdoff_policy_attempts(policy));
     attempt->token = token;
   }
@@ -376,71 +399,7 @@ static inline void holdoff_attempt_nest(const holdoff_policy *policy, const hold
 
 /* What a first success does not need is kept out of its way. Not `cold`, which is to be small, and sets memory byte by byte. */
 #define HOLDOFF_APART __attribute__((noinline, unused))
-
-/* The call from its first failure on. `started` is HOLDOFF_NEVER when no clock was read before the first attempt. */
-HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
-                                         holdoff_operation operation, void *context, holdoff_result *result,
-                                         uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
-  const holdoff_cancel *cancel = attempt.cancel;
-  uint64_t now = holdoff_host_now(host);
-  uint64_t ticket = HOLDOFF_FIRST_TICKET;
-  holdoff_failure last;
-  holdoff_token token;
-  holdoff_call call;
-  holdoff_step step;
-  holdoff_call_underway(&call, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
-  for (;;) {
-    holdoff_judge(host, &attempt, &failure, now);
-    last = failure;
-    if (holdoff_cancelled(cancel)) {
-      step = holdoff_call_cancel(&call, now);
-    } else {
-      step = holdoff_call_fail(&call, policy, ticket, now, failure);
-    }
-    if (step.kind == HOLDOFF_SLEEP && host != NULL && host->on_retry != NULL) {
-      holdoff_retrying retrying;
-      retrying.attempt = attempt.number;
-      retrying.cause = step.cause;
-      retrying.failure = failure;
-      retrying.delay_ns = holdoff_call_remaining(&call, now);
-      retrying.until = step.at;
-      host->on_retry(context, &retrying);
-    }
-    while (step.kind == HOLDOFF_SLEEP) {
-      /* The hook may have cancelled, and not every clock looks. */
-      if (!holdoff_cancelled(cancel)) {
-        holdoff_host_sleep(host, step.at);
-      }
-      now = holdoff_host_now(host);
-      if (holdoff_cancelled(cancel)) {
-        step = holdoff_call_cancel(&call, now);
-      } else {
-        step = holdoff_call_tick(&call, policy, now);
-      }
-    }
-    if (step.kind != HOLDOFF_ATTEMPT) {
-      break;
-    }
-    ticket = holdoff_step_ticket(step);
-    attempt.number = step.attempt;
-    attempt.abort_at = step.at;
-    holdoff_attempt_nest(policy, host, &attempt, &token);
-    holdoff_facts_clear(host, attempt.facts);
-    holdoff_failure_clear(&failure);
-    if (operation(context, &attempt, &failure)) {
-      step = holdoff_call_succeed(&call, ticket, holdoff_host_now(host));
-      break;
-    }
-    now = holdoff_host_now(host);
-  }
-  holdoff_result_set(result, step.outcome, step.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step.reason,
-                     holdoff_call_attempt(&call));
-  if (result != NULL) {
-    result->retry_at = step.at;
-    result->failure = last;
-  }
-  return step.outcome == HOLDOFF_SUCCEEDED;
-}
+#define HOLDOFF_INLINE __attribute__((always_inline, unused)) inline
 
 /* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the
  * operating system, so that a success does not ask for one. The time tells a child process from its parent. */
@@ -457,7 +416,22 @@ static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t n
   return holdoff_seed_at(start ^ now, __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED));
 }
 
-/* The inputs of a call under guards. */
+/* A call in the loop, with guards or without. */
+typedef struct holdoff_loop {
+  const holdoff_policy *policy;
+  const holdoff_host *host;
+  holdoff_waiter waiter;
+  /* The last failure, and the sleep that the hook was told of. */
+  holdoff_failure last;
+  uint64_t told_at;
+  uint8_t told_cause;
+  union {
+    holdoff_call alone;
+    holdoff_guarded guarded;
+  } call;
+} holdoff_loop;
+
+/* The inputs of a call. */
 enum {
   HOLDOFF_PUT_BEGIN,
   HOLDOFF_PUT_SUCCEED,
@@ -468,28 +442,30 @@ enum {
 };
 
 /* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the
- * bulkhead's queue. `number` is the seed of a call that begins, else the ticket of an attempt. */
-static inline holdoff_step holdoff_guarded_put(holdoff_guarded *call, const holdoff_policy *policy,
-                                               const holdoff_host *host, holdoff_waiter *waiter, int input,
-                                               uint64_t number, uint64_t now, holdoff_failure failure) {
-  const holdoff_guards *guards = host->guards;
-  holdoff_shared *shared = host->shared;
+ * bulkhead's queue. */
+HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int input, uint64_t ticket, uint64_t now,
+                                                      holdoff_failure failure) {
+  holdoff_guarded *call = &loop->call.guarded;
+  const holdoff_policy *policy = loop->policy;
+  const holdoff_guards *guards = loop->host->guards;
+  holdoff_shared *shared = loop->host->shared;
+  holdoff_waiter *waiter = &loop->waiter;
   holdoff_step step;
-  if (shared != NULL && shared->lock != NULL) {
-    shared->lock(shared->state);
+  if (shared != NULL) {
+    holdoff_shared_lock(shared);
   }
   switch (input) {
     case HOLDOFF_PUT_BEGIN:
-      step = holdoff_guarded_begin(call, policy, guards, number, now);
+      step = holdoff_guarded_begin(call, policy, guards, holdoff_guarded_seed(loop->host, now), now);
       break;
     case HOLDOFF_PUT_SUCCEED:
-      step = holdoff_guarded_succeed(call, guards, number, now);
+      step = holdoff_guarded_succeed(call, guards, ticket, now);
       break;
     case HOLDOFF_PUT_FAIL:
-      step = holdoff_guarded_fail(call, policy, guards, number, now, failure);
+      step = holdoff_guarded_fail(call, policy, guards, ticket, now, failure);
       break;
     case HOLDOFF_PUT_ABANDON:
-      step = holdoff_guarded_abandon(call, guards, number, now);
+      step = holdoff_guarded_abandon(call, guards, ticket, now);
       break;
     case HOLDOFF_PUT_TICK:
       step = holdoff_guarded_tick(call, policy, guards, now);
@@ -514,98 +490,112 @@ static inline holdoff_step holdoff_guarded_put(holdoff_guarded *call, const hold
     }
     waiter->woken = false;
     holdoff_shared_wake(shared, guards->bulkhead);
-    if (shared->unlock != NULL) {
-      shared->unlock(shared->state);
-    }
+    holdoff_shared_unlock(shared);
   }
   return step;
 }
 
+/* One transition of a call, or its end when the host has cancelled. Which of the two machines and which input are known when
+ * this is compiled. */
+HOLDOFF_INLINE static void holdoff_put(holdoff_step *step, holdoff_loop *loop, bool guarded, int input, uint64_t ticket,
+                                       uint64_t now, holdoff_failure failure) {
+  bool ends = input != HOLDOFF_PUT_BEGIN && input != HOLDOFF_PUT_SUCCEED && holdoff_cancelled(loop->host->cancel);
+  if (guarded) {
+    *step = holdoff_put_guarded(loop, ends ? HOLDOFF_PUT_CANCEL : input, ticket, now, failure);
+  } else if (ends) {
+    *step = holdoff_call_cancel(&loop->call.alone, now);
+  } else if (input == HOLDOFF_PUT_SUCCEED) {
+    *step = holdoff_call_succeed(&loop->call.alone, ticket, now);
+  } else if (input == HOLDOFF_PUT_TICK) {
+    *step = holdoff_call_tick(&loop->call.alone, loop->policy, now);
+  } else {
+    *step = holdoff_call_fail(&loop->call.alone, loop->policy, ticket, now, failure);
+  }
+}
+
 /* Waits in a bulkhead's queue until then, until cancelled, or until a place may be free. */
 static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *waiter, uint64_t until) {
-  holdoff_shared *shared = host->shared;
   struct pollfd wakes[2];
   char byte;
+  int left;
   bool woken = false;
-  if (shared == NULL || host->clock != NULL) {
+  if (host->shared == NULL || host->clock != NULL) {
     holdoff_host_sleep(host, until);
     return;
   }
   if (waiter->wake[0] == -1) {
-    int ends[2], end;
-    if (pipe(ends) == 0) {
-      for (end = 0; end < 2; end++) {
-        fcntl(ends[end], F_SETFD, FD_CLOEXEC);
-        fcntl(ends[end], F_SETFL, O_NONBLOCK);
-      }
-      if (shared->lock != NULL) {
-        shared->lock(shared->state);
-      }
+    int ends[2] = {-1, -1};
+    if (holdoff_pipe(ends) == 0) {
+      holdoff_shared_lock(host->shared);
       memcpy(waiter->wake, ends, sizeof ends);
       woken = waiter->woken;
-      if (shared->unlock != NULL) {
-        shared->unlock(shared->state);
-      }
+      holdoff_shared_unlock(host->shared);
     }
   }
   if (woken || holdoff_cancelled(host->cancel)) {
     return;
   }
+  memset(wakes, 0, sizeof wakes);
   wakes[0].fd = waiter->wake[0];
   wakes[1].fd = host->cancel != NULL ? holdoff_cancel_fd(host->cancel) : -1;
   wakes[0].events = wakes[1].events = POLLIN;
-  wakes[0].revents = wakes[1].revents = 0;
-  {
-    uint64_t now = holdoff_now(), left = now < until ? (until - now - 1) / 1000000u + 1 : 0;
-    /* Without a descriptor to be woken by, look again and again. */
-    uint64_t longest = waiter->wake[0] == -1 ? 5 : 3600000u;
-    poll(wakes, 2, (int)(left < longest ? left : longest));
-  }
+  left = holdoff_ms_until(until);
+  /* Without a descriptor to be woken by, look again and again. */
+  poll(wakes, 2, waiter->wake[0] == -1 && left > 5 ? 5 : left);
   /* Before the next look at the bulkhead: a wake after it is for the next wait. */
   while (waiter->wake[0] != -1 && read(waiter->wake[0], &byte, 1) == 1) {
   }
 }
 
-/* The whole call under guards. */
-static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdoff_host *host,
-                                       holdoff_operation operation, void *context, holdoff_result *result,
-                                       holdoff_attempt attempt) {
-  const holdoff_cancel *cancel = attempt.cancel;
-  uint64_t now = holdoff_host_now(host), told_at = 0, ticket;
-  uint8_t told_cause = 0;
-  holdoff_failure failure, last;
-  holdoff_waiter waiter;
-  holdoff_guarded call;
+/* The loop of every call: of one under guards from its beginning, of any other from the failure of its first attempt on.
+ * `started` is HOLDOFF_NEVER when no clock was read before that attempt. */
+HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const holdoff_host *host, bool guarded,
+                                            holdoff_operation operation, void *context, holdoff_result *result,
+                                            uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+  uint64_t now = holdoff_host_now(host), ticket = HOLDOFF_FIRST_TICKET;
+  bool failed = !guarded;
   holdoff_token token;
+  holdoff_loop loop;
   holdoff_step step;
-  bool fault;
-  memset(&waiter, 0, sizeof waiter);
-  memset(&last, 0, sizeof last);
-  waiter.bulkhead = host->guards->bulkhead;
-  waiter.wake[0] = waiter.wake[1] = -1;
-  step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_PUT_BEGIN, holdoff_guarded_seed(host, now), now, last);
+  loop.policy = policy;
+  loop.host = host;
+  loop.told_at = loop.told_cause = 0;
+  memset(&loop.last, 0, sizeof loop.last);
+  if (guarded) {
+    memset(&loop.waiter, 0, sizeof loop.waiter);
+    loop.waiter.wake[0] = loop.waiter.wake[1] = -1;
+    loop.waiter.bulkhead = host->guards->bulkhead;
+    attempt.number = 0;
+    holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, now, loop.last);
+  } else {
+    holdoff_call_underway(&loop.call.alone, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
+  }
   for (;;) {
+    if (failed) {
+      bool fault = failure.kind == HOLDOFF_FAULT;
+      holdoff_judge(host, &attempt, &failure, now);
+      loop.last = failure;
+      loop.told_cause = 0;
+      holdoff_put(&step, &loop, guarded, fault ? HOLDOFF_PUT_ABANDON : HOLDOFF_PUT_FAIL, ticket, now, failure);
+    }
     while (step.kind == HOLDOFF_SLEEP) {
-      bool queued = step.cause == HOLDOFF_CAUSE_BULKHEAD;
-      if (host->on_retry != NULL && (step.at != told_at || step.cause != told_cause)) {
+      if (host->on_retry != NULL && (step.at != loop.told_at || step.cause != loop.told_cause)) {
         holdoff_retrying retrying;
-        retrying.attempt = holdoff_guarded_attempt(&call);
-        retrying.cause = step.cause;
-        retrying.failure = last;
-        retrying.delay_ns = holdoff_guarded_remaining(&call, now);
-        retrying.until = step.at;
+        retrying.attempt = attempt.number;
+        retrying.cause = loop.told_cause = step.cause;
+        retrying.failure = loop.last;
+        retrying.delay_ns = step.at > now ? step.at - now : 0;
+        retrying.until = loop.told_at = step.at;
         host->on_retry(context, &retrying);
-        told_at = step.at;
-        told_cause = step.cause;
       }
-      if (queued) {
-        holdoff_queue_wait(host, &waiter, step.at);
-      } else if (!holdoff_cancelled(cancel)) {
+      if (guarded && step.cause == HOLDOFF_CAUSE_BULKHEAD) {
+        holdoff_queue_wait(host, &loop.waiter, step.at);
+      } else if (!holdoff_cancelled(host->cancel)) {
+        /* The hook may have cancelled, and not every clock looks. */
         holdoff_host_sleep(host, step.at);
       }
       now = holdoff_host_now(host);
-      step = holdoff_guarded_put(&call, policy, host, &waiter,
-                                 holdoff_cancelled(cancel) ? HOLDOFF_PUT_CANCEL : HOLDOFF_PUT_TICK, 0, now, last);
+      holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_TICK, ticket, now, loop.last);
     }
     if (step.kind != HOLDOFF_ATTEMPT) {
       break;
@@ -616,32 +606,31 @@ static inline bool holdoff_run_guarded(const holdoff_policy *policy, const holdo
     holdoff_attempt_nest(policy, host, &attempt, &token);
     holdoff_facts_clear(host, attempt.facts);
     holdoff_failure_clear(&failure);
-    if (operation(context, &attempt, &failure)) {
-      now = holdoff_host_now(host);
-      step = holdoff_guarded_put(&call, policy, host, &waiter, HOLDOFF_PUT_SUCCEED, ticket, now, last);
+    failed = !operation(context, &attempt, &failure);
+    now = holdoff_host_now(host);
+    if (!failed) {
+      holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_SUCCEED, ticket, now, loop.last);
       break;
     }
-    now = holdoff_host_now(host);
-    fault = failure.kind == HOLDOFF_FAULT;
-    holdoff_judge(host, &attempt, &failure, now);
-    last = failure;
-    step = holdoff_guarded_put(&call, policy, host, &waiter,
-                               holdoff_cancelled(cancel) ? HOLDOFF_PUT_CANCEL
-                               : fault ? HOLDOFF_PUT_ABANDON
-                                       : HOLDOFF_PUT_FAIL,
-                               ticket, now, last);
   }
-  if (waiter.wake[0] != -1) {
-    close(waiter.wake[0]);
-    close(waiter.wake[1]);
+  if (guarded && loop.waiter.wake[0] != -1) {
+    close(loop.waiter.wake[0]);
+    close(loop.waiter.wake[1]);
   }
   holdoff_result_set(result, step.outcome, step.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step.reason,
-                     holdoff_guarded_attempt(&call));
+                     attempt.number);
   if (result != NULL) {
     result->retry_at = step.at;
-    result->failure = last;
+    result->failure = loop.last;
   }
   return step.outcome == HOLDOFF_SUCCEEDED;
+}
+
+/* A call without guards, from the failure of its first attempt on. */
+HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
+                                         holdoff_operation operation, void *context, holdoff_result *result,
+                                         uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+  return holdoff_run_loop(policy, host, false, operation, context, result, started, attempt, failure);
 }
 
 /* The whole call without guards. */
@@ -666,6 +655,7 @@ static inline bool holdoff_run_alone(const holdoff_policy *policy, const holdoff
 HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const holdoff_host *host,
                                             holdoff_operation operation, void *context, holdoff_result *result,
                                             holdoff_attempt attempt) {
+  holdoff_failure failure;
   holdoff_policy nested;
   holdoff_token token;
   if (host->nesting != NULL) {
@@ -682,7 +672,8 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED, 0);
     return false;
   }
-  return holdoff_run_guarded(policy, host, operation, context, result, attempt);
+  holdoff_failure_clear(&failure);
+  return holdoff_run_loop(policy, host, true, operation, context, result, HOLDOFF_NEVER, attempt, failure);
 }
 
 /**
@@ -700,8 +691,10 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
  */
 static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                void *context, holdoff_result *result) {
+  static holdoff_host none;
   holdoff_attempt attempt;
   holdoff_facts facts;
+  host = host != NULL ? host : &none;
   if (policy == NULL || operation == NULL) {
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NULL_POINTER, 0);
     return false;
@@ -712,14 +705,14 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   }
   attempt.number = 1;
   attempt.abort_at = HOLDOFF_NEVER;
-  attempt.cancel = host != NULL ? host->cancel : NULL;
+  attempt.cancel = host->cancel;
   attempt.facts = &facts;
-  attempt.token = host != NULL ? host->token : NULL;
+  attempt.token = host->token;
   if (holdoff_cancelled(attempt.cancel)) {
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
   }
-  if (__builtin_expect(host != NULL && (host->guards != NULL || host->nesting != NULL), false)) {
+  if (__builtin_expect(host->guards != NULL || host->nesting != NULL, false)) {
     return holdoff_run_among(policy, host, operation, context, result, attempt);
   }
   return holdoff_run_alone(policy, host, operation, context, result, attempt);

@@ -24,7 +24,8 @@ extern_c! {
     fn holdoff_retry_on_failure(retry: *mut holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step {
         if failure.is_plain()
-            && let (Ok(retry), Ok(policy)) = (get_mut(retry), get(policy))
+            && let Ok(retry) = get_mut(retry)
+            && let Ok(policy) = get(policy)
             && let Some(until) = retry.at_once(policy, now)
         {
             return Step::Sleep { until, cause: Cause::Backoff }.into();
