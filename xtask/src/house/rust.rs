@@ -68,7 +68,7 @@ impl Tree<'_> {
     fn module(&mut self, file: &str, folder: &str, parent: usize, items: &[Item]) -> usize {
         let number = self.modules.len();
         self.modules.push(Module { file: file.to_owned(), parent, ..Module::default() });
-        let mut reader = Reader { module: Module::default() };
+        let mut reader = Reader::default();
         for item in items.iter().filter(|item| !attributes(item).iter().any(test_only)) {
             if let Item::Mod(module) = item {
                 self.child(number, folder, module);
@@ -113,7 +113,9 @@ impl Tree<'_> {
 
     fn arrows(&self, arrows: &mut Vec<Arrow>) {
         for (number, module) in self.modules.iter().enumerate() {
-            for (path, line) in &module.mentions {
+            // A name alone is another file's only where all names of a module are imported.
+            let known = |name| module.children.contains_key(name) || module.imports.contains_key(name);
+            for (path, line) in module.mentions.iter().filter(|(path, _)| path.len() > 1 || !known(&path[0])) {
                 if let Some(to) = self.resolve(number, path, &mut HashSet::new()).filter(|to| *to != module.file) {
                     arrows.push(Arrow { from: module.file.clone(), line: *line, to: to.to_owned() });
                 }
@@ -167,16 +169,20 @@ impl Tree<'_> {
 }
 
 /// Collects what one module mentions.
+#[derive(Default)]
 struct Reader {
     module: Module,
+    /// Names alone that were mentioned already.
+    single: HashSet<String>,
 }
 
 impl Reader {
     fn mention<'a>(&mut self, names: impl Iterator<Item = &'a Ident>) {
         let names: Vec<_> = names.collect();
-        if let [first, _, ..] = &*names {
-            let line = first.span().start().line;
-            self.module.mentions.push((names.iter().map(ToString::to_string).collect(), line));
+        let Some(first) = names.first() else { return };
+        let path: Vec<_> = names.iter().map(ToString::to_string).collect();
+        if names.len() > 1 || !matches!(&*path[0], "crate" | "super" | "self") && self.single.insert(path[0].clone()) {
+            self.module.mentions.push((path, first.span().start().line));
         }
     }
 
@@ -187,10 +193,8 @@ impl Reader {
                 return self.import(&below.tree, &longer(&below.ident), below.ident.span().start().line);
             }
             UseTree::Group(group) => return group.items.iter().for_each(|tree| self.import(tree, path, line)),
-            UseTree::Glob(_) => {
-                self.module.globs.push(path.to_vec());
-                return self.module.mentions.push((path.to_vec(), line));
-            }
+            // The names that are used say which files are needed.
+            UseTree::Glob(_) => return self.module.globs.push(path.to_vec()),
             UseTree::Name(name) if name.ident == "self" => (path.last().cloned().unwrap_or_default(), path.to_vec()),
             UseTree::Name(name) => (name.ident.to_string(), longer(&name.ident)),
             UseTree::Rename(name) if name.ident == "self" => (name.rename.to_string(), path.to_vec()),
