@@ -14,28 +14,34 @@ mod sources;
 /// The most lines of a file.
 const MOST_LINES: usize = 600;
 
-/// Prints the faults of the sources, and fails if a rule has any that is enforced. The others are on the way to it.
-pub(crate) fn check(riddles: bool) -> Result<()> {
+/// Folders in which a rule is not enforced yet: their faults are only counted.
+const LATER: [(&str, &[&str]); 4] = [
+    ("imports that go up", &["core/"]),
+    ("imports in a circle", &["core/", "bindings-c/", "bindings-python/"]),
+    ("long files", &["core/", "bindings-c/", "bindings-python/"]),
+    ("riddles", &["core/", "bindings-", "engines/", "benches/", "examples/", "xtask/"]),
+];
+
+/// Prints the faults of the sources, and fails if there is one where its rule is enforced. `all` prints the others too.
+pub(crate) fn check(all: bool) -> Result<()> {
     let files = sources::read()?;
     let parsed = rust::parse(&files);
     let mut arrows = rust::arrows(&parsed);
     arrows.extend(scripts::arrows(&files));
-    let rules = [
-        ("imports that go up", false, floors::upward(&files, &arrows)),
-        ("imports in a circle", false, floors::circles(&arrows)),
-        ("long files", false, long(&files)),
-        ("riddles", false, if riddles { riddles::riddles(&files, &parsed) } else { Vec::new() }),
-    ];
+    let rules =
+        [floors::upward(&files, &arrows), floors::circles(&arrows), long(&files), riddles::riddles(&files, &parsed)];
     let mut failed = 0;
-    for (name, enforced, faults) in rules {
-        for Fault { path, line, message } in &faults {
+    for ((name, later), faults) in LATER.into_iter().zip(rules) {
+        let (later, now): (Vec<_>, Vec<_>) =
+            faults.into_iter().partition(|fault| later.iter().any(|folder| fault.path.starts_with(folder)));
+        for Fault { path, line, message } in now.iter().chain(later.iter().filter(|_| all)) {
             println!("{path}:{line}: {message}");
         }
-        if name == "riddles" {
-            by_folder(&faults);
+        if all {
+            by_folder(&later);
         }
-        println!("{name}: {}", faults.len());
-        failed += if enforced { faults.len() } else { 0 };
+        println!("{name}: {}, and {} to be done", now.len(), later.len());
+        failed += now.len();
     }
     if failed > 0 {
         bail!("{failed} faults in the sources");

@@ -44,7 +44,7 @@ pub(super) fn arrows(files: &Parsed) -> Vec<Arrow> {
     let root = |path: &str| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs") || path.contains("src/bin/");
     let mut arrows = Vec::new();
     for path in files.keys().filter(|path| root(path)) {
-        let mut tree = Tree { files, modules: Vec::new() };
+        let mut tree = Tree { files, modules: Vec::new(), definers: HashMap::new() };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         tree.read(path, folder, 0);
         tree.arrows(&mut arrows);
@@ -56,6 +56,8 @@ pub(super) fn arrows(files: &Parsed) -> Vec<Arrow> {
 struct Tree<'a> {
     files: &'a Parsed,
     modules: Vec<Module>,
+    /// The files that define a name.
+    definers: HashMap<String, Vec<String>>,
 }
 
 impl Tree<'_> {
@@ -78,6 +80,9 @@ impl Tree<'_> {
             }
         }
         let Module { items, imports, globs, mentions, .. } = reader.module;
+        for name in &items {
+            self.definers.entry(name.clone()).or_default().push(file.to_owned());
+        }
         let module = &mut self.modules[number];
         (module.items, module.imports, module.globs, module.mentions) = (items, imports, globs, mentions);
         number
@@ -115,7 +120,8 @@ impl Tree<'_> {
         for (number, module) in self.modules.iter().enumerate() {
             // A name alone is another file's only where all names of a module are imported.
             let known = |name| module.children.contains_key(name) || module.imports.contains_key(name);
-            for (path, line) in module.mentions.iter().filter(|(path, _)| path.len() > 1 || !known(&path[0])) {
+            let is_imported = |name| self.definers.contains_key(name) && !module.globs.is_empty() && !known(name);
+            for (path, line) in module.mentions.iter().filter(|(path, _)| path.len() > 1 || is_imported(&path[0])) {
                 if let Some(to) = self.resolve(number, path, &mut HashSet::new()).filter(|to| *to != module.file) {
                     arrows.push(Arrow { from: module.file.clone(), line: *line, to: to.to_owned() });
                 }
@@ -160,10 +166,12 @@ impl Tree<'_> {
             let path: Vec<_> = path.iter().chain(rest).cloned().collect();
             return Some(self.resolve(number, &path, seen));
         }
-        module.globs.iter().find_map(|glob| {
+        // Only for names of this crate: there are many others.
+        let globs = self.definers.contains_key(name).then_some(&module.globs);
+        globs.into_iter().flatten().find_map(|glob| {
             let path: Vec<_> = glob.iter().chain(names).cloned().collect();
             let file = self.resolve(number, &path, seen)?;
-            self.modules.iter().any(|module| module.file == file && module.items.contains(name)).then_some(Some(file))
+            self.definers.get(name)?.iter().any(|definer| definer == file).then_some(Some(file))
         })
     }
 }
