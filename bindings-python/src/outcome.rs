@@ -103,6 +103,8 @@ pub(crate) fn refused<'py>(
 }
 
 /// How the operation that raised this error ended; None when the error did not come out of one.
+///
+/// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
 #[pyfunction]
 #[pyo3(signature = (error, /))]
 pub(crate) fn outcome_of(error: &Bound<'_, PyBaseException>) -> PyResult<Option<Py<Outcome>>> {

@@ -1,4 +1,4 @@
-"""What tests share: servers, each started when the first test asks for it, and what runs workflows."""
+"""What tests share."""
 
 from __future__ import annotations
 
@@ -9,36 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
 from hypothesis.configuration import set_hypothesis_home_dir
-from servers import Postgres, Rabbit, Redis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdoff.durable import Runner
-
 # Hypothesis keeps what it remembers out of the repository.
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "holdoff-hypothesis")
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that all tests of a run share."""
-    with Postgres() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def redis() -> Iterator[Redis]:
-    """A Redis that all tests of a run share."""
-    with Redis() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def rabbit() -> Iterator[Rabbit]:
-    """A RabbitMQ that all tests of a run share."""
-    with Rabbit() as server:
-        yield server
 
 
 @pytest.fixture
@@ -46,12 +22,3 @@ def clock() -> Iterator[VirtualTime]:
     """A time that passes only by sleeping."""
     with virtual_time() as clock:
         yield clock
-
-
-@pytest.fixture
-def runner(tmp_path: Path) -> Iterator[Runner]:
-    """A runner with an empty journal."""
-    from holdoff.durable import Journal, Runner
-
-    with Runner(Journal(tmp_path / "journal.db")) as runner:
-        yield runner

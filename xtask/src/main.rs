@@ -171,7 +171,12 @@ fn run(task: Task) -> Result<()> {
                         println!("{}", wasm::dist()?.display());
                         println!("{}", engines::bullmq::dist()?.display());
                     }
-                    Lang::Python => println!("{}", python::dist()?.display()),
+                    Lang::Python => {
+                        println!("{}", python::dist()?.display());
+                        for wheel in engines::dist()? {
+                            println!("{}", wheel.display());
+                        }
+                    }
                     Lang::C => println!("{}", c::dist()?.display()),
                     Lang::Rust | Lang::All => {}
                 }

@@ -37,7 +37,7 @@ pub(crate) fn test() -> Result<()> {
     lint()?;
     types()?;
     shell::run(python(&["-m", "pytest"]).current_dir(binding()))?;
-    examples()?;
+    examples("python")?;
     package()?;
     shell::run(&mut runner_of_built(&shell::root().join("tests/vectors")))
 }
@@ -66,11 +66,13 @@ fn lint() -> Result<()> {
 }
 
 /// Everything written in Python, from the root.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 8] = [
     "bindings-python",
+    "engines",
     "tests/runners/python",
-    "tests/packages/python",
+    "tests/packages",
     "examples/python",
+    "examples/engines",
     "examples/demo/python",
     "benches/peers/python",
 ];
@@ -88,9 +90,9 @@ fn types() -> Result<()> {
     shell::step("pyright", pyright.arg(&config).arg("--pythonpath").arg(shell::python()).current_dir(binding()))
 }
 
-/// Every example runs and ends well.
-fn examples() -> Result<()> {
-    let mut scripts = std::fs::read_dir(shell::root().join("examples/python"))?
+/// Every Python example of a folder of `examples/` runs and ends well.
+pub(crate) fn examples(folder: &str) -> Result<()> {
+    let mut scripts = std::fs::read_dir(shell::root().join("examples").join(folder))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<Vec<_>>>()?;
     scripts.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
@@ -136,13 +138,13 @@ pub(crate) fn python(args: &[&str]) -> Command {
 }
 
 /// A program that a Python package brings.
-fn tool(name: &str, args: &[&str]) -> Command {
+pub(crate) fn tool(name: &str, args: &[&str]) -> Command {
     let mut command = shell::command(shell::python().with_file_name(name));
     command.env("PYTHONDONTWRITEBYTECODE", "1").args(args);
     command
 }
 
-fn pip(interpreter: &Path) -> Command {
+pub(crate) fn pip(interpreter: &Path) -> Command {
     let mut command = shell::command(interpreter);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     command

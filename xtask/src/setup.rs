@@ -96,6 +96,7 @@ fn python_packages() -> Result<()> {
     let venv = shell::target().join("venv");
     let lists = [
         "bindings-python/requirements-dev.txt",
+        "engines/requirements-dev.txt",
         "examples/demo/python/requirements.txt",
         "benches/peers/python/requirements.txt",
     ]

@@ -20,7 +20,7 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         });
         match lang {
             Lang::Wasm => parts.push(("bullmq", engines::bullmq::test)),
-            Lang::Python => parts.push(("crash", crash::short)),
+            Lang::Python => parts.extend([("engines", engines::test as fn() -> _), ("crash", crash::short)]),
             _ => {}
         }
     }

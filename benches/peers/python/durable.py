@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdoff import Policy
-from holdoff.durable import Journal, Runner, Workflow
+from holdoff_durable import Journal, Runner, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Literal
 
 from holdoff import Failure, Policy
-from holdoff.durable import Journal, Runner, StepContext, Workflow
+from holdoff_durable import Journal, Runner, StepContext, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

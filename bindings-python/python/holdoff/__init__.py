@@ -61,7 +61,7 @@ from ._holdoff import (
     seed,
     seed_at,
 )
-from ._limit import inside, token
+from ._limit import inside, token, within
 from ._presets import presets
 from ._words import FailureKind
 
@@ -130,4 +130,5 @@ __all__ = [
     "seed",
     "seed_at",
     "token",
+    "within",
 ]

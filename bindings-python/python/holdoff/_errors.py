@@ -61,7 +61,3 @@ class Refused(Exception):
 
 class Cancelled(Exception):
     """The token was cancelled before the operation succeeded. Its cause is the last error, if there was one."""
-
-
-class StoreDown(Exception):
-    """A store of shared guards that does not answer; its cause is what the client raised."""

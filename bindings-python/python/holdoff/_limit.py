@@ -31,6 +31,31 @@ def leave(scope: Scope[int | None]) -> None:
         pass
 
 
+class within:
+    """Limits the block ``with within(seconds):``: retries in it end by then, and `remaining` says how long that is.
+
+    A nearer limit from outside stays. None limits nothing.
+    """
+
+    __slots__ = ("_scope", "_seconds")
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._scope: Scope[int | None] | None = None
+
+    def __enter__(self) -> None:
+        from ._holdoff import monotonic_ns
+
+        if self._seconds is not None:
+            self._scope = enter(monotonic_ns() + max(round(self._seconds * 1e9), 0))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._scope is not None:
+            leave(self._scope)
+
+
 def token() -> Token | None:
     """What the attempt that runs now hands down, to be sent along as a header; None outside of those that hand down."""
     return HANDED.get()

@@ -1,0 +1,224 @@
+"""Tasks of Celery that are retried as a policy says, the same whichever worker runs them.
+
+    @app.task(base=RetryTask, policy=holdoff.Policy("kubernetes"), on=OSError)
+    def send(address: str) -> None: ...
+
+The history of a task travels in the headers of its message. docs/engines.md says what is promised.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode, b64encode
+from datetime import datetime, timedelta, timezone
+from time import sleep
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from celery import Task
+from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
+from celery.exceptions import Retry as CeleryRetry
+from holdoff import Event
+from holdoff_shared import StoreDown
+from holdoff_shared.jobs import DOWN, GaveUp, Job, Settings, attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdoff import Guards, Policy, Step
+    from holdoff.types import On, PresetName, Said
+    from holdoff_shared import SharedGuard
+
+__all__ = ["GaveUp", "RetryTask", "attempt"]
+
+LOG = "holdoff-log"
+INTERRUPTIONS = "holdoff-interruptions"
+
+SHORT = 100_000_000
+"""A sleep this short, in nanoseconds, is slept by the worker itself: one whose timer is early, for instance."""
+MOST_ATTEMPTS = 1000
+"""As many fit into the headers of a message, where RabbitMQ takes 128 KiB: some 60 KB."""
+LONGEST = 60_000
+"""Of a log with what the failures said, in bytes."""
+
+
+class RetryTask(Task[..., Any]):
+    """The base of tasks that are retried like this. What `app.task` takes beside Celery's own options is below.
+
+    A message is acknowledged when the attempt is over, or the message of the next attempt is sent; so one whose worker
+    dies comes back, and the attempt runs again.
+    """
+
+    abstract = True
+    acks_late = True
+    reject_on_worker_lost = True
+    # The policy says how many, and Celery counts naps too.
+    max_retries = None
+
+    policy: ClassVar[Policy | PresetName | None] = None
+    """When to retry and when to give up; the default policy unless given."""
+    on: ClassVar[On | None] = None
+    """As that of `holdoff.retry`; so with the next two."""
+    classify: ClassVar[Callable[[Exception], Said | None] | None] = None
+    idempotent: ClassVar[bool] = True
+    guards: ClassVar[SharedGuard[Guards] | None] = None
+    """What all workers share."""
+    reruns: ClassVar[int] = 3
+    """How often an attempt runs again whose worker died; then it has failed, by a timeout."""
+    longest_wait: ClassVar[float | None] = None
+    """The most seconds that a worker holds a message which is not due. One that is due later is sent again then, since
+    a broker gives a message to another worker that was held for too long. Unless given, half of what the broker allows:
+    of the visibility timeout, or of RabbitMQ's half an hour."""
+    on_event: ClassVar[Callable[[str, Event, str], object] | None] = None
+    """Is told of each event: the task's id, the event, and what the failure said."""
+
+    @property
+    def settings(self) -> Settings:
+        """What was given, checked."""
+        made: Settings | None = self.__dict__.get("_settings")
+        if made is None:
+            kind = type(self)
+            made = Settings(
+                kind.policy,
+                {},
+                on=_plain(kind, "on"),
+                classify=_plain(kind, "classify"),
+                idempotent=kind.idempotent,
+                guards=kind.guards,
+                reruns=kind.reruns,
+                on_event=_plain(kind, "on_event"),
+            )
+            attempts = made.policy.to_dict().get("attempts")
+            if not isinstance(attempts, int) or attempts > MOST_ATTEMPTS:
+                raise ValueError(
+                    f"the policy of a Celery task may have at most {MOST_ATTEMPTS} attempts: "
+                    "their history travels in the headers of the message"
+                )
+            self.__dict__["_settings"] = made
+        return made
+
+    @classmethod
+    def on_bound(cls, app: Any) -> None:
+        """What is wrong with a task is told when it is made, and not when it fails."""
+        super().on_bound(app)
+        if getattr(cls, "name", None) is not None:
+            cls().settings  # noqa: B018
+
+    def history(self) -> list[tuple[Event, str]]:
+        """Within a task: all that happened to it, each with what a failure said."""
+        return Job(self.settings, str(self.request.id), self._log()).history()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What a worker runs."""
+        request = self.request
+        if request.called_directly:
+            return super().__call__(*args, **kwargs)
+        interruptions = self._header(INTERRUPTIONS, 0)
+        log = self._log()
+        if (request.delivery_info or {}).get("redelivered"):
+            # Its worker died, perhaps in the attempt. A message cannot be changed, so another one takes its place: were
+            # the attempt what the worker died of, it would else go on for ever.
+            self._send(log, interruptions + 1, None, None)
+        job = Job(self.settings, str(request.id), log)
+        step = self._begin(job, interruptions)
+        if job.is_done:
+            return None
+        if step.kind == "stop":
+            raise job.gave_up()
+        try:
+            with job.running():
+                value = self.run(*args, **kwargs)
+        except (CeleryRetry, Reject, Ignore):
+            # The task has its own way: the guards get back what it holds, and nothing is written.
+            job.cancel(job.now())
+            raise
+        except Exception as error:
+            step = job.end(job.now(), error, timed_out=isinstance(error, SoftTimeLimitExceeded))
+            log = job.log + job.fresh
+            job.kept()
+            if step.kind == "sleep":
+                self._send(log, 0, self._due(job), error)
+            job.attach(error)
+            raise
+        job.end(job.now(), None)
+        job.kept()
+        return value
+
+    def _begin(self, job: Job, interruptions: int) -> Step:
+        """What to do with it now. Raises when it is to come back later."""
+        try:
+            step = job.start(job.now(), interruptions)
+        except StoreDown as error:
+            if self.request.is_eager:
+                raise
+            self._send(job.log, interruptions, _date(job.now() + DOWN), error)
+            raise
+        while step.kind == "sleep":
+            # What was decided now is kept by sending it, however short the sleep.
+            if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
+                fresh, log = bool(job.fresh), job.log + job.fresh
+                job.kept()
+                self._send(log, 0 if fresh else interruptions, self._due(job), None)
+            sleep(job.remaining() / 1e9)
+            step = job.wake(job.now())
+        job.kept()
+        return step
+
+    def _send(self, log: bytes, interruptions: int, eta: datetime | None, error: Exception | None) -> None:
+        """Have the task come back then, by another message; this one is over. Raises what tells Celery so."""
+        request = self.request
+        headers: dict[str, Any] = {
+            **(request.headers or {}),
+            LOG: _packed(log),
+            INTERRUPTIONS: interruptions,
+        }
+        when: dict[str, Any] = {"countdown": 0} if eta is None else {"eta": eta}
+        try:
+            raise self.retry(exc=error, headers=headers, **when)
+        except Reject as rejected:
+            # The broker did not take it: then this message stays.
+            reason: Any = rejected.args[0] if rejected.args else None
+            raise Reject(reason, requeue=True) from error
+
+    def _due(self, job: Job) -> datetime:
+        longest = round(self._longest_wait() * 1e9)
+        return _date(job.until() if job.remaining() <= longest else job.now() + longest)
+
+    def _longest_wait(self) -> float:
+        given = type(self).longest_wait
+        if given is not None:
+            return given
+        conf: Any = self.app.conf
+        options: dict[str, Any] = conf.broker_transport_options or {}
+        if "visibility_timeout" in options:
+            return float(options["visibility_timeout"]) / 2
+        # RabbitMQ closes the channel after half an hour; Redis has an hour, SQS half of one.
+        return 900.0
+
+    def _log(self) -> bytes:
+        text = self._header(LOG, "")
+        return zlib.decompress(b64decode(text)) if text else b""
+
+    def _header(self, name: str, default: Any) -> Any:
+        return (self.request.headers or {}).get(name, default)
+
+
+def _packed(log: bytes) -> str:
+    """As a header; when it gets too long, without what the failures said."""
+    packed = zlib.compress(log)
+    if len(packed) > LONGEST:
+        packed = zlib.compress(b"".join(event.to_bytes() for event, _ in Event.read_all(log)))
+    return b64encode(packed).decode()
+
+
+def _date(nanos: int) -> datetime:
+    """Not earlier, since a task that comes too early is put off again."""
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))
+
+
+def _plain(kind: type, name: str) -> Any:
+    """A function that was given as an option has become a method, and is no method."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            value = base.__dict__[name]
+            return value.__func__ if isinstance(value, staticmethod) else value
+    return None

@@ -1,0 +1,69 @@
+"""``python -m holdoff_durable``: look into a journal without writing a program.
+
+show FILE             the workflows of a journal (a file, or the URL of a database)
+show FILE WORKFLOW    one workflow: its attempts on a time line, their failures, and when the next is due
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from . import Journal, JournalError, WorkflowUnknown
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+LONGEST_LIST = 200
+"""Workflows of which the next retry is looked up; of more the list would be read by nobody."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit code is 2 for a journal that is none."""
+    parser = argparse.ArgumentParser(prog="python -m holdoff_durable", description="Look into a journal.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="the workflows of a journal, or one of them on a time line")
+    show.add_argument("journal", metavar="FILE", help="the file of a journal, or the URL of its database")
+    show.add_argument("workflow", metavar="WORKFLOW", nargs="?", help="one workflow")
+    states = ("RUNNING", "COMPENSATING", "COMPLETED", "FAILED", "CANCELLED")
+    show.add_argument("--status", type=str.upper, choices=states, help="only workflows of this status")
+    show.add_argument("--schema", help="where the tables are, with PostgreSQL")
+    given = parser.parse_args(arguments)
+    try:
+        _show(given, Console(highlight=False))
+    except (JournalError, ValueError, ImportError) as error:
+        print(f"holdoff: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _show(given: Namespace, console: Console) -> None:
+    from ._show import show_list, show_workflow
+
+    now = time.time_ns()
+    with Journal(given.journal, read_only=True, schema=given.schema) as journal:
+        if given.workflow is None:
+            records = journal.workflows(status=given.status)
+            open_ones = [record.workflow_id for record in records if not record.ended][:LONGEST_LIST]
+            events = {name: journal.events(name) for name in open_ones}
+            steps = journal.succeeded()
+            console.print(show_list(records, events, steps, now))
+            return
+        record = journal.workflow(given.workflow)
+        if record is None:
+            near = [one.workflow_id for one in journal.workflows()][-5:]
+            raise WorkflowUnknown(
+                f"there is no workflow {given.workflow!r}",
+                journal.where,
+                f"the latest are {', '.join(near)}" if near else "it has none",
+            )
+        console.print(show_workflow(record, journal.events(given.workflow), now, console.width))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

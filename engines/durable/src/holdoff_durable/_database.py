@@ -1,0 +1,317 @@
+"""The database below a journal: how it is opened, and what its errors mean."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from shutil import disk_usage
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql import cast
+
+from ._errors import (
+    JournalDamaged,
+    JournalError,
+    JournalFull,
+    JournalLocked,
+    JournalReadOnly,
+    JournalRefused,
+    JournalUnavailable,
+    NotAJournal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from sqlalchemy import ColumnElement, Connection, Engine, Table
+
+WRITES = "holdoff_writes"
+"""The execution option of a connection that will write: it waits for the lock before it reads."""
+
+_FEW = 4
+"""Rows that are as quick one by one."""
+
+_KEPT = "what was recorded is safe, and nothing was written"
+_ROOM = 1 << 20
+"""Bytes: with less than these free, an error of the disk is taken for a full one."""
+
+
+class Database:
+    """An engine, a name for people, and the meaning of its errors."""
+
+    def __init__(
+        self,
+        url_or_path: str | os.PathLike[str],
+        *,
+        read_only: bool,
+        synchronous: Literal["FULL", "NORMAL"],
+        busy_timeout: float,
+        schema: str | None,
+    ) -> None:
+        text = os.fspath(url_or_path)
+        self.read_only = read_only
+        self.path: Path | None = None
+        self._file: tuple[int, int] | None = None
+        self._place: Path | None = None
+        self.schema: str | None = None
+        if "://" not in text:
+            self.path = Path(text)
+        else:
+            try:
+                url = make_url(text)
+            except ArgumentError as error:
+                raise ValueError("a journal is a path or the URL of a database, and this URL cannot be read") from error
+            backend = url.get_backend_name()
+            if backend == "sqlite":
+                self.path = Path(url.database or "")
+            elif backend == "postgresql":
+                self.where = url.render_as_string(hide_password=True)
+                self.schema = "holdoff" if schema is None else schema or None
+                self.engine = _postgresql(text, read_only)
+            else:
+                raise ValueError(f"a journal is a file of SQLite or a database of PostgreSQL, not of {backend}")
+        if self.path is not None:
+            if "\0" in str(self.path):
+                raise ValueError("the path of a journal has no NUL")
+            if self.path.is_dir():
+                raise NotAJournal("this is a folder", str(self.path), "give the path of a file in it")
+            if str(self.path) in ("", ".", ":memory:"):
+                raise ValueError("a journal in memory would keep nothing: give it the path of a file")
+            if schema:
+                raise ValueError("a file has no schemas: schema= is for PostgreSQL")
+            self.where = str(self.path)
+            # Of now: the working directory may change.
+            self._place = self.path.absolute()
+            self.engine = _sqlite(self.path, read_only, synchronous, busy_timeout)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is SQLite."""
+        return self.path is not None
+
+    def insert(self, table: Table) -> Any:
+        """An insert that can be told what to do when the row is there: both databases have the same words for it."""
+        return sqlite.insert(table) if self.is_file else postgresql.insert(table)
+
+    def bulk_insert(self, table: Table) -> Callable[[Connection, list[dict[str, Any]]], object]:
+        """How many rows are written at once.
+
+        In SQLite as one JSON text in one statement: a statement for each row would give up the interpreter's lock and
+        wait for it again each time, behind whatever the rest of the program is computing.
+        """
+        plain = table.insert()
+        if not self.is_file:
+            return lambda connection, rows: connection.execute(plain, rows)
+        names = [column.name for column in table.columns]
+        each = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
+        values = (func.json_extract(each.c.value, f"$[{place}]") for place in range(len(names)))
+        from_json = table.insert().from_select(names, select(*values), include_defaults=False)
+
+        def insert(connection: Connection, rows: list[dict[str, Any]]) -> object:
+            if len(rows) < _FEW:
+                return connection.execute(plain, rows)
+            return connection.execute(from_json, {"rows": json.dumps([[row[name] for name in names] for row in rows])})
+
+        return insert
+
+    def stay(self) -> None:
+        """Notes which file it is that was opened."""
+        self._file = self._which()
+
+    def check_place(self) -> None:
+        """A file that was removed would take all that is written along."""
+        if self._file is not None and self._which() != self._file:
+            raise JournalDamaged(
+                "the file was removed or replaced while it was open",
+                self.where,
+                "nothing was written; put the file back, or open the journal again to begin with what is there",
+            )
+
+    def _which(self) -> tuple[int, int] | None:
+        if self._place is None:
+            return None
+        try:
+            found = self._place.stat()
+        except FileNotFoundError:
+            return (0, 0)
+        except OSError:
+            # The disk is away, which the database tells better.
+            return self._file
+        return found.st_dev, found.st_ino
+
+    def server_time(self) -> ColumnElement[int]:
+        """Nanoseconds since 1970 by the clock of the server."""
+        return cast(literal_column("extract(epoch FROM clock_timestamp()) * 1000000000"), BigInteger)
+
+    def translate(self, error: SQLAlchemyError, *, committing: bool = False, where: str | None = None) -> JournalError:
+        """What the database's error means, for people."""
+        place = self.where if where is None else where
+        if isinstance(error, PoolTimeout):
+            return JournalUnavailable("no connection came free", place, _KEPT)
+        if not isinstance(error, DBAPIError):
+            return JournalError(f"the database library says: {error}", place, _KEPT)
+        if self.path is not None:
+            return self._of_file(error, place)
+        return _of_server(error, place, committing)
+
+    def _of_file(self, error: DBAPIError, where: str) -> JournalError:
+        said = str(error.orig)
+        code = _sqlite_code(error.orig, said)
+        if code == 13 or (code == 10 and self._is_full()):
+            return JournalFull(
+                "no space is left on the disk", where, f"{_KEPT}; make room: a runner that waits goes on by itself"
+            )
+        if code in (5, 6):
+            return JournalLocked(
+                "another program holds its lock", where, f"{_KEPT}; a runner that waits goes on by itself"
+            )
+        if code in (3, 8):
+            return JournalReadOnly(
+                "it cannot be written to", where, f"{_KEPT}; give the program leave to write the file and its folder"
+            )
+        if code == 11:
+            return JournalDamaged(
+                f"the file is damaged ({said})", where, "keep a copy of it as it is, and restore it from a backup"
+            )
+        if code == 14:
+            return JournalUnavailable(
+                "the file cannot be opened", where, f"{_KEPT}; its folder must exist and be writable"
+            )
+        if code == 10:
+            return JournalUnavailable(
+                f"the disk reports an error ({said})", where, f"{_KEPT}; a runner that waits tries again"
+            )
+        if code == 26:
+            return NotAJournal(
+                "this is a file of another kind, no journal", where, "it was not touched: give another path"
+            )
+        if said.startswith(("no such table", "no such column")):
+            return NotAJournal(f"this is no journal ({said})", where, "it was not touched: give another path")
+        return JournalError(f"SQLite says: {said}", where, _KEPT)
+
+    def _is_full(self) -> bool:
+        try:
+            return self.path is not None and disk_usage(self.path.parent).free < _ROOM
+        except OSError:
+            return False
+
+
+def _sqlite(path: Path, read_only: bool, synchronous: str, busy_timeout: float) -> Engine:
+    if synchronous not in ("FULL", "NORMAL"):
+        raise ValueError('synchronous is "FULL" or "NORMAL"')
+    # Absolute, so that a change of the working directory does not begin a second journal.
+    address = "file:" + quote(str(path.absolute())) + ("?mode=ro" if read_only else "?mode=rwc")
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=busy_timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not read_only:
+                connection.execute("PRAGMA journal_mode=WAL").close()
+                connection.execute(f"PRAGMA synchronous={synchronous}").close()
+            connection.execute("PRAGMA foreign_keys=ON").close()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
+
+    def begin(connection: Connection) -> None:
+        # Who will write takes the lock at once: two that both read first could neither go on.
+        writes = connection.get_execution_options().get(WRITES, False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+def _postgresql(text: str, read_only: bool) -> Engine:
+    url = make_url(text)
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    # A server that has silently gone must be noticed in less time than anybody's patience.
+    patience: dict[str, Any] = {"connect_timeout": 10, "tcp_user_timeout": 20_000, "keepalives_idle": 10}
+    arguments = {name: value for name, value in patience.items() if name not in url.query}
+    if read_only:
+        arguments["options"] = "-c default_transaction_read_only=on"
+    try:
+        return create_engine(url, connect_args=arguments)
+    except ImportError as error:
+        raise ImportError('a journal in PostgreSQL needs psycopg: pip install "holdoff-durable[postgres]"') from error
+
+
+_SQLITE_SAYS = {
+    "database or disk is full": 13,
+    "database is locked": 5,
+    "database table is locked": 6,
+    "attempt to write a readonly database": 8,
+    "disk I/O error": 10,
+    "database disk image is malformed": 11,
+    "unable to open database file": 14,
+    "file is not a database": 26,
+}
+
+
+def _sqlite_code(error: BaseException | None, said: str) -> int:
+    # Python 3.10 has no codes yet.
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else _SQLITE_SAYS.get(said, 1)
+
+
+_REFUSALS = ("authentication failed", "no pg_hba.conf entry", "does not exist", "no password supplied")
+
+
+def _of_server(error: DBAPIError, where: str, committing: bool) -> JournalError:
+    said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    state = getattr(error.orig, "sqlstate", None)
+    state = state if isinstance(state, str) else ""
+    lost = error.connection_invalidated or state.startswith("08") or state in ("57P01", "57P02", "57P03")
+    if state in ("53100", "53200", "58030"):
+        return JournalFull(
+            f"the server has no space left ({said})",
+            where,
+            f"{_KEPT}; make room: a runner that waits goes on by itself",
+        )
+    if state in ("40001", "40P01", "55P03", "57014"):
+        return JournalLocked(f"another transaction was in the way ({said})", where, _KEPT)
+    if state == "25006":
+        return JournalReadOnly(f"the server takes no writes ({said})", where, f"{_KEPT}; give the URL of the primary")
+    if state.startswith("28") or state in ("42501", "3D000"):
+        return JournalRefused(
+            f"the server refuses ({said})", where, f"{_KEPT}; see user, password, database and grants"
+        )
+    if state in ("42P01", "42703", "3F000"):
+        return NotAJournal(
+            f"there is no journal ({said})", where, "nothing was written: give another database or schema"
+        )
+    if state.startswith("XX") or state in ("58P01", "58P02"):
+        return JournalDamaged(f"the server reports damage ({said})", where, "see the server's log")
+    # Who is refused while connecting is not told by number.
+    if not state and any(words in said for words in _REFUSALS):
+        return JournalRefused(
+            f"the server refuses ({said})", where, f"{_KEPT}; see user, password, database and grants"
+        )
+    if lost or not state:
+        return JournalUnavailable(
+            f"the server is away ({said})",
+            where,
+            "a runner that waits goes on by itself"
+            if committing
+            else f"{_KEPT}; a runner that waits goes on by itself",
+            unknown=committing,
+        )
+    if state.startswith("53"):
+        return JournalUnavailable(f"the server has no room for another connection ({said})", where, _KEPT)
+    return JournalError(f"PostgreSQL says: {said} ({state})", where, _KEPT)

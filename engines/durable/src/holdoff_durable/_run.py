@@ -1,0 +1,613 @@
+"""One workflow under way: which step may begin, what each attempt answers, and what is written down when."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from concurrent.futures import CancelledError as FutureCancelled
+from functools import partial
+from hashlib import sha256
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from holdoff import NEVER, Cancel, Event, EventError, Recorder, ReplayError, replay, within
+from holdoff.clock import monotonic_ns, time_ns
+
+from ._entries import CHANGED, Entry, as_read, reason_of
+from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
+from ._journal import ENDED
+from ._places import PLACE
+from ._workflow import UNDO, StepContext
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from holdoff import Failure, Guards, Step
+
+    from ._clock import Sleep
+    from ._engine import Engine
+    from ._entries import JournalEvent
+    from ._lease import Lease
+    from ._workflow import Step as Definition
+    from ._workflow import Workflow
+
+KINDS = frozenset({"STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"})
+"""The events of the core; the others are about a workflow, or a step that never began."""
+
+ENDS = frozenset({"SUCCEEDED", "GAVE_UP", "CANCELLED"})
+"""Those after which a step has ended."""
+
+FAILURES = frozenset({"ATTEMPT_FAILED", "RETRY_SCHEDULED", "GAVE_UP"})
+"""Those that a failure has a say in."""
+
+POLL = 1_000_000_000
+"""Nanoseconds between two looks at a place in a bulkhead that others than this runner may give back."""
+
+
+class StepRun:
+    """How far a step is."""
+
+    __slots__ = (
+        "abortable",
+        "attempting",
+        "definition",
+        "ended_at",
+        "error",
+        "guards",
+        "guards_name",
+        "log",
+        "outcome",
+        "reason",
+        "recorder",
+        "result",
+        "sleep",
+        "step",
+        "stopping",
+        "task",
+        "timed_out",
+    )
+
+    def __init__(self, definition: Definition, guards: Guards | None, guards_name: str | None) -> None:
+        self.definition = definition
+        self.guards = guards
+        self.guards_name = guards_name
+        """Under which the guards' state is kept; None for guards that are not."""
+        self.recorder: Recorder | None = None
+        self.step: Step | None = None
+        self.log: list[JournalEvent] = []
+        self.outcome: str | None = None
+        """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
+        self.reason = ""
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.ended_at = 0
+        """The number of its last event among those of the workflow."""
+        self.task: asyncio.Task[None] | None = None
+        self.sleep: Sleep | None = None
+        self.attempting = False
+        self.abortable = False
+        """Whether a coroutine of its attempt is under way, which can be ended."""
+        self.timed_out = False
+        self.stopping = False
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+class Run:
+    """A workflow in hand, from what the journal has of it to its end."""
+
+    def __init__(
+        self, engine: Engine, flow: Workflow, lease: Lease, input: Any, events: Sequence[JournalEvent], cancel: Cancel
+    ) -> None:
+        self.flow = flow
+        self.lease = lease
+        self.input = input
+        self.cancel = cancel
+        self.where = f"{engine.journal.where}, workflow {lease.workflow_id!r}"
+        self._engine = engine
+        self._loop = asyncio.get_running_loop()
+        # The first is of whoever began it.
+        self._own_events = max(1, sum(event.step == "" for event in events))
+        self._failed: list[StepRun] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._stopped = False
+        """Whether it was this that cancelled its tasks."""
+        self._quiet = asyncio.Event()
+        self._was_cancelled = False
+        self.threads: set[str] = set()
+        """Steps with a blocking attempt under way, which nobody can end."""
+        self.steps = {name: self._step(definition) for name, definition in flow.steps.items()}
+        self.undone: dict[str, StepRun] = {}
+        self._restore(events)
+        self._check_end()
+        self._left = sum(run.outcome != "succeeded" for run in self.steps.values())
+        self._behind: dict[str, list[StepRun]] = {name: [] for name in self.steps}
+        for run in self.steps.values():
+            for name in run.definition.after:
+                self._behind[name].append(run)
+
+    def _step(self, definition: Definition) -> StepRun:
+        return StepRun(definition, *self._engine.guards_of(self.flow, definition))
+
+    # From the journal.
+
+    def _restore(self, events: Sequence[JournalEvent]) -> None:
+        for event in events:
+            if not event.step:
+                self._was_cancelled = self._was_cancelled or event.type == "WORKFLOW_CANCELLING"
+                continue
+            run = self._known(event.step)
+            if event.type in KINDS:
+                run.log.append(event)
+                if event.failure_reason is not None:
+                    run.reason = event.failure_reason
+                if event.type == "SUCCEEDED":
+                    run.result = event.payload.get("result")
+            elif event.type == "SKIPPED":
+                run.outcome = "skipped"
+            run.ended_at = event.sequence
+        for run in [*self.steps.values(), *self.undone.values()]:
+            if run.log:
+                run.recorder = self._replayed(run)
+                run.step = run.recorder.step
+                # A log that ends before its end was decided is of a store that writes by halves: then that comes first.
+                if run.log[-1].type in ENDS:
+                    run.outcome = run.step.outcome
+        gave_up = [run for run in self._all() if run.outcome == "gave_up"]
+        self._failed = sorted(gave_up, key=lambda run: run.ended_at)
+
+    def _check_end(self) -> None:
+        """A workflow that has ended has no step that has not."""
+        open_ones = [run.name for run in self.steps.values() if run.outcome is None]
+        if self.lease.status in ENDED and open_ones:
+            told = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
+            raise JournalDamaged(told, self.where, CHANGED)
+
+    def _all(self) -> list[StepRun]:
+        return [*self.steps.values(), *self.undone.values()]
+
+    def _known(self, name: str) -> StepRun:
+        if name in self.steps:
+            return self.steps[name]
+        if name in self.undone:
+            return self.undone[name]
+        if name.startswith(UNDO) and name[len(UNDO) :] in self.steps:
+            undoing = self.steps[name[len(UNDO) :]].definition.undoing()
+            if undoing is not None:
+                return self.undone.setdefault(name, self._step(undoing))
+        raise DefinitionChanged(
+            f"step {name!r} is under way, and the workflow {self.flow.name!r} has no such step any more",
+            self.where,
+            "nothing was written; run it under the definition it was begun with",
+        )
+
+    def _replayed(self, run: StepRun) -> Recorder:
+        try:
+            log = [Event.from_dict(event.event) for event in run.log]
+            return replay(run.definition.policy, log, any_policy=self._engine.any_policy)
+        except ReplayError as error:
+            if error.name == "log_policy" and not self._engine.any_policy:
+                raise DefinitionChanged(
+                    f"step {run.name!r} began under another policy",
+                    self.where,
+                    "nothing was written; run it under the policy it began with, or go on under the new one with "
+                    "Runner(any_policy=True)",
+                ) from error
+            raise JournalDamaged(f"the log of step {run.name!r}: {error}", self.where, _SAFE) from error
+        except EventError as error:
+            raise JournalDamaged(f"the log of step {run.name!r}: {error}", self.where, _SAFE) from error
+
+    # The whole.
+
+    async def go(self) -> dict[str, Any]:
+        """To the end: the results, or `WorkflowFailed` or `WorkflowCancelled`."""
+        self.cancel._subscribe(self, self._cancelled_from_outside)
+        try:
+            await self._skip_forgotten()
+            for run in self.steps.values():
+                if run.outcome is None and run.recorder is not None:
+                    self._start(run)
+            self._start_ready(self.steps.values())
+            await self._until_quiet()
+            if self._left:
+                await self._compensate()
+            await self._end()
+        except BaseException:
+            await self._interrupt()
+            raise
+        finally:
+            self.cancel._unsubscribe(self)
+        return self.results_or_raise()
+
+    def results_or_raise(self) -> dict[str, Any]:
+        """What a workflow that has ended comes to."""
+        results = {name: run.result for name, run in self.steps.items() if run.outcome == "succeeded"}
+        if len(results) == len(self.steps):
+            return results
+        outcomes = {name: run.outcome or "" for name, run in self.steps.items()}
+        for name, undone in self.undone.items():
+            if undone.outcome == "succeeded":
+                outcomes[name[len(UNDO) :]] = "compensated"
+        if not self._failed:
+            raise WorkflowCancelled(self.lease.workflow_id, outcomes, results)
+        failures = self._failures()
+        errors = {run.name: run.error for run in self._failed if run.error is not None}
+        failed = WorkflowFailed(self.lease.workflow_id, failures, outcomes, results, errors)
+        raise failed from next(iter(errors.values()), None)
+
+    def _failures(self) -> dict[str, str]:
+        """Why each step gave up: its last error, or what ended it before there was one."""
+        return {run.name: run.reason or f"gave up: {run.step and run.step.reason}" for run in self._failed}
+
+    async def _until_quiet(self) -> None:
+        while self._tasks:
+            self._quiet.clear()
+            await self._quiet.wait()
+        if self._broken is not None:
+            raise self._broken
+
+    async def _interrupt(self) -> None:
+        """As a crash does, only that nothing is left running: what was in flight runs again another time."""
+        self._stopped = True
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
+
+    async def _compensate(self) -> None:
+        """What had succeeded is undone, the last one first."""
+        done = [run for run in self.steps.values() if run.outcome == "succeeded"]
+        for run in sorted(done, key=lambda one: one.ended_at, reverse=True):
+            undoing = run.definition.undoing()
+            if undoing is None:
+                continue
+            undo = self.undone.setdefault(undoing.name, self._step(undoing))
+            if undo.outcome is None:
+                self._start(undo)
+                await self._until_quiet()
+
+    async def _end(self) -> None:
+        if self.lease.status in ENDED:
+            return
+        status = "FAILED" if self._failed else "CANCELLED" if self._left else "COMPLETED"
+        await self._write([self._ending(status)], status=status)
+
+    def _ending(self, status: str) -> Entry:
+        self._own_events += 1
+        payload = {"failures": self._failures()} if self._failed else {}
+        return Entry("", self._own_events, f"WORKFLOW_{status}", time_ns(), payload=payload)
+
+    # Cancelling.
+
+    def _cancelled_from_outside(self) -> None:
+        """From any thread, or a signal handler."""
+        self._loop.call_soon_threadsafe(self._stop_all)
+
+    def _stop_all(self) -> None:
+        for run in self.steps.values():
+            if run.sleep is not None:
+                run.sleep.wake()
+            elif run.abortable and run.task is not None and not run.stopping:
+                run.stopping = True
+                run.task.cancel()
+
+    # Steps.
+
+    def _start(self, run: StepRun) -> None:
+        task = self._loop.create_task(self._driven(run))
+        run.task = task
+        self._tasks.add(task)
+        self._engine.timer.enter()
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._engine.timer.leave()
+        error: BaseException | None = None
+        if not task.cancelled():
+            error = task.exception()
+        elif not self._stopped:
+            # By somebody else, perhaps the attempt itself: an interruption, and no end of the workflow.
+            error = asyncio.CancelledError()
+        if error is not None and self._broken is None:
+            self._broken = error
+            self._stopped = True
+            for other in self._tasks:
+                other.cancel()
+        if not self._tasks:
+            self._quiet.set()
+
+    def _start_ready(self, among: Iterable[StepRun]) -> None:
+        """Every one of these that waits for nothing any more."""
+        for run in among:
+            if run.outcome is None and run.task is None and self._is_ready(run):
+                self._start(run)
+
+    def _is_ready(self, run: StepRun) -> bool:
+        return all(self.steps[name].outcome == "succeeded" for name in run.definition.after)
+
+    async def _driven(self, run: StepRun) -> None:
+        """One step to its end."""
+        slot = await self._engine.slot()
+        PLACE.set(slot)
+        events: Sequence[Event]
+        undoing = run.name.startswith(UNDO)
+        try:
+            if run.recorder is None:
+                if self.cancel.cancelled and not undoing:
+                    await self._skip(run)
+                    return
+                seed = run.definition.seed
+                run.recorder, step, events = Recorder.begin(
+                    run.definition.policy, self._seed(run) if seed is None else seed, time_ns(), guards=run.guards
+                )
+            else:
+                step, events = run.recorder.resume(
+                    run.definition.policy, time_ns(), reruns=self._engine.reruns, guards=run.guards
+                )
+                if any(event.kind == "ATTEMPT_FAILED" for event in events):
+                    run.reason = f"interrupted {self._engine.reruns + 1} times"
+            while True:
+                run.step = step
+                if step.kind == "stop":
+                    await self._finish(run, step, events)
+                    return
+                if events:
+                    await self._record(run, events)
+                if self.cancel.cancelled and not undoing:
+                    step, events = run.recorder.cancel(time_ns(), guards=run.guards)
+                elif step.kind == "attempt":
+                    step, events = await self._attempt(run, run.recorder, step)
+                else:
+                    slot.release()
+                    await self._sleep(run, step)
+                    await slot.take()
+                    if not (self.cancel.cancelled and not undoing):
+                        step, events = run.recorder.tick(run.definition.policy, time_ns(), guards=run.guards)
+                    else:
+                        events = ()
+        finally:
+            slot.close()
+
+    def _seed(self, run: StepRun) -> int:
+        """A step draws the same in whichever process it begins."""
+        text = f"{len(self.lease.workflow_id)}:{self.lease.workflow_id}{run.name}"
+        return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+    async def _sleep(self, run: StepRun, step: Step) -> None:
+        timer = self._engine.timer
+        until = NEVER if step.until is None else step.until
+        queue = self._engine.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
+        if step.cause == "bulkhead":
+            until = min(until, time_ns() + POLL)
+            queue = self._engine.queues.setdefault(id(run.guards), {})
+        run.sleep = sleep = timer.sleep(until)
+        if queue is not None:
+            queue[sleep.key] = sleep
+        if self.cancel.cancelled:
+            sleep.wake()
+        timer.leave()
+        try:
+            await sleep.future
+        except BaseException:
+            sleep.wake()
+            raise
+        finally:
+            run.sleep = None
+            if queue is not None:
+                queue.pop(sleep.key, None)
+
+    async def _attempt(self, run: StepRun, recorder: Recorder, step: Step) -> tuple[Step, Sequence[Event]]:
+        """One attempt, and what follows from how it ended."""
+        policy, guards = run.definition.policy, run.guards
+        ticket = step.ticket or 0
+        run.timed_out = run.stopping = False
+        try:
+            result = await self._called(run, recorder, step)
+            result = as_read(result, self.where, f"the result of step {run.name!r}")
+        except Exception as error:
+            now = time_ns()
+            run.error, run.reason = error, reason_of(error)
+            if self.cancel.cancelled and not run.name.startswith(UNDO):
+                answer = recorder.cancel(now, guards=guards)
+            else:
+                failure = self._failure(run, error)
+                if failure is None:
+                    answer = recorder.abandon(ticket, now, guards=guards)
+                else:
+                    answer = recorder.fail(policy, ticket, now, failure, guards=guards)
+        else:
+            run.error, run.reason = None, ""
+            run.result = result
+            answer = recorder.succeed(ticket, time_ns(), guards=guards)
+        self._engine.wake_queue(guards)
+        return answer
+
+    def _failure(self, run: StepRun, error: Exception) -> Failure | None:
+        if isinstance(error, PayloadError):
+            return None
+        try:
+            return run.definition.retrying.failure_of(error, timed_out=run.timed_out)
+        except Exception as own:
+            # A classifier that fails is a fault of the program.
+            own.__context__ = error
+            run.error, run.reason = own, reason_of(own)
+            return None
+
+    async def _called(self, run: StepRun, recorder: Recorder, step: Step) -> Any:
+        definition = run.definition
+        abort_at = None if step.abort_at in (None, NEVER) else step.abort_at
+        context = StepContext(
+            workflow_id=self.lease.workflow_id,
+            step=run.name,
+            attempt=step.attempt or 0,
+            rerun=recorder.reruns,
+            input=self.input,
+            # An id may have colons, and so may a step: only the first one parts them.
+            key=f"{quote(self.lease.workflow_id, safe=_PLAIN)}:{run.name}",
+            _results=lambda: {name: self.steps[name].result for name in definition.after},
+            _abort_at=abort_at,
+            _now=time_ns,
+            _cancel=self.cancel,
+        )
+        function = partial(definition.function, **definition.arguments(context, self._result))
+        limit = None if abort_at is None else abort_at - time_ns()
+        run.attempting = True
+        try:
+            with within(None if limit is None else limit / 1e9):
+                if not definition.is_async:
+                    return await self._in_thread(run, function, abort_at, limit)
+                return await self._awaited(run, function, limit)
+        finally:
+            run.attempting = False
+
+    def _result(self, name: str) -> Any:
+        return self.steps[name].result
+
+    async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None, limit: int | None) -> Any:
+        """A blocking function: nothing can abort it. One that ends well late has ended well."""
+
+        def call() -> tuple[Any, Exception | None]:
+            # What no future takes, or would take for its own end, comes as an answer.
+            try:
+                return function(), None
+            except FutureCancelled as error:
+                return None, error
+            except (StopIteration, asyncio.CancelledError) as error:
+                raised = RuntimeError(f"the attempt raised {reason_of(error)}")
+                raised.__cause__ = error
+                return None, raised
+            finally:
+                self.threads.discard(run.name)
+
+        self.threads.add(run.name)
+        began = monotonic_ns()
+        try:
+            value, error = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, call)
+            if error is not None:
+                raise error
+        except Exception:
+            run.timed_out = abort_at is not None and time_ns() >= abort_at
+            raise
+        if not isawaitable(value):
+            return value
+        # A function that turned out to be asynchronous.
+        awaited: Awaitable[Any] = value
+        return await self._awaited(run, lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
+
+    async def _awaited(self, run: StepRun, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
+        """A coroutine, in the step's own task."""
+        handle = None
+        run.abortable = True
+        if limit is not None:
+            handle = self._loop.call_later(max(limit, 0) / 1e9, self._time_out, run)
+        try:
+            return await function()
+        except asyncio.CancelledError as error:
+            if not (run.timed_out or run.stopping):
+                if run.task is not None and _cancelling(run.task):
+                    raise
+                raise RuntimeError("the attempt was cancelled from inside") from error
+            _uncancel(run.task)
+            if run.stopping:
+                raise RuntimeError("the workflow was cancelled") from error
+            raise TimeoutError("the attempt took longer than it may") from error
+        finally:
+            run.abortable = False
+            if handle is not None:
+                handle.cancel()
+
+    def _time_out(self, run: StepRun) -> None:
+        if run.abortable and run.task is not None and not run.stopping:
+            run.timed_out = True
+            run.task.cancel()
+
+    # Writing.
+
+    def _entries(self, run: StepRun, events: Sequence[Event]) -> list[Entry]:
+        entries: list[Entry] = []
+        for event in events:
+            kind = event.kind
+            reason = (run.reason or None) if kind in FAILURES else None
+            payload = {"result": run.result} if kind == "SUCCEEDED" else {}
+            entries.append(Entry.recorded(run.name, event, reason, payload))
+        return entries
+
+    async def _record(self, run: StepRun, events: Sequence[Event]) -> None:
+        status = "COMPENSATING" if run.name.startswith(UNDO) and self.lease.status == "RUNNING" else None
+        await self._write(self._entries(run, events), run, status)
+
+    async def _finish(self, run: StepRun, step: Step, events: Sequence[Event]) -> None:
+        """The end of a step, and in the same transaction what follows from it at once."""
+        entries = self._entries(run, events)
+        outcome = step.outcome
+        skipped: list[StepRun] = []
+        status = None
+        if outcome != "succeeded":
+            skipped = self._skipped(run) if run.name in self.steps else []
+            entries += [self._skipping(one, f"{run.name} {_SAID[outcome or 'gave_up']}") for one in skipped]
+            if outcome == "gave_up":
+                self._failed.append(run)
+        elif run.name in self.steps and self._left == 1:
+            status = "COMPLETED"
+            entries.append(self._ending(status))
+        if entries:
+            numbers = await self._write(entries, run, status)
+            run.ended_at = numbers[0]
+        run.outcome = outcome
+        if run.name in self.steps and outcome == "succeeded":
+            self._left -= 1
+            if self._broken is None:
+                self._start_ready(self._behind[run.name])
+
+    async def _skip(self, run: StepRun) -> None:
+        """A step that may begin, were the workflow not cancelled."""
+        run.outcome = "skipped"
+        entries = [self._skipping(run, "the workflow was cancelled")]
+        entries += [self._skipping(one, f"{run.name} was skipped") for one in self._skipped(run)]
+        await self._write(entries)
+
+    async def _skip_forgotten(self) -> None:
+        """What comes after a step that has failed, where that was not recorded with it."""
+        for run in list(self.steps.values()):
+            if run.outcome in ("gave_up", "cancelled", "skipped") and (skipped := self._skipped(run)):
+                await self._write([self._skipping(one, f"{run.name} {_SAID[run.outcome]}") for one in skipped])
+
+    def _skipped(self, run: StepRun) -> list[StepRun]:
+        """Those that will never begin, noted at once so that nobody notes them twice."""
+        behind = [self.steps[name] for name in self.flow.dependants(run.name)]
+        skipped = [one for one in behind if one.outcome is None]
+        for one in skipped:
+            one.outcome = "skipped"
+        return skipped
+
+    def _skipping(self, run: StepRun, reason: str) -> Entry:
+        return Entry(run.name, 1, "SKIPPED", time_ns(), 0, payload={"taskId": run.name, "reason": reason})
+
+    async def _write(self, entries: list[Entry], run: StepRun | None = None, status: str | None = None) -> list[int]:
+        guards = None
+        if run is not None and run.guards is not None and run.guards_name is not None:
+            guards = {run.guards_name: run.guards.save(time_ns())}
+        return await self._engine.append(self.lease, entries, status, guards)
+
+
+_PLAIN = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
+"""What stays as it is in the id of a key."""
+_SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
+_SAID = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
+
+
+def _cancelling(task: asyncio.Task[None]) -> bool:
+    # Python 3.10 does not tell: then it was the task.
+    cancelling = getattr(task, "cancelling", None)
+    return cancelling is None or cancelling() > 0
+
+
+def _uncancel(task: asyncio.Task[None] | None) -> None:
+    uncancel = getattr(task, "uncancel", None)
+    if uncancel is not None:
+        uncancel()

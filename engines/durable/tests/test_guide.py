@@ -1,0 +1,51 @@
+"""docs/durable.md: its program runs in an empty folder, and its tables are the tables."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import holdoff_durable
+from holdoff_durable._schema import Tables
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs/durable.md").read_text(encoding="utf-8")
+
+
+def run(folder: Path, *arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_first_program_runs_from_an_empty_folder_and_again(tmp_path: Path) -> None:
+    program = re.findall(r"```python\n(.*?)```", GUIDE, re.S)[0]
+    (tmp_path / "order.py").write_text(program.replace('"initial": "1s"', '"initial": "1ms"'), encoding="utf-8")
+    first = run(tmp_path, "order.py", "order-17")
+    assert "'ship': 'book is on its way'" in first
+    assert run(tmp_path, "order.py", "order-17") == first
+    shown = run(tmp_path, "-m", "holdoff_durable", "show", "orders.db", "order-17")
+    assert shown.startswith("order-17  order  COMPLETED")
+
+
+def test_the_tables_have_the_columns_that_it_lists() -> None:
+    told = GUIDE.partition("## The journal")[2].splitlines()
+    for table in Tables(None).metadata.tables.values():
+        row = next(line for line in told if line.startswith(f"| `{table.name}` |"))
+        for column in table.columns:
+            assert f"`{column.name}`" in row, f"{table.name}.{column.name}"
+
+
+def test_every_error_is_explained() -> None:
+    errors = [name for name in holdoff_durable.__all__ if isinstance(getattr(holdoff_durable, name), type)]
+    for name in errors:
+        if issubclass(getattr(holdoff_durable, name), Exception) and name != "DefinitionError":
+            assert f"`{name}`" in GUIDE, name
+
+
+def test_the_example_runs() -> None:
+    told = run(ROOT, "examples/engines/durable.py")
+    assert "order-17: {'reserve'" in told
+    assert "COMPLETED" in told

@@ -1,0 +1,339 @@
+"""Jobs of procrastinate that are retried as a policy says, the same whichever worker runs them.
+
+    retries = Retries("kubernetes", on=OSError)
+
+    @retries.task(app, queue="mail")
+    async def send(address: str) -> None: ...
+
+The history of a job is kept in a table of holdoff's own beside procrastinate's, since procrastinate leaves the
+arguments of a job alone once it is deferred. `await retries.create(app)` makes the table. docs/engines.md says what is
+promised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta, timezone
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, cast
+
+import procrastinate
+from asgiref.sync import async_to_sync
+from holdoff_shared import StoreDown
+from holdoff_shared.jobs import DOWN, AttemptTimeout, GaveUp, Job, Settings, attempt, limited
+from procrastinate.exceptions import ConnectorException, JobAborted
+from procrastinate.job_context import AbortReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Concatenate, ParamSpec, TypeVar
+
+    from holdoff import Event, Guards, Policy
+    from holdoff.types import On, PolicyFields, PresetName, Said
+    from holdoff_shared import SharedGuard
+    from procrastinate.jobs import Job as ProcrastinateJob
+    from procrastinate.tasks import Task as ProcrastinateTask
+    from typing_extensions import Unpack
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+
+__all__ = ["GaveUp", "Retries", "attempt"]
+
+_LOG = logging.getLogger("holdoff.procrastinate")
+
+SHORT = 1_000_000_000
+"""A sleep this short, in nanoseconds, is slept by the worker itself: as when its clock is not quite the database's."""
+
+# Two that create at once trip over each other in spite of "if not exists".
+_CREATE = """
+do $$ begin
+    perform pg_advisory_xact_lock(7454206238716945513);
+    create table if not exists holdoff_procrastinate_log (
+        job_id bigint primary key references procrastinate_jobs (id) on delete cascade,
+        log bytea not null
+    );
+end $$
+"""
+_NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint as now"
+_READ = f"""
+select {_NOW}, kept.log
+from (select 1) as one left join holdoff_procrastinate_log as kept on kept.job_id = %(job_id)s
+"""
+# Nothing is written where another worker, which was given the job too, has written meanwhile.
+_APPEND = """
+with written as (
+    insert into holdoff_procrastinate_log as kept (job_id, log) values (%(job_id)s, %(fresh)s)
+    on conflict (job_id) do update set log = kept.log || excluded.log where octet_length(kept.log) = %(length)s
+    returning 1
+)
+select count(*) as written from written
+"""
+_DELETE = "delete from holdoff_procrastinate_log where job_id = %(job_id)s"
+
+
+class _Later(Exception):
+    """The attempt is not to be made yet."""
+
+
+class Retries(procrastinate.BaseRetryStrategy):
+    """How jobs are retried: a strategy of procrastinate's whose decisions are those of a policy.
+
+    `policy` and the fields are as those of `holdoff.retry`, and so are `on`, `classify` and `idempotent`. `guards` is
+    what all workers share. An attempt whose worker died runs again under its own number, but only `reruns` times; then
+    it has failed, by a timeout. `on_event` is told of each event of a job when it is kept: the job's id as text, the
+    event, and what the failure said.
+    """
+
+    def __init__(
+        self,
+        policy: Policy | PresetName | None = None,
+        /,
+        *,
+        on: On | None = None,
+        classify: Callable[[Exception], Said | None] | None = None,
+        idempotent: bool = True,
+        guards: SharedGuard[Guards] | None = None,
+        reruns: int = 3,
+        on_event: Callable[[str, Event, str], object] | None = None,
+        **fields: Unpack[PolicyFields],
+    ) -> None:
+        self._settings = Settings(
+            policy,
+            fields,
+            on=on,
+            classify=classify,
+            idempotent=idempotent,
+            guards=guards,
+            reruns=reruns,
+            on_event=on_event,
+        )
+        # What procrastinate is told when it asks about a job that has just ended.
+        self._decisions: dict[int, procrastinate.RetryDecision | None] = {}
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self._settings.policy
+
+    async def create(self, app: procrastinate.App) -> None:
+        """Make the table of histories if it is not there. The app is open, and has its own tables."""
+        await app.connector.execute_query_async(_CREATE)
+
+    async def history(self, app: procrastinate.App, job_id: int) -> list[tuple[Event, str]]:
+        """All that happened to a job, each with what a failure said."""
+        row = await app.connector.execute_query_one_async(_READ, job_id=job_id)
+        return Job(self._settings, str(job_id), bytes(row["log"] or b"")).history()
+
+    async def forget(self, app: procrastinate.App, job_id: int) -> None:
+        """Forget what happened to a job, so that it begins anew when procrastinate is told to retry it."""
+        await app.connector.execute_query_async(_DELETE, job_id=job_id)
+
+    def task(
+        self, app: procrastinate.App | procrastinate.Blueprint, **options: Any
+    ) -> Callable[[Callable[_P, _R]], ProcrastinateTask[Concatenate[procrastinate.JobContext, _P], _R, _P]]:
+        """Declare a task as `app.task` does, with its options, whose jobs are retried like this.
+
+        With `pass_context=True` the function is handed procrastinate's context first, as always.
+        """
+        with_context = bool(options.pop("pass_context", False))
+        if options.pop("retry", None) is not None:
+            raise TypeError("how a task is retried is said by these Retries: leave out retry=")
+
+        def decorate(
+            function: Callable[_P, _R],
+        ) -> ProcrastinateTask[Concatenate[procrastinate.JobContext, _P], _R, _P]:
+            wrapped = self._wrap(function, with_context)
+            declared: Any = app.task(retry=self, pass_context=True, **options)(wrapped)
+            return cast("ProcrastinateTask[Concatenate[procrastinate.JobContext, _P], _R, _P]", declared)
+
+        return decorate
+
+    def get_retry_decision(
+        self, *, exception: BaseException, job: ProcrastinateJob
+    ) -> procrastinate.RetryDecision | None:
+        """What was decided when the attempt ended."""
+        assert job.id is not None
+        if job.id in self._decisions:
+            return self._decisions.pop(job.id)
+        if isinstance(exception, (asyncio.CancelledError, JobAborted)):
+            # The worker shuts down: the next one finds an attempt that was interrupted.
+            return procrastinate.RetryDecision(retry_at=datetime.now(timezone.utc))
+        return None
+
+    async def put_back(
+        self, app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
+    ) -> list[int]:
+        """Give the jobs of workers that have not been heard of for that long to others: the ids of those of all tasks.
+
+        An attempt that was in flight is then found in the history, and taken up as `reruns` says.
+        """
+        return await put_back(app, seconds_since_heartbeat=seconds_since_heartbeat, queue=queue)
+
+    def watch(self, app: procrastinate.App, cron: str = "* * * * *", *, seconds_since_heartbeat: float = 30) -> None:
+        """Have the workers do that at these times: a periodic task of the app."""
+
+        @app.periodic(cron=cron)
+        @app.task(name="holdoff.put_back", queueing_lock="holdoff.put_back", pass_context=True)
+        async def put_back_stalled(context: procrastinate.JobContext, timestamp: int) -> None:
+            await put_back(context.app, seconds_since_heartbeat=seconds_since_heartbeat)
+
+    def _wrap(self, function: Callable[..., Any], with_context: bool) -> Callable[..., Any]:
+        """The function as procrastinate runs it: with all that is done before and after."""
+        if iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
+                job = await self._begin(context)
+                if job.is_done:
+                    return None
+                handed = (context, *args) if with_context else args
+                try:
+                    with job.running():
+                        value = await limited(function(*handed, **kwargs), job)
+                except (JobAborted, asyncio.CancelledError):
+                    await self._abort(context, job)
+                    raise
+                except AttemptTimeout as error:
+                    await self._end(context, job, error, True)
+                    raise
+                except Exception as error:
+                    await self._end(context, job, error)
+                    raise
+                await self._end(context, job, None)
+                return value
+
+            return awaited
+
+        @wraps(function)
+        def called(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
+            # In a thread of the worker, whose loop does what has to do with the database.
+            begin, end = async_to_sync(self._begin), async_to_sync(self._end)
+            job = begin(context)
+            if job.is_done:
+                return None
+            handed = (context, *args) if with_context else args
+            try:
+                with job.running():
+                    value = function(*handed, **kwargs)
+            except JobAborted:
+                async_to_sync(self._abort)(context, job)
+                raise
+            except Exception as error:
+                end(context, job, error)
+                raise
+            end(context, job, None)
+            return value
+
+        return called
+
+    async def _begin(self, context: procrastinate.JobContext) -> Job:
+        """Before the attempt. What does not return a job raises, and has procrastinate told what to do."""
+        job_id = _id(context)
+        self._decisions.pop(job_id, None)
+        connector = context.app.connector
+        try:
+            row = await connector.execute_query_one_async(_READ, job_id=job_id)
+        except ConnectorException as error:
+            if type(error.__cause__).__name__ == "UndefinedTable":
+                raise RuntimeError("there is no table of histories: `await retries.create(app)` makes it") from error
+            raise
+        job = Job(self._settings, str(job_id), bytes(row["log"] or b""))
+        job.set_clock(row["now"] * 1000)
+        try:
+            step = await job.start_async(job.now())
+        except StoreDown as error:
+            self._decisions[job_id] = _at(job.now() + DOWN)
+            raise _Later(f"the guards of job {job_id} are closed: {error}") from error
+        while True:
+            if not await self._keep(context, job):
+                # Two workers have the job: the other one was first, and this one leaves it.
+                self._decisions[job_id] = _at(job.now() + SHORT)
+                raise _Later(f"another worker has begun an attempt of job {job_id}")
+            if step.kind != "sleep" or job.remaining() > SHORT:
+                break
+            await asyncio.sleep(job.remaining() / 1e9)
+            step = await job.wake_async(job.now())
+        if step.kind == "sleep":
+            self._decisions[job_id] = _at(job.until())
+            raise _Later(f"job {job_id} is to be tried again at {_date(job.until()).isoformat()}")
+        if step.kind == "stop" and step.outcome != "succeeded":
+            self._decisions[job_id] = None
+            raise job.gave_up()
+        return job
+
+    async def _end(
+        self, context: procrastinate.JobContext, job: Job, error: Exception | None, timed_out: bool = False
+    ) -> None:
+        """After the attempt."""
+        job_id = _id(context)
+        step = await job.end_async(job.now(), error, timed_out=timed_out)
+        while not await self._keep(context, job):
+            # The worker was taken for dead, and another one has the job too: what that one has written holds.
+            row = await context.app.connector.execute_query_one_async(_READ, job_id=job_id)
+            _LOG.warning("job %s was given to another worker while this one ran it", job_id)
+            job.retake(bytes(row["log"] or b""))
+            step = await job.end_async(job.now(), error, timed_out=timed_out)
+        if error is None:
+            return
+        self._decisions[job_id] = _at(job.until()) if step.kind == "sleep" else None
+        if step.kind == "stop":
+            job.attach(error)
+
+    async def _abort(self, context: procrastinate.JobContext, job: Job) -> None:
+        """The attempt is not to go on: for a shutdown it will on another worker, by the user's wish it will not."""
+        if context.abort_reason() == AbortReason.USER_REQUEST:
+            self._decisions[_id(context)] = None
+            await job.cancel_async(job.now())
+            await self._keep(context, job)
+
+    async def _keep(self, context: procrastinate.JobContext, job: Job) -> bool:
+        """Write down what happened, unless somebody else has written meanwhile."""
+        if not job.fresh:
+            return True
+        row = await context.app.connector.execute_query_one_async(
+            _APPEND, job_id=_id(context), fresh=job.fresh, length=len(job.log)
+        )
+        if row["written"] == 0:
+            return False
+        job.kept()
+        return True
+
+
+async def put_back(
+    app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
+) -> list[int]:
+    """Give the jobs of workers that have not been heard of for that long to others: their ids."""
+    manager = app.job_manager
+    stalled: Iterable[ProcrastinateJob] = await manager.get_stalled_jobs(
+        seconds_since_heartbeat=seconds_since_heartbeat, queue=queue
+    )
+    given: list[int] = []
+    # The oldest first: the table has them in no order.
+    for job in sorted(stalled, key=lambda job: job.id or 0):
+        assert job.id is not None
+        try:
+            await manager.retry_job(job)
+        except ConnectorException as error:
+            # Somebody else was faster.
+            _LOG.info("job %s is not put back: %s", job.id, error.__cause__ or error)
+            continue
+        given.append(job.id)
+    return given
+
+
+def _id(context: procrastinate.JobContext) -> int:
+    job_id = context.job.id
+    assert job_id is not None
+    return job_id
+
+
+def _at(nanos: int) -> procrastinate.RetryDecision:
+    return procrastinate.RetryDecision(retry_at=_date(nanos))
+
+
+def _date(nanos: int) -> datetime:
+    """Not earlier, since a job that comes too early is put off again."""
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))

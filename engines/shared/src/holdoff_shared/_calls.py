@@ -1,0 +1,138 @@
+"""Calls of this process under guards that others share: as `holdoff.retry` does it under guards of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from holdoff import Outcome, Refused
+
+from .jobs import AttemptTimeout, Job, Settings, limited
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
+    from holdoff import Guards, Policy
+    from holdoff.types import On, PolicyFields, PresetName, Said
+    from typing_extensions import Unpack
+
+    from ._guard import SharedGuard
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+
+
+def retry(
+    guards: SharedGuard[Guards],
+    /,
+    *,
+    on: On | None = None,
+    policy: Policy | PresetName | None = None,
+    classify: Callable[[Exception], Said | None] | None = None,
+    idempotent: bool = True,
+    **fields: Unpack[PolicyFields],
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function, blocking or `async def`, to be retried under these guards.
+
+    The rest is as in `holdoff.retry`. Each attempt asks the store twice: to begin, and when it has ended. It does not
+    hedge.
+    """
+    settings = Settings(
+        policy, fields, on=on, classify=classify, idempotent=idempotent, guards=guards, reruns=0, on_event=None
+    )
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        if iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                return await _drive_async(settings, function, args, kwargs)
+
+            return cast("Callable[_P, _R]", awaited)
+
+        @wraps(function)
+        def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            return _drive(settings, function, args, kwargs)
+
+        return called
+
+    return decorate
+
+
+def _drive(settings: Settings, function: Callable[..., _R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
+    job = Job(settings, uuid4().hex, b"")
+    error: Exception | None = None
+    job.start(job.now())
+    try:
+        while True:
+            while job.step.kind == "sleep":
+                time.sleep(job.remaining() / 1e9)
+                job.wake(job.now())
+            if job.step.kind == "stop":
+                raise _last(job, error)
+            try:
+                with job.running():
+                    value = function(*args, **kwargs)
+            except Exception as raised:
+                error = raised
+                job.end(job.now(), error)
+                continue
+            job.end(job.now(), None)
+            return value
+    except BaseException:
+        if job.step.kind != "stop":
+            job.cancel(job.now())
+        raise
+    finally:
+        error = None
+
+
+async def _drive_async(
+    settings: Settings, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    job = Job(settings, uuid4().hex, b"")
+    error: Exception | None = None
+    await job.start_async(job.now())
+    try:
+        while True:
+            while job.step.kind == "sleep":
+                await asyncio.sleep(job.remaining() / 1e9)
+                await job.wake_async(job.now())
+            if job.step.kind == "stop":
+                raise _last(job, error)
+            try:
+                with job.running():
+                    value, timed_out = await limited(function(*args, **kwargs), job), False
+            except AttemptTimeout as raised:
+                error, timed_out = raised, True
+            except Exception as raised:
+                error, timed_out = raised, False
+            else:
+                await job.end_async(job.now(), None)
+                return value
+            await job.end_async(job.now(), error, timed_out=timed_out)
+    except BaseException:
+        if job.step.kind != "stop":
+            await job.cancel_async(job.now())
+        raise
+    finally:
+        error = None
+
+
+def _last(job: Job, error: Exception | None) -> Exception:
+    """What comes out when there is no other attempt."""
+    if error is not None:
+        job.attach(error)
+        return error
+    reason: Any = job.step.reason or "cancelled"
+    refused = Refused(Outcome(reason, 0).description)
+    refused.reason = reason
+    if job.step.retry_at is not None:
+        refused.retry_in = max(job.step.retry_at - job.log_now(), 0) / 1e9
+        refused.retry_at = time.monotonic() + refused.retry_in
+    return refused

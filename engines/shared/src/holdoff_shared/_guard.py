@@ -1,0 +1,228 @@
+"""A guard that processes share, and how a change of it is made: read, restore, change, save, swap, and again if another
+was faster."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from holdoff import (
+    Adaptive,
+    Breaker,
+    Budget,
+    Failure,
+    Guards,
+    Hedge,
+    Limiter,
+    Policy,
+    Retry,
+    SaveError,
+    Stretch,
+    parse_duration,
+)
+from holdoff.clock import monotonic_ns
+
+from ._snapshots import Kept, Parts, view
+from ._stores import AsyncStore, Snapshot, Store, StoreDown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+G = TypeVar("G", Guards, Budget, Breaker, Limiter, Adaptive, Stretch, Hedge)
+R = TypeVar("R")
+
+_LOG = logging.getLogger("holdoff.shared")
+_RACED = Failure("transient")
+
+
+class SharedBusy(StoreDown):
+    """Others were faster each time, for as long as was to be waited for: as good as a store that is down."""
+
+
+class _Change(Generic[R]):
+    """One change under way: what is between the questions to the store."""
+
+    def __init__(self, shared: SharedGuard[Any], change: Callable[[Any, int], R]) -> None:
+        self._shared = shared
+        self._change = change
+        self._retry: Retry | None = None
+        self.answer: R
+
+    def make(self, snapshot: Snapshot) -> str | None:
+        """Make it: what to swap in, or None when that is what is there."""
+        parts, now = self._shared.parts, snapshot.now
+        try:
+            stored = parts.first(now) if snapshot.state is None else Kept.read(snapshot.state)
+            before = stored.by(now)
+            guards = parts.restored(before, now)
+        except SaveError as error:
+            raise SaveError(f"the shared guard {self._shared.key!r}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"the shared guard {self._shared.key!r}: {error}") from error
+        old = guards.save(now)
+        self.answer = self._change(view(guards, self._shared.guard), now)
+        new = guards.save(now)
+        kept = parts.kept(guards, before, now, new)
+        return None if new == old and kept.out == before.out and before is stored else kept.text()
+
+    def wait(self) -> float:
+        """Another was faster: the seconds to wait before the next try."""
+        now = monotonic_ns()
+        if self._retry is None:
+            self._retry = Retry(now, now)
+        decision = self._retry.on_failure(self._shared.race, now, _RACED)
+        if decision.until is None:
+            tries = self._retry.failures
+            raise SharedBusy(f"{self._shared.key!r} was changed by others each of the {tries} times that it was tried")
+        return max(decision.until - monotonic_ns(), 0) / 1e9
+
+
+class SharedGuard(Generic[G]):
+    """A guard, or a set of them, that any number of processes and machines share through a store.
+
+    `guard` says what it is like, and how it is where the store has nothing yet under that key; it is not changed
+    itself. Each change is a function of the guard and the time, which is the server's::
+
+        limit = SharedGuard(Limiter(limit=100), RedisStore(client), "search")
+        if limit.update(lambda limiter, now: limiter.take(1, now)): ...
+
+    The function may run several times, each time with a guard as it then is; only its last run counts. So it must
+    change nothing else, and be quick.
+
+    When the store does not answer, `when_down="open"` goes on with a guard of this process alone, from where the
+    shared one was last seen; "closed" raises `StoreDown`. `on_down` is told of the error, each time that the store was
+    asked in vain; without it, it is logged. Then the store is not asked again for `again_after`. When it answers, what
+    the guard of this process alone has learned is forgotten. A store counts as down, with `SharedBusy`, also when
+    others were faster each time for as long as `patience`.
+    """
+
+    def __init__(
+        self,
+        guard: G,
+        store: Store | AsyncStore,
+        key: str,
+        *,
+        when_down: Literal["open", "closed"] = "open",
+        on_down: Callable[[StoreDown], object] | None = None,
+        again_after: str | float = "1s",
+        patience: str | float = "10s",
+    ) -> None:
+        if when_down not in ("open", "closed"):
+            raise ValueError(f"when_down is 'open' or 'closed', not {when_down!r}")
+        self.guard: G = guard
+        self.store = store
+        self.key = key
+        self.parts = Parts(guard)
+        self.race = Policy(
+            attempts="forever", deadline=patience, backoff={"initial": "200us", "max": "20ms"}, hint="ignore"
+        )
+        self._open = when_down == "open"
+        self._on_down = on_down
+        self._again_after = parse_duration(again_after) if isinstance(again_after, str) else round(again_after * 1e9)
+        self._ask_at = 0
+        self._seen: Kept | None = None
+        # The store's clock, as far as this process knows it: so much more than its own that only goes ahead.
+        self._ahead = time.time_ns() - time.monotonic_ns()
+        self._alone = Lock()
+
+    def update(self, change: Callable[[G, int], R], /) -> R:
+        """Change the guard by that function of it and of the time, and answer with what that answered."""
+        store: Any = self.store
+        under_way = _Change(self, change)
+        try:
+            self._check()
+            snapshot: Snapshot = store.load(self.key)
+            if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]
+                snapshot.close()
+                raise TypeError(f"{type(store).__name__} is asynchronous: use update_async")
+            while (state := under_way.make(snapshot)) is not None:
+                now: Snapshot | None = store.swap(self.key, snapshot.version, state)
+                if now is None:
+                    break
+                snapshot = now
+                time.sleep(under_way.wait())
+        except StoreDown as error:
+            return self._after(error, change)
+        self._see(snapshot, state)
+        return under_way.answer
+
+    async def update_async(self, change: Callable[[G, int], R], /) -> R:
+        """The same in a coroutine; a store that is not asynchronous is asked in a thread."""
+        store: Any = self.store
+        under_way = _Change(self, change)
+        try:
+            self._check()
+            snapshot: Snapshot = await _asked(store.load, self.key)
+            while (state := under_way.make(snapshot)) is not None:
+                now: Snapshot | None = await _asked(store.swap, self.key, snapshot.version, state)
+                if now is None:
+                    break
+                snapshot = now
+                await asyncio.sleep(under_way.wait())
+        except StoreDown as error:
+            return self._after(error, change)
+        self._see(snapshot, state)
+        return under_way.answer
+
+    def alone(self, change: Callable[[G, int], R], /) -> R:
+        """Change the guard of this process alone, as while the store is down."""
+        with self._alone:
+            now = time.monotonic_ns() + self._ahead
+            before = (self._seen or self.parts.first(now)).by(now)
+            guards = self.parts.restored(before, now)
+            answer = change(view(guards, self.guard), now)
+            self._seen = self.parts.kept(guards, before, now, guards.save(now))
+            return answer
+
+    def look(self) -> G:
+        """A copy of the guard as it is now, to read. Times are the server's: `update` knows them."""
+        return self.update(lambda guard, _: guard)
+
+    async def look_async(self) -> G:
+        """The same in a coroutine."""
+        return await self.update_async(lambda guard, _: guard)
+
+    def forget(self) -> None:
+        """Begin anew, for all that share it."""
+        self.store.remove(self.key)
+
+    async def forget_async(self) -> None:
+        """The same in a coroutine."""
+        await _asked(self.store.remove, self.key)
+
+    def _check(self) -> None:
+        if self._open and time.monotonic_ns() < self._ask_at:
+            raise _Silent
+
+    def _see(self, snapshot: Snapshot, state: str | None) -> None:
+        """Remember how it was, for the time when the store is down."""
+        self._ahead = snapshot.now - time.monotonic_ns()
+        text = state or snapshot.state
+        if text is not None:
+            self._seen = Kept.read(text)
+
+    def _after(self, error: StoreDown, change: Callable[[G, int], R]) -> R:
+        """The store is down."""
+        if not self._open:
+            raise error
+        if not isinstance(error, _Silent):
+            self._ask_at = time.monotonic_ns() + self._again_after
+            if self._on_down is not None:
+                self._on_down(error)
+            else:
+                _LOG.warning("%s; the guards %r go on in this process alone", error, self.key)
+        return self.alone(change)
+
+
+class _Silent(StoreDown):
+    """A store that did not answer a moment ago, and is not asked again yet."""
+
+
+async def _asked(question: Callable[..., Any], *arguments: Any) -> Any:
+    if inspect.iscoroutinefunction(question):
+        return await question(*arguments)
+    return await asyncio.to_thread(question, *arguments)

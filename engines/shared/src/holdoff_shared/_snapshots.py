@@ -1,0 +1,151 @@
+"""What is kept of shared guards: their states, when that was, and the permits of a half-open breaker that are out."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from holdoff.types import GuardOptions
+
+    _Part: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
+
+LAYOUT = 1
+NAMES = {
+    Budget: "budget",
+    Breaker: "breaker",
+    Limiter: "limiter",
+    Adaptive: "adaptive",
+    Stretch: "stretch",
+    Hedge: "hedge",
+}
+# Where a saved budget has the number of its kind, and that of `share` (spec 31.1).
+_KIND = slice(8, 12)
+_SHARE = 4
+_MOST_PROBES = 1000
+
+
+class Out(NamedTuple):
+    """Permits of a half-open breaker that are out, which expire together."""
+
+    permits: int
+    until: int
+
+
+NONE_OUT = Out(0, 0)
+
+
+class Kept(NamedTuple):
+    """The guards of a shared one at the time `at` of the store's clock."""
+
+    at: int
+    saved: dict[str, bytes]
+    out: Out = NONE_OUT
+
+    def text(self) -> str:
+        """As it is stored: JSON, for other languages and for people."""
+        guards = {name: b64encode(state).decode() for name, state in self.saved.items()}
+        document: dict[str, Any] = {"layout": LAYOUT, "at": str(self.at), "guards": guards}
+        if self.out.permits:
+            document["out"] = {"permits": self.out.permits, "until": str(self.out.until)}
+        return json.dumps(document, separators=(",", ":"))
+
+    def by(self, now: int) -> Kept:
+        """The same on a clock that reads `now`. If it was set back since, all times go back with it: else the guards
+        would stand still until it has caught up."""
+        back = self.at - now
+        if back <= 0:
+            return self
+        return self._replace(at=now, out=self.out._replace(until=self.out.until - back))
+
+    @staticmethod
+    def read(text: str) -> Kept:
+        """What `text()` made."""
+        try:
+            document: dict[str, Any] = json.loads(text)
+            layout = document["layout"]
+            if layout != LAYOUT:
+                raise ValueError(f"the layout is {layout}, and not {LAYOUT}")
+            saved = {name: b64decode(state) for name, state in document["guards"].items()}
+            out = document.get("out")
+            return Kept(
+                int(document["at"]), saved, NONE_OUT if out is None else Out(int(out["permits"]), int(out["until"]))
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"what is stored is no shared guard of this version of holdoff: {error}") from error
+
+
+class Parts:
+    """The guards that are shared, as they were given: their configurations, and the states to begin with."""
+
+    def __init__(self, guard: _Part | Guards) -> None:
+        self.parts: dict[str, _Part] = {}
+        if isinstance(guard, Guards):
+            if guard.bulkhead is not None:
+                raise ValueError("a bulkhead cannot be shared: it counts what runs now, which is not kept")
+            for name in NAMES.values():
+                if (part := getattr(guard, name)) is not None:
+                    self.parts[name] = part
+        else:
+            self.parts[NAMES[type(guard)]] = guard
+        if not self.parts:
+            raise ValueError("there is no guard to share")
+        self._first = Guards(**self._options()).save()
+        budget = self._first.get("budget")
+        if budget is not None and int.from_bytes(budget[_KIND], "little") == _SHARE:
+            raise ValueError("a budget of kind 'share' cannot be shared: it counts what runs now, which is not kept")
+
+    def _options(self, only: str | None = None) -> GuardOptions:
+        parts: Any = {name: part for name, part in self.parts.items() if only in (None, name)}
+        options: GuardOptions = parts
+        return options
+
+    def first(self, now: int) -> Kept:
+        """Where there is nothing yet: the guards as they were given."""
+        return Kept(now, self._first)
+
+    def restored(self, kept: Kept, now: int) -> Guards:
+        """The guards as they were saved, on the clock on which they were saved, which reads `now`."""
+        guards = Guards.restore(self._options(), {**self._first, **kept.saved}, now=kept.at)
+        if guards.breaker is not None and kept.out.until > now:
+            for _ in range(kept.out.permits):
+                guards.breaker.acquire(kept.at)
+        return guards
+
+    def kept(self, guards: Guards, before: Kept, now: int, saved: dict[str, bytes]) -> Kept:
+        """What is to be kept of them, with what others keep under that key. Nobody uses these guards afterwards."""
+        everything = {**before.saved, **saved}
+        if guards.breaker is None:
+            return Kept(now, everything, before.out)
+        return Kept(now, everything, self._out(guards.breaker, before, now, saved["breaker"]))
+
+    def _out(self, breaker: Breaker, before: Kept, now: int, saved: bytes) -> Out:
+        """How many permits are out is not saved; it is as many as there are places less than in a breaker restored."""
+        if breaker.state(now) != "half_open":
+            return NONE_OUT
+        until = breaker.retry_at
+        fresh = Guards.restore(self._options("breaker"), {"breaker": saved}, now=now)
+        assert fresh.breaker is not None
+        permit = fresh.breaker.acquire(now)
+        out = 1 + _places(fresh.breaker, permit, now) - _places(breaker, permit, now)
+        if out <= 0:
+            return NONE_OUT
+        return Out(out, before.out.until if out == before.out.permits and before.out.until > now else until)
+
+
+def _places(breaker: Breaker, permit: int | None, now: int) -> int:
+    """How many such permits it still gives; an observing one that has no place gives those of an earlier generation."""
+    places = 0
+    while places < _MOST_PROBES and breaker.acquire(now) == permit:
+        places += 1
+    return places
+
+
+def view(guards: Guards, part: _Part | Guards) -> Any:
+    """What a change is given: the set, or the one guard of it."""
+    return guards if isinstance(part, Guards) else getattr(guards, NAMES[type(part)])

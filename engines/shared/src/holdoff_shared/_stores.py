@@ -1,0 +1,395 @@
+"""Where a shared guard is kept, and how it is changed: if the version that was read is still the one that is there.
+
+A store says what time it is, too. So there is one clock, that of the server, and the clocks of the machines that share
+a guard need not agree.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    import psycopg
+    import psycopg_pool
+
+    _Connection = psycopg.Connection[Any]
+    _AsyncConnection = psycopg.AsyncConnection[Any]
+    _Source = _Connection | psycopg_pool.ConnectionPool[Any]
+    _AsyncSource = _AsyncConnection | psycopg_pool.AsyncConnectionPool[Any]
+
+
+class StoreDown(Exception):
+    """A store of shared guards that does not answer; its cause is what the client raised."""
+
+
+class Snapshot(NamedTuple):
+    """What a store has under a key."""
+
+    version: int
+    """Another one after each change; 0 where there is nothing yet."""
+    state: str | None
+    now: int
+    """The server's clock when that was read: nanoseconds since 1970."""
+
+
+class Store(Protocol):
+    """A place to keep shared guards, for `SharedGuard.update`."""
+
+    def load(self, key: str, /) -> Snapshot:
+        """What is there. Raises `StoreDown`."""
+        ...
+
+    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that: None then, else what is there now. Raises `StoreDown`."""
+        ...
+
+    def remove(self, key: str, /) -> None:
+        """Forget what is there. Raises `StoreDown`."""
+        ...
+
+
+class AsyncStore(Protocol):
+    """The same for `SharedGuard.update_async`."""
+
+    async def load(self, key: str, /) -> Snapshot:
+        """What is there. Raises `StoreDown`."""
+        ...
+
+    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that: None then, else what is there now. Raises `StoreDown`."""
+        ...
+
+    async def remove(self, key: str, /) -> None:
+        """Forget what is there. Raises `StoreDown`."""
+        ...
+
+
+def missing(what: str, extra: str, error: ImportError) -> ImportError:
+    """A library that is not installed, and what to install."""
+    return ImportError(
+        f'{what} needs a library that is not installed: pip install "holdoff-shared[{extra}]"', name=error.name
+    )
+
+
+# A version begins with the server's clock, so that one of a key that was forgotten and made again is never met twice.
+_READ = """
+local time = redis.call('TIME')
+local kept = redis.call('HMGET', KEYS[1], 'version', 'state')
+"""
+_LOAD = f"{_READ}return {{time[1], time[2], kept[1], kept[2]}}"
+_SWAP = f"""{_READ}
+if (kept[1] or '0') ~= ARGV[1] then return {{time[1], time[2], kept[1], kept[2]}} end
+if not kept[1] then redis.call('HSET', KEYS[1], 'version', time[1] .. string.format('%06d', time[2])) end
+redis.call('HINCRBY', KEYS[1], 'version', 1)
+redis.call('HSET', KEYS[1], 'state', ARGV[2])
+if ARGV[3] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return false
+"""
+_REMOVE = "return redis.call('DEL', KEYS[1])"
+
+
+def _snapshot(answer: Any) -> Snapshot:
+    seconds, micros, version, state = answer
+    text = state.decode() if isinstance(state, bytes) else state
+    return Snapshot(int(version or 0), text, (int(seconds) * 1_000_000 + int(micros)) * 1000)
+
+
+def _redis_down(error: Exception) -> bool:
+    from redis import exceptions
+
+    if isinstance(error, (exceptions.AuthenticationError, exceptions.AuthorizationError)):
+        return False
+    down = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
+    if isinstance(error, (*down, exceptions.OutOfMemoryError, OSError)):
+        return True
+    return isinstance(error, exceptions.ResponseError) and str(error).startswith(_UNABLE)
+
+
+_UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
+"""What a server says that is there and cannot keep anything now: without memory, disk, replicas, or time."""
+
+
+class _RedisClient(Protocol):
+    """A `redis.Redis`, `redis.RedisCluster`, or an asynchronous one."""
+
+    def register_script(self, script: Any, /) -> Any: ...
+
+
+class _RedisScripts:
+    """What both Redis stores send. Each change is one script, which Redis runs as a whole."""
+
+    def __init__(self, client: _RedisClient, *, prefix: str = "holdoff:", expire: float | None = None) -> None:
+        """Keys are begun with `prefix`, and forgotten when nothing has changed them for `expire` seconds."""
+        self._prefix = prefix
+        self._expire = 0 if expire is None else max(round(expire * 1000), 1)
+        self._load: Callable[..., Any] = client.register_script(_LOAD)
+        self._swap: Callable[..., Any] = client.register_script(_SWAP)
+        self._remove: Callable[..., Any] = client.register_script(_REMOVE)
+
+    def _keys(self, key: str) -> list[str]:
+        return [self._prefix + key]
+
+    def _arguments(self, version: int, state: str) -> list[str]:
+        return [str(version), state, str(self._expire)]
+
+
+class RedisStore(_RedisScripts):
+    """Keeps shared guards in Redis (5 or later): a hash a guard, of its version and its state."""
+
+    @classmethod
+    def from_url(cls, url: str, *, prefix: str = "holdoff:", expire: float | None = None, **options: Any) -> RedisStore:
+        """With a client of its own, made by `redis.Redis.from_url`."""
+        try:
+            import redis
+        except ImportError as error:
+            raise missing("RedisStore", "redis", error) from error
+        client: Any = redis.Redis.from_url(url, **options)  # pyright: ignore[reportUnknownMemberType]
+        return cls(client, prefix=prefix, expire=expire)
+
+    def load(self, key: str, /) -> Snapshot:
+        """What is there."""
+        return _snapshot(self._call(self._load, keys=self._keys(key)))
+
+    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that."""
+        answer = self._call(self._swap, keys=self._keys(key), args=self._arguments(version, state))
+        return None if answer is None else _snapshot(answer)
+
+    def remove(self, key: str, /) -> None:
+        """Forget what is there."""
+        self._call(self._remove, keys=self._keys(key))
+
+    def _call(self, script: Callable[..., Any], **arguments: Any) -> Any:
+        try:
+            return script(**arguments)
+        except Exception as error:
+            if _redis_down(error):
+                raise StoreDown(f"Redis does not answer: {error}") from error
+            raise
+
+
+class AsyncRedisStore(_RedisScripts):
+    """The same with a client of `redis.asyncio`."""
+
+    async def load(self, key: str, /) -> Snapshot:
+        """What is there."""
+        return _snapshot(await self._call(self._load, keys=self._keys(key)))
+
+    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that."""
+        answer = await self._call(self._swap, keys=self._keys(key), args=self._arguments(version, state))
+        return None if answer is None else _snapshot(answer)
+
+    async def remove(self, key: str, /) -> None:
+        """Forget what is there."""
+        await self._call(self._remove, keys=self._keys(key))
+
+    async def _call(self, script: Callable[..., Awaitable[Any]], **arguments: Any) -> Any:
+        try:
+            return await script(**arguments)
+        except Exception as error:
+            if _redis_down(error):
+                raise StoreDown(f"Redis does not answer: {error}") from error
+            raise
+
+
+_CREATE = """create table if not exists {table} (
+    key text primary key,
+    version bigint not null,
+    state text not null
+)"""
+_NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+_SELECT = f"select {_NOW}, kept.version, kept.state from (select 1) as one left join {{table}} as kept on kept.key = %s"
+_UPDATE = "update {table} set version = version + 1, state = %s where key = %s and version = %s"
+# As above: a version of a key that was forgotten is never met again.
+_INSERT = f"insert into {{table}} (key, version, state) values (%s, {_NOW}, %s) on conflict (key) do nothing"
+_DELETE = "delete from {table} where key = %s"
+
+
+def _postgres_down(error: Exception) -> bool:
+    import psycopg
+
+    down = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction, OSError)
+    return isinstance(error, down)
+
+
+def _outrun(error: Exception) -> bool:
+    """Under the stricter isolation levels a change that came second is an error."""
+    import psycopg
+
+    return isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected))
+
+
+def _row(row: tuple[Any, ...] | None) -> Snapshot:
+    micros, version, state = row or (0, None, None)
+    return Snapshot(version or 0, state, micros * 1000)
+
+
+class _PostgresQueries:
+    """What both PostgreSQL stores send."""
+
+    def __init__(self, table: str) -> None:
+        try:
+            from psycopg import sql
+        except ImportError as error:
+            raise missing("PostgresStore", "postgres", error) from error
+        name = sql.Identifier(*table.split("."))
+        self._create = sql.SQL(_CREATE).format(table=name)
+        self._select = sql.SQL(_SELECT).format(table=name)
+        self._update = sql.SQL(_UPDATE).format(table=name)
+        self._insert = sql.SQL(_INSERT).format(table=name)
+        self._delete = sql.SQL(_DELETE).format(table=name)
+
+
+def _check_idle(connection: Any) -> None:
+    """A change must be seen by the others when it is made, and not when a transaction around it ends."""
+    from psycopg.pq import TransactionStatus
+
+    if connection.info.transaction_status == TransactionStatus.INTRANS:
+        raise ValueError("a store's connection must not be inside a transaction: give it a connection of its own")
+
+
+class PostgresStore(_PostgresQueries):
+    """Keeps shared guards in a table of PostgreSQL: a row a guard.
+
+    `source` is a psycopg connection of its own, or a pool. `create()` makes the table.
+    """
+
+    def __init__(self, source: _Source, *, table: str = "holdoff_guards") -> None:
+        super().__init__(table)
+        self._source = source
+        self._alone = Lock()
+
+    def create(self) -> PostgresStore:
+        """Make the table if it is not there."""
+        with self._connected() as connection:
+            # Two that create at once trip over each other in spite of "if not exists".
+            connection.execute("select pg_advisory_xact_lock(7454206238716945513)")
+            connection.execute(self._create)
+        return self
+
+    def load(self, key: str, /) -> Snapshot:
+        """What is there."""
+        with self._connected() as connection:
+            return _row(_tuples(connection).execute(self._select, [key]).fetchone())
+
+    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that."""
+        try:
+            with self._connected() as connection:
+                change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
+                if connection.execute(*change).rowcount == 1:
+                    return None
+        except Exception as error:
+            if not _outrun(error):
+                raise
+        return self.load(key)
+
+    def remove(self, key: str, /) -> None:
+        """Forget what is there."""
+        with self._connected() as connection:
+            connection.execute(self._delete, [key])
+
+    def _connected(self) -> AbstractContextManager[_Connection]:
+        from contextlib import contextmanager
+
+        @contextmanager
+        def connected() -> Generator[_Connection]:
+            import psycopg
+
+            try:
+                if isinstance(self._source, psycopg.Connection):
+                    with self._alone:
+                        _check_idle(self._source)
+                        with self._source.transaction():
+                            yield self._source
+                else:
+                    with self._source.connection() as connection:
+                        yield connection
+            except Exception as error:
+                if _postgres_down(error) and not _outrun(error):
+                    raise StoreDown(f"PostgreSQL does not answer: {error}") from error
+                raise
+
+        return connected()
+
+
+class AsyncPostgresStore(_PostgresQueries):
+    """The same with an asynchronous connection or pool."""
+
+    def __init__(self, source: _AsyncSource, *, table: str = "holdoff_guards") -> None:
+        from asyncio import Lock as AsyncLock
+
+        super().__init__(table)
+        self._source = source
+        self._alone = AsyncLock()
+
+    async def create(self) -> AsyncPostgresStore:
+        """Make the table if it is not there."""
+        async with self._connected() as connection:
+            await connection.execute("select pg_advisory_xact_lock(7454206238716945513)")
+            await connection.execute(self._create)
+        return self
+
+    async def load(self, key: str, /) -> Snapshot:
+        """What is there."""
+        async with self._connected() as connection:
+            cursor = await _async_tuples(connection).execute(self._select, [key])
+            return _row(await cursor.fetchone())
+
+    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+        """Keep that state if the version is still that."""
+        try:
+            async with self._connected() as connection:
+                change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
+                if (await connection.execute(*change)).rowcount == 1:
+                    return None
+        except Exception as error:
+            if not _outrun(error):
+                raise
+        return await self.load(key)
+
+    async def remove(self, key: str, /) -> None:
+        """Forget what is there."""
+        async with self._connected() as connection:
+            await connection.execute(self._delete, [key])
+
+    def _connected(self) -> AbstractAsyncContextManager[_AsyncConnection]:
+        from contextlib import asynccontextmanager
+
+        @asynccontextmanager
+        async def connected() -> AsyncGenerator[_AsyncConnection]:
+            import psycopg
+
+            try:
+                if isinstance(self._source, psycopg.AsyncConnection):
+                    async with self._alone:
+                        _check_idle(self._source)
+                        async with self._source.transaction():
+                            yield self._source
+                else:
+                    async with self._source.connection() as connection:
+                        yield connection
+            except Exception as error:
+                if _postgres_down(error) and not _outrun(error):
+                    raise StoreDown(f"PostgreSQL does not answer: {error}") from error
+                raise
+
+        return connected()
+
+
+def _tuples(connection: _Connection) -> psycopg.Cursor[tuple[Any, ...]]:
+    """Rows as tuples, whatever the connection makes of them for others."""
+    from psycopg.rows import tuple_row
+
+    return connection.cursor(row_factory=tuple_row)
+
+
+def _async_tuples(connection: _AsyncConnection) -> psycopg.AsyncCursor[tuple[Any, ...]]:
+    from psycopg.rows import tuple_row
+
+    return connection.cursor(row_factory=tuple_row)

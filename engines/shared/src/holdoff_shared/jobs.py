@@ -1,0 +1,403 @@
+"""A job of an engine that retries it on any machine: its history is its state, and every decision is made from that.
+
+What a worker does with a job is one `Job`: `start`, then `end`. Each answers with the step that holds, and leaves in
+`fresh` what happened; the engine keeps that before it does what the step says. So a worker that dies loses nothing but
+the attempt it was in, which the next one takes up.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from hashlib import blake2b
+from time import time_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdoff import Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, replay, within
+from holdoff.clock import monotonic_ns
+
+from ._stores import StoreDown
+
+if TYPE_CHECKING:
+    from asyncio import Future
+    from collections.abc import Callable, Generator, Iterator
+
+    from holdoff import Step
+    from holdoff.types import On, PolicyFields, PresetName, Said
+
+    from ._guard import SharedGuard
+
+    _Transition = Callable[[Recorder | None, Guards | None, int], "Made"]
+
+LONGEST_TEXT = 500
+"""Of what a failure said, in characters."""
+DOWN = 5_000_000_000
+"""When to ask guards again that are closed because their store is down, in nanoseconds."""
+
+_RUNNING: ContextVar[Job | None] = ContextVar("holdoff.job", default=None)
+
+
+def attempt() -> int | None:
+    """The number of the attempt that runs, from 1; None outside of one."""
+    job = _RUNNING.get()
+    return None if job is None else job.recorder.attempt
+
+
+class Made(NamedTuple):
+    """What a transition made."""
+
+    recorder: Recorder
+    step: Step
+    events: tuple[Event, ...]
+
+
+class GaveUp(Exception):
+    """There was no other attempt of a job, which was found out between two of them: the last error is that of another
+    process."""
+
+    def __init__(self, reason: str, attempts: int, text: str) -> None:
+        """`text`: what the last failure said."""
+        super().__init__(reason, attempts, text)
+        self.reason = reason
+        """As that of an `Outcome`."""
+        self.attempts = attempts
+        """How many were begun."""
+        self.text = text
+        """What the last failure said."""
+
+    def __str__(self) -> str:
+        said = f"; the last one said: {self.text}" if self.text else ""
+        return f"gave up after {_times(self.attempts)}: {Outcome(self.reason, self.attempts).description}{said}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+class Settings:
+    """How the jobs of a task are retried."""
+
+    def __init__(
+        self,
+        policy: Policy | PresetName | None,
+        fields: PolicyFields,
+        *,
+        on: On | None,
+        classify: Callable[[Exception], Said | None] | None,
+        idempotent: bool,
+        guards: SharedGuard[Guards] | None,
+        reruns: int,
+        on_event: Callable[[str, Event, str], object] | None,
+    ) -> None:
+        self.classifier = Retrying(policy, on=on, classify=classify, idempotent=idempotent, guards={}, **fields)
+        self.policy = self.classifier.policy
+        if guards is not None and not isinstance(getattr(guards, "guard", None), Guards):
+            raise TypeError("guards takes a SharedGuard of a set: SharedGuard(holdoff.Guards(...), store, key)")
+        if guards is None and self.policy.guards is not None:
+            raise ValueError(
+                "the policy has guards, which each process would have for itself: "
+                "share them, as guards=SharedGuard(policy.guards, store, key)"
+            )
+        self.guards = guards
+        self.reruns = reruns
+        self.on_event = on_event
+
+
+def seed_of(job: str) -> int:
+    """The seed of a job: the same on every machine, another one for each job."""
+    return int.from_bytes(blake2b(job.encode(), digest_size=8).digest(), "little")
+
+
+class Job:
+    """One run of a job, in this process."""
+
+    def __init__(self, settings: Settings, name: str, log: bytes) -> None:
+        """`name`: which job it is. `log`: what was kept of it so far."""
+        self.name = name
+        self.settings = settings
+        self.policy = settings.policy
+        self.log = log
+        self.fresh = b""
+        """What is to be kept, behind what there was."""
+        self.told: list[tuple[Event, str]] = []
+        self._recorder: Recorder | None = None
+        self._clock = 0
+        self._clock_at = 0
+        # How far the clock of the engine is ahead of one of this process that is never set.
+        self._ahead = time_ns() - monotonic_ns()
+        self.step: Step
+
+    @property
+    def recorder(self) -> Recorder:
+        """The call as it stands."""
+        assert self._recorder is not None
+        return self._recorder
+
+    def history(self) -> list[tuple[Event, str]]:
+        """All that happened, each with what a failure said."""
+        return Event.read_all(self.log + self.fresh)
+
+    def start(self, now: int, interruptions: int = 0) -> Step:
+        """The worker has the job: what to do with it.
+
+        `interruptions`: how often since the end of the log an attempt was begun and not ended.
+        """
+        return self._make(self._started(interruptions), now)
+
+    async def start_async(self, now: int, interruptions: int = 0) -> Step:
+        """The same in a coroutine."""
+        return await self._make_async(self._started(interruptions), now)
+
+    def cancel(self, now: int) -> Step:
+        """Nobody wants it any more."""
+        return self._make(_cancelled, now)
+
+    async def cancel_async(self, now: int) -> Step:
+        """The same in a coroutine."""
+        return await self._make_async(_cancelled, now)
+
+    def wake(self, now: int) -> Step:
+        """The sleep may be over."""
+        return self._make(self._woken, now)
+
+    async def wake_async(self, now: int) -> Step:
+        """The same in a coroutine."""
+        return await self._make_async(self._woken, now)
+
+    def end(self, now: int, error: Exception | None, *, timed_out: bool = False) -> Step:
+        """The attempt has ended."""
+        return self._make(self._ended(error, timed_out), now, _text(error))
+
+    async def end_async(self, now: int, error: Exception | None, *, timed_out: bool = False) -> Step:
+        """The same in a coroutine."""
+        return await self._make_async(self._ended(error, timed_out), now, _text(error))
+
+    def retake(self, log: bytes) -> None:
+        """Another worker has the job too, and has written that."""
+        self.log, self.fresh = log, b""
+        self.told.clear()
+        self._recorder = self._replayed()
+
+    def kept(self) -> None:
+        """What was fresh is kept now."""
+        self.log, self.fresh = self.log + self.fresh, b""
+        told = self.told[:]
+        self.told.clear()
+        if (hook := self.settings.on_event) is not None:
+            for event, text in told:
+                hook(self.name, event, text)
+
+    def seconds_left(self) -> float | None:
+        """How long the attempt may still take; None without a limit."""
+        abort_at = self.step.abort_at
+        return None if abort_at is None else max(abort_at - self.log_now(), 0) / 1e9
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Around the attempt: what it may ask about itself."""
+        token = _RUNNING.set(self)
+        try:
+            with within(self.seconds_left()):
+                yield
+        finally:
+            _RUNNING.reset(token)
+
+    def set_clock(self, now: int) -> None:
+        """The engine's times are those of somebody else's clock, which reads that."""
+        self._ahead = now - monotonic_ns()
+
+    def now(self) -> int:
+        """The time on that clock; on that of this process unless another one was set."""
+        return monotonic_ns() + self._ahead
+
+    def until(self) -> int:
+        """When the sleep is over, on that clock; the times of guards are by the clock of their store."""
+        assert self.step.until is not None
+        return self.step.until if self.settings.guards is None else self.now() + self.remaining()
+
+    def remaining(self) -> int:
+        """Nanoseconds until then."""
+        assert self.step.until is not None
+        return max(self.step.until - self.log_now(), 0)
+
+    def log_now(self) -> int:
+        """The time on the clock of the log: the engine's, or that of the guards' store."""
+        return self._clock + (monotonic_ns() - self._clock_at)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has succeeded: a worker that died then could not say so."""
+        return self.step.outcome == "succeeded"
+
+    def gave_up(self) -> GaveUp:
+        """The error of a job that ends between two attempts."""
+        texts = [text for event, text in self.history() if event.kind == "ATTEMPT_FAILED"]
+        return GaveUp(self.step.reason or "cancelled", self.recorder.attempt, texts[-1] if texts else "")
+
+    def attach(self, error: Exception) -> None:
+        """The error of the last attempt tells why there is no other."""
+        if self.step.reason is None:
+            return
+        outcome = Outcome(self.step.reason, self.recorder.attempt)
+        note = f"holdoff: gave up after {_times(outcome.attempts)}: {outcome.description}"
+        try:
+            error.__holdoff__ = outcome  # type: ignore[attr-defined]
+            error.add_note(note)  # type: ignore[attr-defined,unused-ignore]
+        except Exception:
+            # It is a service: some classes of errors refuse, and before Python 3.11 there are no notes.
+            return
+
+    def _replayed(self) -> Recorder | None:
+        events = [event for event, _ in Event.read_all(self.log)]
+        # The policy may be another one since the last deployment: what was decided stays.
+        return replay(self.policy, events, any_policy=True) if events else None
+
+    def _started(self, interruptions: int) -> _Transition:
+        def start(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
+            recorder = self._replayed()
+            lent = self._lent(guards, interruptions)
+            if recorder is None:
+                recorder, step, events = Recorder.begin(self.policy, seed_of(self.name), now, guards=next(lent))
+            elif recorder.step.kind == "sleep":
+                # It began for the guards when it did, and does not a second time.
+                step, events = self._resume(recorder, self._scratch(guards), now)
+                if step.kind == "sleep":
+                    step, more = recorder.tick(self.policy, now, guards=next(lent))
+                    events += more
+            else:
+                step, events = recorder.step, ()
+                if step.kind == "wait":
+                    step, events = self._resume(recorder, next(lent), now)
+            for _ in range(interruptions):
+                if step.kind == "attempt":
+                    step, more = self._resume(recorder, next(lent), now)
+                    events += more
+            return Made(recorder, step, events)
+
+        return start
+
+    def _resume(self, recorder: Recorder, guards: Guards | None, now: int) -> tuple[Step, tuple[Event, ...]]:
+        return recorder.resume(self.policy, now, reruns=self.settings.reruns, guards=guards)
+
+    def _scratch(self, guards: Guards | None) -> Guards | None:
+        """Guards that nobody else has."""
+        shared = self.settings.guards
+        if guards is None or shared is None:
+            return None
+        return shared.parts.restored(shared.parts.first(0), 0)
+
+    def _lent(self, guards: Guards | None, interruptions: int) -> Iterator[Guards | None]:
+        """Only the run of the attempt that goes on holds anything of the guards."""
+        for _ in range(interruptions):
+            yield self._scratch(guards)
+        while True:
+            yield guards
+
+    def _woken(self, recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
+        assert recorder is not None
+        return Made(recorder, *recorder.tick(self.policy, now, guards=guards))
+
+    def _ended(self, error: Exception | None, timed_out: bool) -> _Transition:
+        failure: Failure | None = None
+        if error is not None:
+            failure = self.settings.classifier.failure_of(error, timed_out=timed_out)
+
+        def end(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
+            assert recorder is not None
+            if recorder.step.kind != "wait":
+                # Another worker has ended it.
+                return Made(recorder, recorder.step, ())
+            # An attempt's ticket is its number.
+            ticket = recorder.attempt
+            if error is None:
+                return Made(recorder, *recorder.succeed(ticket, now, guards=guards))
+            if failure is None:
+                return Made(recorder, *recorder.abandon(ticket, now, guards=guards))
+            return Made(recorder, *recorder.fail(self.policy, ticket, now, failure, guards=guards))
+
+        return end
+
+    def _make(self, transition: _Transition, now: int, text: str = "") -> Step:
+        shared = self.settings.guards
+        if shared is None:
+            return self._take(transition(self._recorder, None, now), now, text)
+        change = self._under(transition)
+        try:
+            made, now = shared.update(change)
+        except StoreDown:
+            if self._recorder is None:
+                raise
+            # What has happened has happened.
+            made, now = shared.alone(change)
+        return self._take(made, now, text)
+
+    async def _make_async(self, transition: _Transition, now: int, text: str = "") -> Step:
+        shared = self.settings.guards
+        if shared is None:
+            return self._take(transition(self._recorder, None, now), now, text)
+        change = self._under(transition)
+        try:
+            made, now = await shared.update_async(change)
+        except StoreDown:
+            if self._recorder is None:
+                raise
+            made, now = shared.alone(change)
+        return self._take(made, now, text)
+
+    def _under(self, transition: _Transition) -> Callable[[Guards, int], tuple[Made, int]]:
+        """It may be made several times, until nobody was faster: each time from the same state."""
+
+        def change(guards: Guards, now: int) -> tuple[Made, int]:
+            return transition(copy(self._recorder), guards, now), now
+
+        return change
+
+    def _take(self, made: Made, now: int, text: str) -> Step:
+        self._recorder, self.step, events = made
+        self._clock, self._clock_at = now, monotonic_ns()
+        for event in events:
+            said = text if event.kind == "ATTEMPT_FAILED" else ""
+            self.fresh += event.to_bytes(said)
+            self.told.append((event, said))
+        return self.step
+
+
+class AttemptTimeout(TimeoutError):
+    """An attempt that took longer than it may."""
+
+
+async def limited(attempt: Any, job: Job) -> Any:
+    """The attempt, aborted at its limit."""
+    from asyncio import CancelledError, ensure_future, wait
+
+    seconds = job.seconds_left()
+    if seconds is None:
+        return await attempt
+    task: Future[Any] = ensure_future(attempt)
+    try:
+        done, _ = await wait([task], timeout=seconds)
+        if not done:
+            task.cancel()
+            await wait([task])
+    except CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled() or (not done and task.exception() is not None):
+        raise AttemptTimeout("the attempt took longer than it may")
+    # It ended in time, or in the last moment.
+    return task.result()
+
+
+def _cancelled(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
+    assert recorder is not None
+    return Made(recorder, *recorder.cancel(now, guards=guards))
+
+
+def _text(error: Exception | None) -> str:
+    if error is None:
+        return ""
+    try:
+        return (str(error) or type(error).__name__)[:LONGEST_TEXT]
+    except Exception:
+        return type(error).__name__
+
+
+def _times(attempts: int) -> str:
+    return "1 attempt" if attempts == 1 else f"{attempts} attempts"
