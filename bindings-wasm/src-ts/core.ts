@@ -1,8 +1,8 @@
 /**
- * The border to wasm: the only file that knows where things lie in its memory.
+ * The main wasm module: the only file that knows the layout of its memory.
  *
- * A state is a row of 32-bit words that its JavaScript object owns. It is copied onto the desk before a transition, and
- * back when another one needs the place, so that nothing in wasm memory belongs to anybody for good. Doubles would be
+ * A state is a row of 32-bit words that its JavaScript object owns. It is copied into wasm memory before a transition, and back
+ * when another state needs the slot, so that nothing in wasm memory belongs to one object for good. Doubles would be
  * quicker to copy but change the bits of what looks like a NaN.
  */
 import hex from "../dist/core.wasm";
@@ -45,7 +45,7 @@ let longs: BigUint64Array;
 let doubles: Float64Array;
 let bytes: Uint8Array;
 
-// Fields of the desk in units of their own size; `src/desk.rs` asserts the same numbers.
+// Offsets of fields in units of their own size; the module asserts the same numbers.
 export const SEED = 0;
 export const TICKET = 1;
 export const NOW = 2;
@@ -61,23 +61,23 @@ const NAME = 904;
 const TEXT = 1928;
 const END = 6024;
 
-/** What owns a state, and holds it itself while another one lies in its place. */
+/** The owner of a state. It has the state itself while another state is in the slot. */
 export interface Keeper {
   state: Uint32Array | undefined;
 }
 
-/** Where a state lies on the desk and how long it is, in words; and whose lies there. */
-export interface Place {
+/** A slot in wasm memory for one state: its offset and length, in words, and the owner of the state in it. */
+export interface Slot {
   readonly at: number;
   readonly length: number;
   keeper: Keeper | undefined;
 }
-const place = (at: number, length: number): Place => ({ at, length, keeper: undefined });
-const POLICY = place(26, 64);
-const RULES = place(90, 40);
-export const CALL = place(130, 14);
-export const RETRY = place(144, 10);
-export const SCHEDULE = place(154, 72);
+const slot = (at: number, length: number): Slot => ({ at, length, keeper: undefined });
+const POLICY = slot(26, 64);
+const RULES = slot(90, 40);
+export const CALL = slot(130, 14);
+export const RETRY = slot(144, 10);
+export const SCHEDULE = slot(154, 72);
 
 function take(instance: WebAssembly.Instance): Exports {
   core = instance.exports as unknown as Exports;
@@ -107,34 +107,34 @@ export async function init(): Promise<void> {
   }
 }
 
-/** Makes a place another's, who lays something there. */
-export function takePlace(place: Place, keeper?: Keeper): void {
-  const before = place.keeper;
-  if (before !== undefined) before.state = save(place, before.state ?? new Uint32Array(place.length));
-  place.keeper = keeper;
+/** Gives a slot to another owner, and the state in it back to its own. */
+export function takeSlot(slot: Slot, keeper?: Keeper): void {
+  const before = slot.keeper;
+  if (before !== undefined) before.state = copyOut(slot, before.state ?? new Uint32Array(slot.length));
+  slot.keeper = keeper;
 }
 
-/** Lays a state down, unless it lies there. */
-export function lay(place: Place, keeper: Keeper): void {
-  if (place.keeper === keeper) return;
-  takePlace(place, keeper);
-  load(place, keeper.state as Uint32Array);
+/** Copies a state into its slot, unless it is there. */
+export function load(slot: Slot, keeper: Keeper): void {
+  if (slot.keeper === keeper) return;
+  takeSlot(slot, keeper);
+  copyIn(slot, keeper.state as Uint32Array);
 }
 
-/** A state as it is now. */
-export function stateOf(place: Place, keeper: Keeper): Uint32Array {
-  if (place.keeper === keeper) takePlace(place);
+/** The state of an owner as it is now. */
+export function stateOf(slot: Slot, keeper: Keeper): Uint32Array {
+  if (slot.keeper === keeper) takeSlot(slot);
   return keeper.state as Uint32Array;
 }
 
 /** Nobody asks for this state again. */
-export function forget(place: Place, keeper: Keeper): void {
-  if (place.keeper === keeper) place.keeper = undefined;
+export function forget(slot: Slot, keeper: Keeper): void {
+  if (slot.keeper === keeper) slot.keeper = undefined;
 }
 
 let loaded: Uint32Array | undefined;
 
-/** Lays a policy on the desk, unless it lies there. */
+/** Lays a policy on the memory, unless it lies there. */
 export function loadPolicy(policy: Uint32Array): void {
   if (loaded !== policy) {
     words.set(policy, POLICY.at);
@@ -144,26 +144,26 @@ export function loadPolicy(policy: Uint32Array): void {
 
 /** The policy that was just built. */
 export function takePolicy(): Uint32Array {
-  return (loaded = save(POLICY, new Uint32Array(POLICY.length)));
+  return (loaded = copyOut(POLICY, new Uint32Array(POLICY.length)));
 }
 
 /** Its rules of classification. */
-export const takeRules = (): Uint32Array => save(RULES, new Uint32Array(RULES.length));
+export const takeRules = (): Uint32Array => copyOut(RULES, new Uint32Array(RULES.length));
 
-export const loadRules = (rules: Uint32Array): void => load(RULES, rules);
+export const loadRules = (rules: Uint32Array): void => copyIn(RULES, rules);
 
-function load({ at }: Place, state: Uint32Array): void {
+function copyIn({ at }: Slot, state: Uint32Array): void {
   for (let i = 0; i < state.length; i++) words[at + i] = state[i] as number;
 }
 
-function save({ at }: Place, state: Uint32Array): Uint32Array {
+function copyOut({ at }: Slot, state: Uint32Array): Uint32Array {
   for (let i = 0; i < state.length; i++) state[i] = words[at + i] as number;
   return state;
 }
 
 const LOW = 4294967296;
 
-/** Writes a whole number from 0 to 2^53, or Infinity for "never". */
+/** Writes a full number from 0 to 2^53, or Infinity for "never". */
 export function writeNumber(field: number, value: number): void {
   const low = field << 1;
   if (value === Infinity) {
@@ -220,12 +220,12 @@ export function problemCode(): number {
 export function problemPath(path: string): string {
   const stage = words[PROBLEM + 6] as number;
   const item = words[PROBLEM + 7] as number;
-  const whole = stage > 0 ? path.replace(/^backoff/, `backoff[${stage - 1}]`) : path;
-  return item > 0 ? `${whole}[${item - 1}]` : whole;
+  const full = stage > 0 ? path.replace(/^backoff/, `backoff[${stage - 1}]`) : path;
+  return item > 0 ? `${full}[${item - 1}]` : full;
 }
 
 /** The value that broke the rule, as far as the core knows it. */
-export function problemGiven(): number | string | undefined {
+export function problemValue(): number | string | undefined {
   const given = words[PROBLEM + 1];
   if (given === 2) return doubles[(PROBLEM >> 1) + 2];
   if (given !== 1) return undefined;
@@ -234,14 +234,14 @@ export function problemGiven(): number | string | undefined {
 }
 
 /**
- * What makes UTF-8 of text, which is what the modules take.
+ * The encoder of text as UTF-8, which the modules take.
  * @internal
  */
 export const encoder = new TextEncoder();
 
 function encode(text: string, from: number, to: number): number {
   const { read, written } = encoder.encodeInto(text, bytes.subarray(from, to));
-  // What is too long is nothing valid, and neither must be its beginning.
+  // Text that is too long is not valid, and its beginning must not be, either.
   return read === text.length ? written : encoder.encodeInto("?", bytes.subarray(from, to)).written;
 }
 

@@ -5,7 +5,7 @@ import {
   core,
   forget,
   type Keeper,
-  lay,
+  load,
   loadPolicy,
   NOW,
   REMAINING,
@@ -13,7 +13,7 @@ import {
   stepAttempt,
   stepCodes,
   TICKET,
-  takePlace,
+  takeSlot,
   wasm,
   writeNumber,
 } from "./core.js";
@@ -45,11 +45,11 @@ export class Unguarded implements Engine, Keeper {
   fail(attempt: number, kind: number, _error: unknown, now: number): Step {
     wasm();
     if (this.known) {
-      lay(CALL, this);
+      load(CALL, this);
     } else {
       writeSeed(this.seed);
       writeNumber(NOW, 0);
-      takePlace(CALL, this);
+      takeSlot(CALL, this);
       core.call_underway();
       this.known = true;
     }
@@ -63,7 +63,7 @@ export class Unguarded implements Engine, Keeper {
   tick(now: number): Step {
     writeNumber(NOW, now);
     loadPolicy(this.policy);
-    lay(CALL, this);
+    load(CALL, this);
     core.call_tick();
     return readStep();
   }

@@ -1,5 +1,5 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
-import { problemCode, problemGiven, problemPath, readLines, wasm } from "./core.js";
+import { problemCode, problemPath, problemValue, readLines, wasm } from "./core.js";
 import type { StopReason } from "./words.js";
 
 /** A value as an error shows it: short, and never its owner's own code. */
@@ -51,7 +51,7 @@ export function configError(length: number, name: string, lookUp: (path: string)
   const [word, field, rule, nearest] = readLines(length) as [string, string, string, string];
   const path = problemPath(field);
   const given = lookUp(path);
-  const known = given === undefined ? problemGiven() : shown(given);
+  const known = given === undefined ? problemValue() : shown(given);
   const value = known === undefined ? "" : ` = ${known}`;
   const camel = /[A-Z]/.test(name);
   const near = camel ? nearest.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : nearest;

@@ -2,9 +2,9 @@
 import { answerOf } from "./answer.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
+import { natureOf } from "./error_names.js";
 import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
-import { natureOf } from "./own.js";
 import { type FailureKind, KINDS } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
@@ -127,18 +127,18 @@ export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent
 function seenIn(value: unknown): Seen {
   const answer = answerOf(value);
   const statuses = answer === undefined ? [] : [answer.status];
-  return { kind: TRANSIENT, statuses, lines: linesOf(answer?.headers), grpc: undefined, own: false };
+  return { kind: TRANSIENT, statuses, lines: linesOf(answer?.headers), grpc: undefined, programError: false };
 }
 
 /** The kind of a value that is a failure, though its status may be none, and the hint written. */
 function writeSeenIn(seen: Seen): number {
   writeLines(seen.lines, wallNow());
-  return core.http(whole(seen.statuses[0])) || seen.kind;
+  return core.http(integer(seen.statuses[0])) || seen.kind;
 }
 
 /** The same for an attempt that was over its limit. */
 export function writeTimeout(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen: Seen = { kind: TIMEOUT, statuses: [], lines: [], grpc: undefined, own: false };
+  const seen: Seen = { kind: TIMEOUT, statuses: [], lines: [], grpc: undefined, programError: false };
   const matches = rules !== undefined && matched(rules, error, idempotent);
   const kind = writeSeen(seen);
   return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
@@ -151,7 +151,7 @@ export function writeTimeout(error: unknown, rules: Rules | undefined, idempoten
 export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
   if (typeof said === "string") writeLines([["retry-after", said]]);
   else writeLines(linesOf(said), wallNow());
-  const kind = wasm().http(whole(status));
+  const kind = wasm().http(integer(status));
   return kind === 0 ? undefined : readFailure(kind);
 }
 
@@ -159,7 +159,7 @@ export function httpFailure(status: number, said?: HeadersLike | string | null):
 export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
   writeLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : []);
   wasm().http(0);
-  const kind = core.grpc(whole(code, 2));
+  const kind = core.grpc(integer(code, 2));
   return kind === 0 ? undefined : readFailure(kind);
 }
 
@@ -175,12 +175,12 @@ export function hintOf(
   if (typeof now === "number" && !(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw problem(TIME_RANGE, "now", now);
   const wall = typeof now === "number" ? BigInt(Math.floor(now)) * 1_000_000n : now;
   writeLines(linesOf(headers), wall === undefined ? wallNow() : (wall ?? undefined));
-  wasm().http(whole(status));
+  wasm().http(integer(status));
   return readExactHint();
 }
 
 /** A number of 32 bits; what is none reads as another. */
-const whole = (value: unknown, otherwise = 0): number =>
+const integer = (value: unknown, otherwise = 0): number =>
   typeof value === "number" && value >= 0 && value <= 0xffffffff ? value : otherwise;
 
 /**
@@ -202,7 +202,7 @@ export function judge(rules: Rules | undefined, failure: Failure | FailureKind, 
   const mayRepeat = idempotent ?? true;
   const matches = rules !== undefined && matched(rules, { message: message ?? "" }, mayRepeat);
   let kind = writeFailure(failure);
-  const seen: Seen = { kind, statuses: [whole(status)], lines: [], grpc: grpc ?? undefined, own: false };
+  const seen: Seen = { kind, statuses: [integer(status)], lines: [], grpc: grpc ?? undefined, programError: false };
   if (rules !== undefined) kind = judged(rules, kind, seen, matches, mayRepeat);
   return readFailure(kind);
 }
@@ -213,7 +213,7 @@ const NO_RULES = new Uint32Array(40);
 export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
   wasm();
   loadRules(rules?.words ?? NO_RULES);
-  return core.is_failure(whole(status), idempotent ? 1 : 0) !== 0;
+  return core.is_failure(integer(status), idempotent ? 1 : 0) !== 0;
 }
 
 interface ErrorLike {
@@ -235,10 +235,10 @@ interface Seen {
   readonly lines: readonly Line[];
   readonly grpc: number | undefined;
   /** True for a program's own mistake and for a caller's wish: rules do not apply. */
-  readonly own: boolean;
+  readonly programError: boolean;
 }
 
-const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefined, own: false };
+const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefined, programError: false };
 
 function look(error: unknown): Seen {
   if (typeof error !== "object" || error === null) return NOTHING;
@@ -262,13 +262,13 @@ function look(error: unknown): Seen {
   if (statuses.length > 0) lines = linesOf(known.headers);
   if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
   const kind = natureOf(name, code, known);
-  return { kind, statuses, lines, grpc, own: kind === PERMANENT };
+  return { kind, statuses, lines, grpc, programError: kind === PERMANENT };
 }
 
 /** True if an error is a program's own mistake, which says nothing about the other side. */
-export function isOwn(error: unknown): boolean {
-  const { own, statuses, grpc } = look(error);
-  return own && statuses.length === 0 && grpc === undefined;
+export function isProgramError(error: unknown): boolean {
+  const { programError, statuses, grpc } = look(error);
+  return programError && statuses.length === 0 && grpc === undefined;
 }
 
 /** The kind of what was seen, and its hint written. */
@@ -276,13 +276,13 @@ function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
   if (statuses.length > 0) {
     writeLines(lines, wallNow());
     for (const status of statuses) {
-      const found = core.http(whole(status));
+      const found = core.http(integer(status));
       if (found !== 0) return found;
     }
   } else if (grpc !== undefined) {
     writeLines(lines);
     core.http(0);
-    const found = core.grpc(whole(grpc, 2));
+    const found = core.grpc(integer(grpc, 2));
     if (found !== 0) return found;
   }
   writeHint(undefined);
@@ -294,7 +294,7 @@ function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boole
   if (rules === undefined) return writeSeen(seen);
   const matches = matched(rules, error, idempotent);
   const kind = writeSeen(seen);
-  return kind === PERMANENT && seen.own ? kind : judged(rules, kind, seen, matches, idempotent);
+  return kind === PERMANENT && seen.programError ? kind : judged(rules, kind, seen, matches, idempotent);
 }
 
 /** True if an error's message contains a pattern that counts. */
@@ -313,6 +313,6 @@ const NO_CODE = 0xffffffff;
 function judged({ words }: Rules, kind: number, seen: Seen, matches: boolean, idempotent: boolean): number {
   loadRules(words);
   // A code that is none of the table reads as UNKNOWN.
-  const grpc = seen.grpc === undefined ? NO_CODE : Math.min(whole(seen.grpc, 2), 254);
+  const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
   return core.judge(kind, seen.statuses[0] ?? 0, grpc, matches ? 1 : 0, idempotent ? 1 : 0);
 }

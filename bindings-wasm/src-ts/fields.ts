@@ -1,4 +1,4 @@
-/** What a policy can be given as. The core knows the names, reads the values and says what is wrong; these are its types. */
+/** The types of a policy's fields. The core knows the names, reads the values and reports errors. */
 import type { GuardFields, NestedFields } from "./guards/fields.js";
 import type { Duration } from "./times.js";
 import type { FailureKind } from "./words.js";
@@ -69,13 +69,13 @@ export interface JitterFields {
   bound?: Maybe<Duration>;
 }
 
-/** What is done with a server's word on when to come back. */
+/** The use of a server's hint. */
 export interface HintFields {
   /** Never before it, it and the spread, not at all, it alone, or the longer of both; floor unless given. */
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
-  /** The longest one that is obeyed; 60 s unless given, `"none"` for any. */
+  /** The longest hint that is obeyed; 60 s unless given, `"none"` for any. */
   max?: Maybe<Duration>;
-  /** What happens with a longer one; stop unless given. */
+  /** The use of a longer hint; stop unless given. */
   over?: Maybe<"stop" | "clamp">;
   /** How far one may move a delay beyond the policy's own; no limit unless given. */
   reach?: Maybe<Duration>;
@@ -88,7 +88,7 @@ export interface RetryOnLists {
   /** Codes by number or name: `["UNAVAILABLE"]`. */
   grpc?: Maybe<readonly (number | string)[]>;
   kinds?: Maybe<readonly Retried[]>;
-  /** What a message must contain, its case counting. */
+  /** Texts that a message must contain, in this case of letters. */
   patterns?: Maybe<readonly string[]>;
 }
 
@@ -100,20 +100,20 @@ export interface RetryOnFields extends RetryOnLists {
 
 type Backoff = BackoffKind | BackoffFields;
 
-/** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
+/** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
 export interface PolicyFields extends GuardFields {
   /** The named policy whose fields those are that are not given. */
   preset?: Maybe<PresetName>;
-  /** One backoff, or up to six stages of which each takes over from the one before. */
+  /** One backoff, or up to six stages; each takes over from the one before. */
   backoff?: Maybe<Backoff | readonly Backoff[]>;
   jitter?: Maybe<JitterKind | JitterFields>;
-  /** What the longest delay bounds: the jittered delay, its spread kept, the delay before jitter, or the jittered alone. */
+  /** The value that the longest delay bounds: the jittered delay, its spread kept, the delay before jitter, or the jittered alone. */
   cap?: Maybe<"keep_spread" | "before_jitter" | "clip">;
   /** How many attempts there may be, the first one included; 3 unless given. */
   attempts?: Maybe<number | "forever">;
   /** How long the whole operation may take, sleeps included; no limit unless given. */
   deadline?: Maybe<Duration>;
-  /** What an attempt must have left before the deadline to be worth starting. */
+  /** The least time before the deadline in which an attempt is worth starting. */
   minAttempt?: Maybe<Duration>;
   min_attempt?: Maybe<Duration>;
   /** When the next attempt would not fit: give up at once, or sleep less for one last attempt; stop unless given. */
@@ -125,7 +125,7 @@ export interface PolicyFields extends GuardFields {
   hint?: Maybe<HintFields["mode"] | HintFields>;
   retryOn?: Maybe<RetryOnFields>;
   retry_on?: Maybe<RetryOnFields>;
-  /** What it does inside another retry, or around one; needs `holdoff/guards`, as the guards do. */
+  /** The behaviour inside another retry, or around one; needs `holdoff/guards`, as the guards do. */
   nested?: Maybe<NestedFields["mode"] | NestedFields>;
   /** Of the document's format: 1. */
   version?: Maybe<1>;

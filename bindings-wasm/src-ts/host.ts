@@ -4,7 +4,7 @@ import { problem, WRONG_TYPE } from "./errors.js";
 import type { Rules, Verdict } from "./failure.js";
 import type { Token } from "./guards/nested.js";
 import { checkSeed } from "./seed.js";
-import { isFields, type Kept } from "./values.js";
+import { type GuardFields, isFields } from "./values.js";
 import type { Cause, FailureKind } from "./words.js";
 
 /** The context of an attempt. */
@@ -47,7 +47,7 @@ export interface CompiledPolicy {
    * The fields of its guards.
    * @internal
    */
-  readonly kept?: Kept | undefined;
+  readonly guardFields?: GuardFields | undefined;
 }
 
 /** The operation: called once for each attempt. */

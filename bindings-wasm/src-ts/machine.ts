@@ -9,7 +9,7 @@ import {
   CALL,
   core,
   type Keeper,
-  lay,
+  load,
   loadPolicy,
   NOW,
   RETRY,
@@ -21,7 +21,7 @@ import {
   stepAttempt,
   stepCodes,
   TICKET,
-  takePlace,
+  takeSlot,
   WAKE_AT,
   wasm,
   writeBigint,
@@ -118,13 +118,13 @@ export function stepOf<T extends Time>(codes: number, attempt: number, time: (fi
 /** One decision a failure: the state of one operation, without its loop. */
 export class Retry {
   private readonly policy: Uint32Array;
-  private readonly kept: Keeper = { state: undefined };
+  private readonly keeper: Keeper = { state: undefined };
 
   /** An operation that started at `now`. A fixed seed repeats its jitter. */
   constructor(policy: Policy, seed: number | bigint, now: Time) {
     this.policy = wordsOf(policy);
     writeOrigin(seed, now);
-    takePlace(RETRY, this.kept);
+    takeSlot(RETRY, this.keeper);
     core.retry_start();
   }
 
@@ -133,7 +133,7 @@ export class Retry {
     const kind = writeFailure(failure);
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    lay(RETRY, this.kept);
+    load(RETRY, this.keeper);
     core.retry_fail(kind);
     const codes = stepCodes();
     const at = readTime(AT, now);
@@ -148,11 +148,11 @@ export class Retry {
  */
 export class Call {
   private readonly policy: Uint32Array;
-  private readonly kept: Keeper = { state: undefined };
+  private readonly keeper: Keeper = { state: undefined };
 
   private constructor(policy: Uint32Array) {
     this.policy = policy;
-    takePlace(CALL, this.kept);
+    takeSlot(CALL, this.keeper);
   }
 
   /** A call that begins at `now`, and its first step. */
@@ -178,7 +178,7 @@ export class Call {
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
-    lay(CALL, this.kept);
+    load(CALL, this.keeper);
     core.call_succeed();
     return readStep(now);
   }
@@ -189,7 +189,7 @@ export class Call {
     writeTime(NOW, now, "now");
     writeTicket(ticket);
     loadPolicy(this.policy);
-    lay(CALL, this.kept);
+    load(CALL, this.keeper);
     core.call_fail(kind);
     return readStep(now);
   }
@@ -198,7 +198,7 @@ export class Call {
   tick<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    lay(CALL, this.kept);
+    load(CALL, this.keeper);
     core.call_tick();
     return readStep(now);
   }
@@ -206,7 +206,7 @@ export class Call {
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
     writeTime(NOW, now, "now");
-    lay(CALL, this.kept);
+    load(CALL, this.keeper);
     core.call_cancel();
     return readStep(now);
   }
@@ -217,14 +217,14 @@ export class Call {
  * loops. Bigints when the seed is one.
  */
 export class Schedule<T extends Time = number> implements IterableIterator<Same<T>> {
-  private readonly kept: Keeper = { state: undefined };
+  private readonly keeper: Keeper = { state: undefined };
   private readonly like: T;
 
   constructor(policy: Policy, seed: T) {
     const words = wordsOf(policy);
     writeOrigin(seed, 0);
     loadPolicy(words);
-    takePlace(SCHEDULE, this.kept);
+    takeSlot(SCHEDULE, this.keeper);
     core.schedule_start();
     this.like = seed;
   }
@@ -232,14 +232,14 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
   /** The next delay after a failure of this kind if `u` from [0, 1) is drawn for it; undefined when there is none. */
   nextAt(u: number, kind: FailureKind = "transient"): Same<T> | undefined {
     const code = kindOf(kind);
-    lay(SCHEDULE, this.kept);
+    load(SCHEDULE, this.keeper);
     writeDouble(u);
     const more = core.schedule_next_at(code);
     return more === 0 ? undefined : readTime(SPAN, this.like);
   }
 
   next(): IteratorResult<Same<T>, undefined> {
-    lay(SCHEDULE, this.kept);
+    load(SCHEDULE, this.keeper);
     const more = core.schedule_next();
     return more === 0 ? { done: true, value: undefined } : { done: false, value: readTime(SPAN, this.like) };
   }

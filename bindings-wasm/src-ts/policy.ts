@@ -10,9 +10,9 @@ import { run } from "./run.js";
 import {
   collect,
   EMPTY,
-  type Given,
+  type FieldValue,
+  type GuardFields,
   isFields,
-  type Kept,
   LIST,
   NOTHING,
   NUMBER,
@@ -31,16 +31,19 @@ export class Policy implements CompiledPolicy {
   /** @internal */
   readonly rules: Rules | undefined;
   /** @internal */
-  readonly kept?: Kept;
+  readonly guardFields?: GuardFields;
   private made: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields: PolicyFields | PresetName = {}) {
-    const { words, limit, rules, kept } = build(typeof fields === "string" ? { preset: fields } : fields, inCode);
+    const { words, limit, rules, guardFields } = build(
+      typeof fields === "string" ? { preset: fields } : fields,
+      inCode,
+    );
     this.words = words;
     this.limit = limit;
     this.rules = rules;
-    if (kept) this.kept = kept;
+    if (guardFields) this.guardFields = guardFields;
   }
 
   /**
@@ -61,8 +64,8 @@ export class Policy implements CompiledPolicy {
    * undefined without such. Throws a {@link ConfigError} unless `holdoff/guards` was imported.
    */
   get guards(): Guards | undefined {
-    if (this.kept === undefined) return undefined;
-    return (this.made ??= guardsOf(this.kept));
+    if (this.guardFields === undefined) return undefined;
+    return (this.made ??= guardsOf(this.guardFields));
   }
 
   /** Runs `fn` until it succeeds or the policy says stop. */
@@ -104,21 +107,21 @@ interface Built {
   readonly words: Uint32Array;
   readonly limit: number;
   readonly rules: Rules | undefined;
-  readonly kept?: Kept;
+  readonly guardFields?: GuardFields;
 }
 
 /** A policy from what it is made of. */
 export const policyOf = (built: Built): Policy => Object.assign(Object.create(Policy.prototype) as Policy, built);
 
-function guardsOf(kept: Kept): Guards {
-  if (maker) return maker.make(kept) as Guards;
-  const path = kept instanceof Uint32Array ? "guards" : (kept[0] as Given).path;
+function guardsOf(guardFields: GuardFields): Guards {
+  if (maker) return maker.make(guardFields) as Guards;
+  const path = guardFields instanceof Uint32Array ? "guards" : (guardFields[0] as FieldValue).path;
   throw new ConfigError(NOT_SUPPORTED, "not_supported", path, "", 'needs import "holdoff/guards"');
 }
 
 /** How names and numbers are read. */
 interface Reading {
-  name(given: string): string;
+  name(name: string): string;
   /** The types of numbers, as the core numbers them. */
   readonly number: number;
 }
@@ -139,20 +142,20 @@ function build(fields: unknown, reading: Reading): Built {
     throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
   }
   // All is read before the core hears of it: a getter may make a policy, too, and the core's memory is shared.
-  const given: Given[] = [];
-  collect(given, "", fields, reading.number, 0);
+  const values: FieldValue[] = [];
+  collect(values, "", fields, reading.number, 0);
   const core = wasm();
   core.policy_start();
   const patterns: [string[], string[]] = [[], []];
-  const kept: Given[] = [];
-  for (const field of given) {
-    if (field.kind !== LIST && set(field, given, reading, patterns)) {
-      kept.push({ ...field, path: reading.name(field.path) });
+  const guardFields: FieldValue[] = [];
+  for (const field of values) {
+    if (field.kind !== LIST && set(field, values, reading, patterns)) {
+      guardFields.push({ ...field, path: reading.name(field.path) });
     }
   }
   const answer = core.policy_build() >>> 0;
-  if (answer !== 0 && answer !== GUARDED) throw configError(answer, "", (path) => valueAt(given, path));
-  if (answer !== 0) kept.push(...given.filter(({ path, kind }) => path === "preset" && kind === TEXT));
+  if (answer !== 0 && answer !== GUARDED) throw configError(answer, "", (path) => valueAt(values, path));
+  if (answer !== 0) guardFields.push(...values.filter(({ path, kind }) => path === "preset" && kind === TEXT));
   const limit = readNumber(SPAN);
   const rules = takeRules();
   const built: Built = {
@@ -160,18 +163,23 @@ function build(fields: unknown, reading: Reading): Built {
     limit,
     rules: rules.some(Boolean) ? { words: rules, patterns } : undefined,
   };
-  if (kept.length > 0) maker?.check(kept);
-  return kept.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, kept } : built;
+  if (guardFields.length > 0) maker?.check(guardFields);
+  return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
 }
 
 // The bits of a value that the core keeps; anything else is the length of a problem.
-const KEPT = 0x80000000;
+const FOR_GUARDS = 0x80000000;
 const BEGINS = 2;
 const PATTERN = 4;
-const GUARDED = KEPT + 8;
+const GUARDED = FOR_GUARDS + 8;
 
 /** Sets a field of the policy; true when it is none of the policy's, but of a guard's. */
-function set(field: Given, given: readonly Given[], reading: Reading, patterns: [string[], string[]]): boolean {
+function set(
+  field: FieldValue,
+  values: readonly FieldValue[],
+  reading: Reading,
+  patterns: [string[], string[]],
+): boolean {
   const { path, value, kind } = field;
   let size = 0;
   if (kind === TEXT) size = writeText(value as string);
@@ -179,7 +187,7 @@ function set(field: Given, given: readonly Given[], reading: Reading, patterns: 
   const answer = wasm().policy_set(writeName(reading.name(path)), kind, size) >>> 0;
   if (answer === 0) return false;
   if (answer === GUARDED) return true;
-  if (answer < KEPT) throw configError(answer, path, (known) => valueAt(given, known) ?? value);
+  if (answer < FOR_GUARDS) throw configError(answer, path, (known) => valueAt(values, known) ?? value);
   const list = patterns[answer & 1] as string[];
   if (answer & BEGINS) list.length = 0;
   if (answer & PATTERN) list.push(value as string);
@@ -187,8 +195,8 @@ function set(field: Given, given: readonly Given[], reading: Reading, patterns: 
 }
 
 /** The value of the field with this path, under any of its names. */
-function valueAt(given: readonly Given[], path: string): unknown {
-  const values = new Map(given.map(({ path, value }) => [snake(path), value]));
+function valueAt(values: readonly FieldValue[], path: string): unknown {
+  const byPath = new Map(values.map(({ path, value }) => [snake(path), value]));
   const short = path.replace(/\.(kind|mode)$/, "");
-  return values.get(path) ?? values.get(short) ?? values.get(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
+  return byPath.get(path) ?? byPath.get(short) ?? byPath.get(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
 }

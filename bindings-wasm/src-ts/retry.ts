@@ -103,9 +103,10 @@ function onlyPolicy(options: RetryOptions<never>): Policy | undefined {
 function checked(options: RetryOptions<never>, wraps: boolean): Policy {
   const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
   checkHost(options);
-  const { kept } = policy as unknown as { kept?: readonly { path: string }[] };
-  if (kept === undefined || options.policy === policy || options.guards) return policy;
-  if (kept.every(({ path }) => path.startsWith("nested"))) return policy;
+  const { guardFields } = policy;
+  if (guardFields === undefined || guardFields instanceof Uint32Array || options.policy === policy || options.guards)
+    return policy;
+  if (guardFields.every(({ path }) => path.startsWith("nested"))) return policy;
   if (wraps) return made(options);
   throw new ConfigError(
     NOT_SUPPORTED,

@@ -11,7 +11,7 @@ export function run<T>(
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
-  if (!isPlain(policy, options)) return runWatched(fn, policy, options);
+  if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
   return first(fn, (error) => operation(fn, policy, options).rescue(error), undefined);
 }
 
@@ -33,7 +33,7 @@ export function runner<This, Args extends readonly unknown[], T>(
   const rescueAlone = rescue(nobody, nothing);
   return function (this: This, ...args: Args) {
     const isAlone = args.length === 0 && this === undefined;
-    if (!isPlain(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
+    if (!needsNoCore(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
     let result: unknown;
     try {
       result = called(fn as never, this, args);
@@ -59,9 +59,9 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 }
 
 /** True if nothing is asked, heard or timed before something fails. */
-const isPlain = (policy: CompiledPolicy, options: HostOptions<never> | undefined): boolean =>
+const needsNoCore = (policy: CompiledPolicy, options: HostOptions<never> | undefined): boolean =>
   policy.limit === Infinity &&
-  policy.kept === undefined &&
+  policy.guardFields === undefined &&
   (options === undefined || !(options.guards || options.signal || options.whenResult));
 
 function runWatched<T>(
@@ -69,7 +69,7 @@ function runWatched<T>(
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
-  const guards = options?.guards ?? (policy.kept && policy.guards);
+  const guards = options?.guards ?? (policy.guardFields && policy.guards);
   return guards ? guards.run(fn, policy, options) : operation(fn, policy, options).begin();
 }
 

@@ -14,7 +14,7 @@ export const LIST = 7;
 export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A field with its path as it was given. */
-export interface Given {
+export interface FieldValue {
   readonly path: string;
   readonly value: unknown;
   readonly kind: number;
@@ -24,16 +24,16 @@ export interface Given {
 const DEPTH = 8;
 
 /** Every field of an object or a list, those in it with their paths. */
-export function collect(given: Given[], path: string, value: unknown, number: number, depth: number): void {
-  const before = given.length;
+export function collect(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {
+  const before = values.length;
   if (Array.isArray(value)) {
-    given.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
-    for (const [index, item] of value.entries()) inner(given, `${path}[${index}]`, item, number, depth);
+    values.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
+    for (const [index, item] of value.entries()) inner(values, `${path}[${index}]`, item, number, depth);
   } else if (isFields(value)) {
-    for (const name in value) inner(given, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
-    if (given.length === before && depth > 0) given.push({ path, value, kind: EMPTY });
+    for (const name in value) inner(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+    if (values.length === before && depth > 0) values.push({ path, value, kind: EMPTY });
   } else {
-    given.push({ path, value, kind: kindOf(value, number) });
+    values.push({ path, value, kind: kindOf(value, number) });
   }
 }
 
@@ -43,13 +43,13 @@ function kindOf(value: unknown, number: number): number {
   return typeof value === "number" ? number : OTHER;
 }
 
-function inner(given: Given[], path: string, value: unknown, number: number, depth: number): void {
-  if (depth === DEPTH) given.push({ path, value, kind: OTHER });
-  else collect(given, path, value, number, depth + 1);
+function inner(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {
+  if (depth === DEPTH) values.push({ path, value, kind: OTHER });
+  else collect(values, path, value, number, depth + 1);
 }
 
 /** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
-export type Kept = readonly Given[] | Uint32Array;
+export type GuardFields = readonly FieldValue[] | Uint32Array;
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

@@ -97,8 +97,8 @@ test("a policy is written as a document that reads back to the same", () => {
     new Policy({ deadline: "1.5s", minAttempt: 1, onDeadline: "clip", hint: { mode: "exact", reach: 7 } }),
   ];
   for (const policy of policies) {
-    const { kept: guards, ...read } = Policy.fromJson(toJson(policy));
-    const { kept: given, ...all } = policy;
+    const { guardFields: guards, ...read } = Policy.fromJson(toJson(policy));
+    const { guardFields: given, ...all } = policy;
     assert.deepEqual(read, all);
     assert.equal(guards === undefined, given === undefined);
     assert.equal(toJson(Policy.fromJson(toJson(policy))), toJson(policy));

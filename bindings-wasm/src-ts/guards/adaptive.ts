@@ -1,9 +1,9 @@
 /** An adaptive rate by itself. */
-import { exact, like } from "../border.js";
+import { exact, like } from "../memory.js";
 import type { Same, Time } from "../times.js";
-import { desk } from "./desk.js";
 import type { AdaptiveFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
+import { memory } from "./memory.js";
 
 /** The numbers of an adaptive rate that has been at work. */
 export interface AdaptiveStart {
@@ -34,9 +34,9 @@ export class Adaptive extends Guard {
   ): void {
     const throttled = exact(throttledAt, "throttledAt");
     this.at(now);
-    for (const [at, number] of [rate, tokens, measured, lastMaxRate].entries()) desk().giveDouble(at + 1, number);
-    desk().longs[5] = throttled;
-    desk().core.adaptive_start(limits ? 1 : 0);
+    for (const [at, number] of [rate, tokens, measured, lastMaxRate].entries()) memory().writeDouble(at + 1, number);
+    memory().longs[5] = throttled;
+    memory().core.adaptive_start(limits ? 1 : 0);
   }
 
   static restore(fields: AdaptiveFields["kind"] | AdaptiveFields, bytes: Uint8Array, now?: Time): Adaptive {
@@ -46,21 +46,21 @@ export class Adaptive extends Guard {
   /** Takes as much; undefined, or when it can be taken. */
   take<T extends Time = number>(cost = 1, now?: T): Same<T> | undefined {
     const sample = this.at(now) as T;
-    desk().giveDouble(2, cost);
-    return desk().core.adaptive_take() !== 0 ? undefined : like(sample, desk().got(1));
+    memory().writeDouble(2, cost);
+    return memory().core.adaptive_take() !== 0 ? undefined : like(sample, memory().readNumber(1));
   }
 
   /** As much that was taken was not used. */
   giveBack(cost = 1, now?: Time): void {
     this.at(now);
-    desk().giveDouble(2, cost);
-    desk().core.adaptive_give_back();
+    memory().writeDouble(2, cost);
+    memory().core.adaptive_give_back();
   }
 
   /** An answer came, and was throttled or not. */
   update(throttled: boolean, now?: Time): void {
     this.at(now);
-    desk().core.adaptive_update(throttled ? 1 : 0);
+    memory().core.adaptive_update(throttled ? 1 : 0);
   }
 
   /** Attempts per second. */
@@ -85,6 +85,6 @@ export class Adaptive extends Guard {
 
   private look(what: number, now: Time | undefined = 0): number {
     this.at(now);
-    return desk().core.adaptive_look(what);
+    return memory().core.adaptive_look(what);
   }
 }

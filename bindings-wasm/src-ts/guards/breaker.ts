@@ -1,12 +1,13 @@
 /** A breaker by itself. */
-import { exact, type Length, like, nanos } from "../border.js";
+
 import type { Clock } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import { exact, type Length, like, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
-import { desk, got } from "./desk.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
+import { memory, readArgument } from "./memory.js";
 
 export type { BreakerState } from "../words.js";
 
@@ -45,8 +46,8 @@ export class Breaker extends Guard {
   /** May a call run? Its permit, or when to ask again. */
   acquire<T extends Time = number>(now?: T): Acquired<Same<T>> {
     const sample = this.at(now) as T;
-    const permit = desk().core.breaker_acquire();
-    return permit < 0 ? { retryAt: like(sample, desk().got(1)) } : { permit };
+    const permit = memory().core.breaker_acquire();
+    return permit < 0 ? { retryAt: like(sample, memory().readNumber(1)) } : { permit };
   }
 
   /** A call with that permit ended; `took` is in nanoseconds, of use to a breaker that minds slow calls. */
@@ -54,22 +55,22 @@ export class Breaker extends Guard {
     const span = exact(took, "took");
     if (verdict !== "success" && verdict !== "failure") throw problem(WRONG_TYPE, "verdict", verdict);
     this.at(now);
-    desk().longs[1] = span;
-    desk().core.breaker_record(permit, verdict === "failure" ? 1 : 0);
+    memory().longs[1] = span;
+    memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0);
   }
 
   /** Nothing will be known of a call with that permit: its place comes back. */
   abandon(permit: number, now?: Time): void {
     this.at(now);
-    desk().core.breaker_abandon(permit);
+    memory().core.breaker_abandon(permit);
   }
 
   /** The server said not to come before that is over, a number in milliseconds. */
   hint(span: Length, now?: Time): void {
     const long = nanos(span, "hint");
     this.at(now);
-    desk().longs[1] = long;
-    desk().core.breaker_hint();
+    memory().longs[1] = long;
+    memory().core.breaker_hint();
   }
 
   /** Opens it until it is reset. */
@@ -89,36 +90,36 @@ export class Breaker extends Guard {
 
   private move(what: number, now: Time | undefined): void {
     this.at(now);
-    desk().core.breaker_move(what);
+    memory().core.breaker_move(what);
   }
 
   /** How it stands. */
   state(now?: Time): BreakerState {
     this.at(now);
-    return BREAKER_STATES[desk().core.breaker_look()] as BreakerState;
+    return BREAKER_STATES[memory().core.breaker_look()] as BreakerState;
   }
 
   /** The end of the open time, in nanoseconds. */
   get retryAt(): number {
     this.look();
-    return got(1);
+    return readArgument(1);
   }
 
   /** The calls that count now, and how many of them failed and were slow. */
   rates(now?: Time): { readonly calls: number; readonly failed: number; readonly slow: number } {
     this.at(now);
-    desk().core.breaker_look();
-    return { calls: got(2), failed: got(3), slow: got(4) };
+    memory().core.breaker_look();
+    return { calls: readArgument(2), failed: readArgument(3), slow: readArgument(4) };
   }
 
   /** How often it has opened. */
   get openings(): number {
     this.look();
-    return got(5);
+    return readArgument(5);
   }
 
   private look(): void {
     this.at(0);
-    desk().core.breaker_look();
+    memory().core.breaker_look();
   }
 }

@@ -2,9 +2,9 @@
 import { kindOf } from "../failure.js";
 import type { Time } from "../times.js";
 import type { FailureKind } from "../words.js";
-import { desk, lay } from "./desk.js";
 import type { BudgetFields } from "./fields.js";
 import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
+import { load, memory } from "./memory.js";
 
 /** How many retries there may be for the calls there are. */
 export class Budget extends Guard {
@@ -19,63 +19,63 @@ export class Budget extends Guard {
   /** A call begins. */
   begin(now?: Time): void {
     this.at(now);
-    desk().core.budget_begin();
+    memory().core.budget_begin();
   }
 
   /** May an attempt start, the first or another? */
   admit(now?: Time): boolean {
     this.at(now);
-    return desk().core.budget_admit() !== 0;
+    return memory().core.budget_admit() !== 0;
   }
 
   /** An attempt failed in a way that may be retried. */
   fail(kind: FailureKind, now?: Time): void {
     const code = kindOf(kind);
     this.at(now);
-    desk().core.budget_fail(code);
+    memory().core.budget_fail(code);
   }
 
   /** May there be a retry after such a failure? What it has paid, which is for {@link succeed} or {@link refund}. */
   withdraw(kind: FailureKind, now?: Time): number | undefined {
     const code = kindOf(kind);
     this.at(now);
-    const held = desk().core.budget_withdraw(code) >>> 0;
+    const held = memory().core.budget_withdraw(code) >>> 0;
     return held === NONE ? undefined : held;
   }
 
   /** A retry has run. */
   retried(): void {
-    lay(this);
-    desk().core.budget_retried();
+    load(this);
+    memory().core.budget_retried();
   }
 
   /** A retry that has paid never ran. */
   refund(held: number, now?: Time): void {
     this.at(now);
-    desk().core.budget_refund(counted(held, "held"));
+    memory().core.budget_refund(counted(held, "held"));
   }
 
   /** The call succeeded; `held` is what its latest retry has paid. */
   succeed(held?: number, now?: Time): void {
     this.at(now);
-    desk().core.budget_succeed(held === undefined ? NONE : counted(held, "held"));
+    memory().core.budget_succeed(held === undefined ? NONE : counted(held, "held"));
   }
 
   /** The call is over, however. */
   end(held?: number): void {
-    lay(this);
-    desk().core.budget_end(held === undefined ? NONE : counted(held, "held"));
+    load(this);
+    memory().core.budget_end(held === undefined ? NONE : counted(held, "held"));
   }
 
   /** The tokens, or retries, that there are. */
   balance(now?: Time): number {
     this.at(now);
-    return desk().core.budget_balance();
+    return memory().core.budget_balance();
   }
 
   /** The probability that an attempt is refused. */
   rejection(now?: Time): number {
     this.at(now);
-    return desk().core.budget_rejection();
+    return memory().core.budget_rejection();
   }
 }

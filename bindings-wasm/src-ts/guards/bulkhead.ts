@@ -1,8 +1,8 @@
 /** A bulkhead by itself, and who waits for it. */
 import { NOT_SUPPORTED, problem } from "../errors.js";
-import { desk, got, lay } from "./desk.js";
 import type { BulkheadFields } from "./fields.js";
 import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
+import { load, memory, readArgument } from "./memory.js";
 
 /** An operation that waits for a place in a bulkhead. */
 export interface Waiter {
@@ -20,7 +20,7 @@ export type Entry =
 export class Bulkhead extends Guard {
   /** The operations that wait, the first first. */
   private waiters: Set<Waiter> | undefined;
-  private stirring: boolean | undefined;
+  private notifying: boolean | undefined;
 
   constructor(fields: number | BulkheadFields, options?: GuardOptions) {
     super(3, fields, options);
@@ -37,9 +37,9 @@ export class Bulkhead extends Guard {
   }
 
   private entry(place: number): Entry {
-    lay(this);
-    const answer = desk().core.bulkhead_enter(place);
-    if (answer === 2) return { kind: "queued", place: got(1) };
+    load(this);
+    const answer = memory().core.bulkhead_enter(place);
+    if (answer === 2) return { kind: "queued", place: readArgument(1) };
     return { kind: answer === 0 ? "entered" : "refused" };
   }
 
@@ -54,22 +54,22 @@ export class Bulkhead extends Guard {
   }
 
   private gone(place: number): void {
-    lay(this);
-    desk().core.bulkhead_leave(place);
-    this.stir();
+    load(this);
+    memory().core.bulkhead_leave(place);
+    this.notifyWaiters();
   }
 
   /** How many run. */
   get running(): number {
-    lay(this);
-    return desk().core.bulkhead_look();
+    load(this);
+    return memory().core.bulkhead_look();
   }
 
   /** How many wait. */
   get waiting(): number {
-    lay(this);
-    desk().core.bulkhead_look();
-    return got(1);
+    load(this);
+    memory().core.bulkhead_look();
+    return readArgument(1);
   }
 
   /** There is nothing to save: what runs does not run elsewhere. */
@@ -78,24 +78,24 @@ export class Bulkhead extends Guard {
   }
 
   /** @internal */
-  join(waiter: Waiter): void {
+  addWaiter(waiter: Waiter): void {
     (this.waiters ??= new Set()).add(waiter);
   }
 
   /** @internal */
-  part(waiter: Waiter): void {
-    if (this.waiters?.delete(waiter)) this.stir();
+  removeWaiter(waiter: Waiter): void {
+    if (this.waiters?.delete(waiter)) this.notifyWaiters();
   }
 
   /**
    * Tells the waiting operations, in their order, that a place may be free, after the current code has run.
    * @internal
    */
-  stir(): void {
-    if (this.stirring || !this.waiters?.size) return;
-    this.stirring = true;
+  notifyWaiters(): void {
+    if (this.notifying || !this.waiters?.size) return;
+    this.notifying = true;
     queueMicrotask(() => {
-      this.stirring = false;
+      this.notifying = false;
       for (const waiter of [...(this.waiters ?? [])]) if (!waiter.ask()) break;
     });
   }

@@ -1,15 +1,26 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
-import { exact } from "../border.js";
+
 import { readBigint, SPAN } from "../core.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
 import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
+import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
-import { desk, give, layAll, layPolicy, stepAt, stepAttempt, stepCodes, stepLong, stepWakeAt } from "./desk.js";
 import { Guards } from "./guards.js";
+import {
+  loadAll,
+  loadPolicy,
+  memory,
+  stepAt,
+  stepAttempt,
+  stepCodes,
+  stepLong,
+  stepWakeAt,
+  writeArgument,
+} from "./memory.js";
 
 /**
  * The whole loop as a machine under guards. It works like `Call`, and in addition: the first step may be a sleep or a stop; an
@@ -24,7 +35,7 @@ export class GuardedCall {
   private constructor(policy: Uint32Array, guards: Guards) {
     this.policy = policy;
     this.guards = guards;
-    this.state = desk().taken("call");
+    this.state = memory().copy("call");
   }
 
   /** A call that begins at `now`, and its first step. */
@@ -38,17 +49,17 @@ export class GuardedCall {
     if (!(guards instanceof Guards)) throw problem(WRONG_TYPE, "guards", guards);
     checkSeed(seed, "seed");
     const time = exact(now, "now");
-    layAll(guards);
-    layPolicy(words);
-    desk().give(time, BigInt(seed));
-    desk().core.call_begin(guards.mask);
+    loadAll(guards);
+    loadPolicy(words);
+    memory().writeNumbers(time, BigInt(seed));
+    memory().core.call_begin(guards.mask);
     const step = readStep(now);
     return [new GuardedCall(words, guards), step];
   }
 
   /** The attempt with this ticket succeeded at `now`. */
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
-    return this.move(now, () => desk().core.call_succeed(this.guards.mask), ticketOf(ticket));
+    return this.move(now, () => memory().core.call_succeed(this.guards.mask), ticketOf(ticket));
   }
 
   /** The attempt with this ticket failed at `now`. */
@@ -57,38 +68,38 @@ export class GuardedCall {
     const kind = writeFailure(failure);
     const hint = readBigint(SPAN);
     const fail = () => {
-      desk().longs[3] = hint;
-      desk().core.call_fail(this.guards.mask, kind);
+      memory().longs[3] = hint;
+      memory().core.call_fail(this.guards.mask, kind);
     };
     return this.move(now, fail, number);
   }
 
   /** The attempt with this ticket ended at `now` by a fault of the program's own, which says nothing of the other side. */
   abandon<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
-    return this.move(now, () => desk().core.call_abandon(this.guards.mask), ticketOf(ticket));
+    return this.move(now, () => memory().core.call_abandon(this.guards.mask), ticketOf(ticket));
   }
 
   /** Nothing but time has passed, or a place in the bulkhead has come free. */
   tick<T extends Time>(now: T): Step<Same<T>> {
-    return this.move(now, () => desk().core.call_tick(this.guards.mask));
+    return this.move(now, () => memory().core.call_tick(this.guards.mask));
   }
 
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
-    return this.move(now, () => desk().core.call_cancel(this.guards.mask));
+    return this.move(now, () => memory().core.call_cancel(this.guards.mask));
   }
 
   private move<T extends Time>(now: T, transition: () => void, ticket = 0): Step<Same<T>> {
     const time = exact(now, "now");
-    layAll(this.guards);
-    layPolicy(this.policy);
-    desk().lay("call", this.state);
-    desk().give(time);
-    give(2, ticket);
+    loadAll(this.guards);
+    loadPolicy(this.policy);
+    memory().write("call", this.state);
+    memory().writeNumbers(time);
+    writeArgument(2, ticket);
     transition();
-    desk().take("call", this.state);
+    memory().read("call", this.state);
     const step = readStep(now);
-    this.guards.bulkhead?.stir();
+    this.guards.bulkhead?.notifyWaiters();
     return step;
   }
 }

@@ -1,7 +1,7 @@
 /** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
 import { readBigint, SPAN } from "../core.js";
 import { outcomeOf } from "../errors.js";
-import { isOwn } from "../failure.js";
+import { isProgramError } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
 import type { StopReason } from "../words.js";
@@ -9,22 +9,22 @@ import type { Breaker } from "./breaker.js";
 import type { Bulkhead, Waiter } from "./bulkhead.js";
 import {
   core,
-  desk,
-  give,
-  giveSeed,
-  got,
-  type Laid,
-  layAll,
-  layPolicy,
+  loadAll,
+  loadPolicy,
+  memory,
+  readArgument,
+  readPolicy,
   type Seed,
+  type StoredGuard,
   seedOf,
   stepAt,
   stepAttempt,
   stepCodes,
   stepWakeAt,
-  takePolicy,
-} from "./desk.js";
-import { currentToken, layToken, type Nesting, Token, within } from "./nested.js";
+  writeArgument,
+  writeSeedWords,
+} from "./memory.js";
+import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
 import { Refused } from "./refused.js";
 
 const BULKHEAD = 7;
@@ -33,7 +33,7 @@ const FOREVER = 0xffffffff;
 /** A set of guards, as calls under it use it. */
 export interface GuardSet {
   readonly mask: number;
-  readonly all: readonly Laid[];
+  readonly all: readonly StoredGuard[];
   readonly bulkhead: Bulkhead | undefined;
   readonly nesting: Nesting | undefined;
   readonly only: Breaker | undefined;
@@ -42,7 +42,7 @@ export interface GuardSet {
 
 /** A policy's own nesting, whichever guards there are. */
 export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
-  policy.kept === undefined ? undefined : (policy.guards as GuardSet | undefined)?.nesting;
+  policy.guardFields === undefined ? undefined : (policy.guards as GuardSet | undefined)?.nesting;
 
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
@@ -84,14 +84,14 @@ export class Guarded<T> implements Engine, Waiter {
     if (this.nesting) this.nest(this.nesting);
     const seed = seedOf(this.options.seed);
     return this.move(this.operation.now(), () => {
-      giveSeed(seed);
-      desk().core.call_begin(this.guards.mask);
+      writeSeedWords(seed);
+      memory().core.call_begin(this.guards.mask);
     });
   }
 
   /** Takes over the call that the core has just begun; its first step is not an attempt. */
   begun(): Promise<Awaited<T>> {
-    this.call = desk().taken("call");
+    this.call = memory().copy("call");
     return this.operation.goOn(readStep());
   }
 
@@ -101,11 +101,11 @@ export class Guarded<T> implements Engine, Waiter {
     this.operation.safely(() => {
       // The call is known to the core before a clock that throws can end the operation.
       const from = started ?? (failedAt = this.operation.now());
-      giveSeed(seed ?? seedOf(this.options.seed));
-      give(5, permit);
-      give(6, from);
+      writeSeedWords(seed ?? seedOf(this.options.seed));
+      writeArgument(5, permit);
+      writeArgument(6, from);
       core.call_underway();
-      this.call = desk().taken("call");
+      this.call = memory().copy("call");
     });
     return this.operation.rescue(error, failedAt);
   }
@@ -113,21 +113,21 @@ export class Guarded<T> implements Engine, Waiter {
   /** Inside other retries, and around others. */
   private nest({ mode, cap }: Nesting): void {
     this.parent = this.options.token ?? currentToken();
-    layPolicy(this.words);
-    layToken(this.parent);
-    this.attempts = desk().core.nested_policy(mode, cap) >>> 0;
-    this.words = takePolicy();
+    loadPolicy(this.words);
+    writeToken(this.parent);
+    this.attempts = memory().core.nested_policy(mode, cap) >>> 0;
+    this.words = readPolicy();
   }
 
   /** One transition, with everything in the core's memory. No code of the user runs meanwhile. */
   private move(now: number, transition: () => void): Step {
-    const { words } = desk();
-    layAll(this.guards);
-    layPolicy(this.words);
+    const { words } = memory();
+    loadAll(this.guards);
+    loadPolicy(this.words);
     if (this.call) words.call.set(this.call);
-    give(0, now);
+    writeArgument(0, now);
     transition();
-    const { call } = desk().words;
+    const { call } = memory().words;
     if (this.call) this.call.set(call);
     else this.call = call.slice();
     return readStep();
@@ -137,36 +137,36 @@ export class Guarded<T> implements Engine, Waiter {
     const { nesting } = this;
     const hint = readBigint(SPAN);
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
-    const judged = inner ? desk().core.nested_failure(nesting.mode, kind) : kind;
+    const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, () => {
-      give(2, attempt);
-      desk().longs[3] = hint;
-      desk().core.call_fail(this.guards.mask, judged);
+      writeArgument(2, attempt);
+      memory().longs[3] = hint;
+      memory().core.call_fail(this.guards.mask, judged);
     });
   }
 
   abandon(attempt: number, error: unknown, now: number): Step | undefined {
-    if (!isOwn(error)) return undefined;
+    if (!isProgramError(error)) return undefined;
     return this.move(now, () => {
-      give(2, attempt);
-      desk().core.call_abandon(this.guards.mask);
+      writeArgument(2, attempt);
+      memory().core.call_abandon(this.guards.mask);
     });
   }
 
   succeed(attempt: number): void {
     const { codes } = this.move(this.operation.now(), () => {
-      give(2, attempt);
-      desk().core.call_succeed(this.guards.mask);
+      writeArgument(2, attempt);
+      memory().core.call_succeed(this.guards.mask);
     });
     this.stopped = (codes & 255) === STOP;
   }
 
   tick(now: number): Step {
-    return this.move(now, () => desk().core.call_tick(this.guards.mask));
+    return this.move(now, () => memory().core.call_tick(this.guards.mask));
   }
 
   delay(): number {
-    return got(4);
+    return readArgument(4);
   }
 
   context(attempt: number, abortAt: number): Attempt {
@@ -183,9 +183,9 @@ export class Guarded<T> implements Engine, Waiter {
     const { bulkhead } = this.guards;
     this.stopped = (step.codes & 255) === STOP;
     if (bulkhead === undefined) return;
-    if (isQueued(step)) this.join(bulkhead);
-    else bulkhead.part(this);
-    bulkhead.stir();
+    if (isQueued(step)) this.queue(bulkhead);
+    else bulkhead.removeWaiter(this);
+    bulkhead.notifyWaiters();
   }
 
   refused(reason: StopReason, retryAt: number | undefined): Refused {
@@ -201,10 +201,10 @@ export class Guarded<T> implements Engine, Waiter {
       } catch {
         // Its permits go back all the same, at the latest time that it has seen.
       }
-      this.move(now, () => desk().core.call_cancel(this.guards.mask));
+      this.move(now, () => memory().core.call_cancel(this.guards.mask));
     }
-    this.guards.bulkhead?.part(this);
-    this.guards.bulkhead?.stir();
+    this.guards.bulkhead?.removeWaiter(this);
+    this.guards.bulkhead?.notifyWaiters();
   }
 
   /** Asks for a place in the bulkhead again; whether it waits no longer. */
@@ -216,7 +216,7 @@ export class Guarded<T> implements Engine, Waiter {
       if (isQueued(step)) return;
       const { called } = this;
       this.called = undefined;
-      this.guards.bulkhead?.part(this);
+      this.guards.bulkhead?.removeWaiter(this);
       called?.(() => {
         if (!operation.ended) operation.follow(step);
       });
@@ -225,13 +225,13 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   /** Queues from now on. The call that leaves the bulkhead ends the wait; this operation goes on in its own async context. */
-  private join(bulkhead: Bulkhead): void {
+  private queue(bulkhead: Bulkhead): void {
     if (this.called === undefined) {
       new Promise<() => void>((resolve) => {
         this.called = resolve;
       }).then((step) => this.operation.safely(step));
     }
-    bulkhead.join(this);
+    bulkhead.addWaiter(this);
   }
 }
 

@@ -1,9 +1,9 @@
-/** What guards can be given as: the sections of a policy document. The core knows the names and the ranges. */
+/** The types of guards' fields: the sections of a policy document. The core knows the names and the ranges. */
 import type { Duration } from "../times.js";
 
 type Maybe<T> = T | null | undefined;
 
-/** What a call does that a guard refuses: give up at once, or sleep until the guard would let it through. */
+/** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */
 export type Refusal = "stop" | "wait";
 
 /** How many retries there may be for the calls there are. */
@@ -109,7 +109,7 @@ export interface StretchFields {
   min_calls?: Maybe<number>;
 }
 
-/** A second attempt beside one that takes long. */
+/** A second attempt beside a slow one. */
 export interface HedgeFields {
   delay?: Maybe<Duration>;
   percentile?: Maybe<number>;

@@ -6,12 +6,23 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { core, give, giveSeed, layAll, layPolicy, nanosOf, permitOf, seedOf, stepCodes, succeeded } from "./desk.js";
 import { Guarded, type GuardSet, nestingOf } from "./engine.js";
+import {
+  core,
+  loadAll,
+  loadPolicy,
+  nanosOf,
+  permitOf,
+  seedOf,
+  stepCodes,
+  succeeded,
+  writeArgument,
+  writeSeedWords,
+} from "./memory.js";
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
- * without being asked whether it did, no state of the call is kept: it is put together again if the attempt fails.
+ * without being asked whether it did, no state of the call is guardFields: it is put together again if the attempt fails.
  */
 export function runUnder<T>(
   guards: GuardSet,
@@ -57,7 +68,7 @@ function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): 
   const known = breaker.success;
   if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;
   const then = <V>(value: V): V => {
-    if (clock) give(0, nanosOf(clock.now()));
+    if (clock) writeArgument(0, nanosOf(clock.now()));
     succeeded(breaker, permit, clock !== undefined);
     return value;
   };
@@ -75,10 +86,10 @@ function quick<T>(
   const clock = options?.clock ?? system;
   const seed = seedOf(options?.seed);
   const started = nanosOf(clock.now());
-  layAll(guards);
-  layPolicy(policy.words);
-  give(0, started);
-  giveSeed(seed);
+  loadAll(guards);
+  loadPolicy(policy.words);
+  writeArgument(0, started);
+  writeSeedWords(seed);
   core.call_begin(guards.mask);
   if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
   const permit = core.call_permit() >>> 0;
@@ -93,13 +104,13 @@ function quick<T>(
       } catch (error) {
         broken = { error };
       }
-      layAll(guards);
-      give(0, now);
-      giveSeed(seed);
-      give(5, permit);
-      give(6, started);
+      loadAll(guards);
+      writeArgument(0, now);
+      writeSeedWords(seed);
+      writeArgument(5, permit);
+      writeArgument(6, started);
       core.call_succeeded(guards.mask);
-      guards.bulkhead?.stir();
+      guards.bulkhead?.notifyWaiters();
       if (broken) throw broken.error;
       return value;
     },

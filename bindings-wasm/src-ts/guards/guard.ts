@@ -1,27 +1,28 @@
-/** What all guards have: a configuration, a state that is laid on the desk, and bytes of it that last. */
-import { exact } from "../border.js";
+/** The base of all guards: a configuration, a state, and its bytes. */
+
 import { problem, WRONG_TYPE } from "../errors.js";
+import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
-import { collect, type Given, type Kept, LIST, NUMBER, snake } from "../values.js";
+import { collect, type FieldValue, type GuardFields, LIST, NUMBER, snake } from "../values.js";
+import { writeGuardFields } from "./builder.js";
 import {
   BREAKER,
   clear,
   configAt,
-  desk,
   type GuardName,
-  give,
-  got,
   hostNow,
-  type Laid,
   LIMITER,
-  lay,
+  load,
+  memory,
   NAMES,
   randomSeed,
-  roomFor,
+  readArgument,
+  reserveTimes,
+  type StoredGuard,
   stateAt,
-} from "./desk.js";
-import { layKept } from "./kept.js";
+  writeArgument,
+} from "./memory.js";
 import type { Nesting } from "./nested.js";
 
 /** Where a guard's randomness comes from, and when it begins. */
@@ -37,37 +38,39 @@ export interface Configs {
   readonly words: readonly (Uint32Array | undefined)[];
   readonly log: number;
   readonly nesting: Nesting | undefined;
-  /** Whether the breaker asks how long an attempt took; and whether it asks when one succeeded. */
+  /** True if the breaker asks how long an attempt took, and if it asks when an attempt succeeded. */
   readonly asksTook: boolean;
   readonly asksWhen: boolean;
 }
 
-const NOT_SAID = 4;
+const NO_NESTING = 4;
 
 /** Reads the configurations that fields say. Throws a ConfigError. */
-export function configsOf(kept: Kept): Configs {
+export function configsOf(guardFields: GuardFields): Configs {
   clear();
-  const { core } = desk();
-  layKept(desk(), kept);
-  desk().check(core.guards_build());
-  const [mask, mode, cap, log] = [got(0), got(1), got(2), got(3)];
+  const { core } = memory();
+  writeGuardFields(memory(), guardFields);
+  memory().check(core.guards_build());
+  const [mask, mode, cap, log] = [readArgument(0), readArgument(1), readArgument(2), readArgument(3)];
   const words = NAMES.map((_, index) => (mask & (1 << index) ? configAt(index) : undefined));
-  const says = (path: string) => !Array.isArray(kept) || kept.some((given) => given.path === path);
-  const kind = Array.isArray(kept) ? kept.find(({ path }) => path === "breaker" || path === "breaker.kind")?.value : "";
+  const says = (path: string) => !Array.isArray(guardFields) || guardFields.some((field) => field.path === path);
+  const kind = Array.isArray(guardFields)
+    ? guardFields.find(({ path }) => path === "breaker" || path === "breaker.kind")?.value
+    : "";
   return {
     words,
     log,
-    nesting: mode === NOT_SAID ? undefined : { mode, cap },
+    nesting: mode === NO_NESTING ? undefined : { mode, cap },
     asksTook: says("breaker.slow_after"),
     asksWhen: kind !== undefined && kind !== "consecutive",
   };
 }
 
 /** The fields of sections, as the core names them. */
-export function fieldsOf(sections: object): Given[] {
-  const given: Given[] = [];
-  collect(given, "", sections, NUMBER, 0);
-  return given.filter(({ kind }) => kind !== LIST).map((field) => ({ ...field, path: snake(field.path) }));
+export function fieldsOf(sections: object): FieldValue[] {
+  const values: FieldValue[] = [];
+  collect(values, "", sections, NUMBER, 0);
+  return values.filter(({ kind }) => kind !== LIST).map((field) => ({ ...field, path: snake(field.path) }));
 }
 
 /** Anything that has fresh states and the seed and the time that they begin with. */
@@ -84,21 +87,21 @@ export function originOf({ seed, now }: GuardOptions = {}): Origin {
   };
 }
 
-/** The states of guards as the desk has them, new. Those that are not there are undefined. */
-export function laidOf(configs: Configs, { seed, now }: Origin): (Laid | undefined)[] {
+/** New states of guards; undefined where a set has no such guard. */
+export function storedGuards(configs: Configs, { seed, now }: Origin): (StoredGuard | undefined)[] {
   clear();
   let mask = 0;
   for (const [index, config] of configs.words.entries()) {
     if (config === undefined) continue;
     mask |= 1 << index;
-    desk().lay(`${NAMES[index] as GuardName}Config`, config);
+    memory().write(`${NAMES[index] as GuardName}Config`, config);
   }
-  desk().give(now, seed);
-  desk().core.guards_new(mask);
-  return configs.words.map((config, index) => (config === undefined ? undefined : laidAt(index, config, configs)));
+  memory().writeNumbers(now, seed);
+  memory().core.guards_new(mask);
+  return configs.words.map((config, index) => (config === undefined ? undefined : storedGuard(index, config, configs)));
 }
 
-function laidAt(index: number, config: Uint32Array, { log, asksTook, asksWhen }: Configs): Laid {
+function storedGuard(index: number, config: Uint32Array, { log, asksTook, asksWhen }: Configs): StoredGuard {
   return {
     index,
     config,
@@ -108,7 +111,7 @@ function laidAt(index: number, config: Uint32Array, { log, asksTook, asksWhen }:
   };
 }
 
-/** What all guards have. */
+/** The base of all guards. */
 export abstract class Guard {
   /** @internal */
   declare readonly index: number;
@@ -123,38 +126,38 @@ export abstract class Guard {
   constructor(index: number, fields: unknown, options?: GuardOptions) {
     const section = NAMES[index] as GuardName;
     const origin = originOf(options);
-    const laid = laidOf(configsOf(fieldsOf({ [section]: fields ?? null })), origin)[index];
-    if (laid === undefined) throw problem(WRONG_TYPE, section, fields);
-    Object.assign(this, laid);
+    const state = storedGuards(configsOf(fieldsOf({ [section]: fields ?? null })), origin)[index];
+    if (state === undefined) throw problem(WRONG_TYPE, section, fields);
+    Object.assign(this, state);
   }
 
-  /** Its state as bytes that last, for another process or another clock. What is in flight is not in it. */
+  /** Its state as bytes that last, for another process or another clock. Attempts in flight are not saved. */
   save(now?: Time): Uint8Array {
     this.at(now);
-    const long = this.log ? desk().core.limiter_saved() : 0;
+    const long = this.log ? memory().core.limiter_saved() : 0;
     if (this.log) behind(this.log, long);
-    const length = desk().core.guard_save(1 << this.index);
-    return (this.log ? behind(this.log, length) : desk().text.subarray(0, length)).slice();
+    const length = memory().core.guard_save(1 << this.index);
+    return (this.log ? behind(this.log, length) : memory().text.subarray(0, length)).slice();
   }
 
-  /** Replaces its state by one that was saved under a configuration of the same kind. */
+  /** Replaces its state by a state that was saved under a configuration of the same kind. */
   protected restored(bytes: Uint8Array, now: Time | undefined): this {
     if (!(bytes instanceof Uint8Array)) throw problem(WRONG_TYPE, "bytes", bytes);
     this.at(now);
     // One byte more than there can be is enough to be told so.
-    const longest = this.log ? desk().core.limiter_saved() + 1 : desk().text.length;
-    const given = bytes.subarray(0, longest);
-    (this.log ? behind(this.log, given.length) : desk().text).set(given);
-    desk().check(desk().core.guard_restore(1 << this.index, given.length));
+    const longest = this.log ? memory().core.limiter_saved() + 1 : memory().text.length;
+    const read = bytes.subarray(0, longest);
+    (this.log ? behind(this.log, read.length) : memory().text).set(read);
+    memory().check(memory().core.guard_restore(1 << this.index, read.length));
     return this;
   }
 
   /** Lays it down, and the time; the sample of how times come back. */
   protected at(now: Time | undefined): Time {
-    lay(this);
-    if (now === undefined) give(0, hostNow());
-    else if (typeof now === "number" && Number.isSafeInteger(now) && now >= 0) give(0, now);
-    else desk().give(exact(now, "now"));
+    load(this);
+    if (now === undefined) writeArgument(0, hostNow());
+    else if (typeof now === "number" && Number.isSafeInteger(now) && now >= 0) writeArgument(0, now);
+    else memory().writeNumbers(exact(now, "now"));
     return now ?? 0;
   }
 
@@ -167,8 +170,8 @@ export abstract class Guard {
 /** The memory behind a log. */
 function behind(log: Uint32Array, length: number): Uint8Array {
   const times = log.length / 2;
-  const at = roomFor(times + Math.ceil(length / 8));
-  return desk().memory(Uint8Array, at + times * 8, length);
+  const at = reserveTimes(times + Math.ceil(length / 8));
+  return memory().view(Uint8Array, at + times * 8, length);
 }
 
 /** Nothing held, and no place. */

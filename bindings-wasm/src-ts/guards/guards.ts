@@ -3,19 +3,19 @@
 import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
 import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
 import type { Time } from "../times.js";
-import { isFields, type Kept } from "../values.js";
+import { type GuardFields, isFields } from "../values.js";
 import type { Adaptive } from "./adaptive.js";
-import { madeOf, type Sections } from "./alone.js";
 import type { Breaker } from "./breaker.js";
 import type { Budget } from "./budget.js";
 import type { Bulkhead } from "./bulkhead.js";
-import { BULKHEAD, type GuardName, NAMES } from "./desk.js";
 import { runUnder } from "./first.js";
 import { type Configs, configsOf, fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
 import type { Limiter } from "./limiter.js";
 import { makeGuardsWith } from "./maker.js";
+import { BULKHEAD, type GuardName, NAMES } from "./memory.js";
 import type { Nesting } from "./nested.js";
+import { madeOf, type Sections } from "./single.js";
 import type { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
@@ -160,7 +160,7 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
 /** Lets policies have guards. */
 export function letPoliciesHaveGuards(): void {
   makeGuardsWith({
-    check: (kept: Kept) => void configsOf(kept),
-    make: (kept: Kept) => Guards.of({ configs: configsOf(kept), shared: [] }),
+    check: (guardFields: GuardFields) => void configsOf(guardFields),
+    make: (guardFields: GuardFields) => Guards.of({ configs: configsOf(guardFields), shared: [] }),
   });
 }

@@ -1,9 +1,9 @@
 /** The hedge by itself. */
-import { exact, FOREVER, type Length } from "../border.js";
+import { exact, FOREVER, type Length } from "../memory.js";
 import type { Time } from "../times.js";
-import { desk, lay } from "./desk.js";
 import type { HedgeFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
+import { load, memory } from "./memory.js";
 
 /** Decides when a second attempt starts beside a slow one. */
 export class Hedge extends Guard {
@@ -18,22 +18,22 @@ export class Hedge extends Guard {
   /** An attempt took so many nanoseconds. */
   record(took: Time): void {
     const span = exact(took, "took");
-    lay(this);
-    desk().longs[1] = span;
-    desk().core.hedge_record();
+    load(this);
+    memory().longs[1] = span;
+    memory().core.hedge_record();
   }
 
   /** How long the share of attempts takes at most; undefined before the first record, or without a percentile. */
   get quantile(): bigint | undefined {
     this.look();
-    const quantile = desk().got(1);
+    const quantile = memory().readNumber(1);
     return quantile === FOREVER ? undefined : quantile;
   }
 
   /** After how many nanoseconds the next attempt starts. */
   get delay(): bigint {
     this.look();
-    return desk().got(2);
+    return memory().readNumber(2);
   }
 
   /** How many records there were. */
@@ -42,7 +42,7 @@ export class Hedge extends Guard {
   }
 
   private look(): number {
-    lay(this);
-    return desk().core.hedge_look() >>> 0;
+    load(this);
+    return memory().core.hedge_look() >>> 0;
   }
 }

@@ -1,7 +1,7 @@
 /** Guards that many calls share, so that a fleet stays alive when a dependency is ill. Importing it lets policies have guards. */
 import hex from "../../dist/guards.wasm";
-import { bring } from "./desk.js";
 import { letPoliciesHaveGuards } from "./guards.js";
+import { bring } from "./memory.js";
 
 export * from "./names.js";
 

@@ -1,9 +1,9 @@
 /** A limiter by itself. */
-import { like } from "../border.js";
+import { like } from "../memory.js";
 import type { Same, Time } from "../times.js";
-import { desk } from "./desk.js";
 import type { LimiterFields } from "./fields.js";
 import { counted, Guard, type GuardOptions } from "./guard.js";
+import { memory } from "./memory.js";
 
 /** How many attempts there may be in a time. */
 export class Limiter extends Guard {
@@ -19,20 +19,20 @@ export class Limiter extends Guard {
   take<T extends Time = number>(count = 1, now?: T): Same<T> | undefined {
     const many = counted(count, "count");
     const sample = this.at(now) as T;
-    return desk().core.limiter_take(many) !== 0 ? undefined : like(sample, desk().got(1));
+    return memory().core.limiter_take(many) !== 0 ? undefined : like(sample, memory().readNumber(1));
   }
 
   /** Could so many be taken? Undefined, or when they can be. */
   look<T extends Time = number>(count = 1, now?: T): Same<T> | undefined {
     const many = counted(count, "count");
     const sample = this.at(now) as T;
-    return desk().core.limiter_look(many) !== 0 ? undefined : like(sample, desk().got(1));
+    return memory().core.limiter_look(many) !== 0 ? undefined : like(sample, memory().readNumber(1));
   }
 
   /** So many that were taken were not used. */
   giveBack(count = 1, now?: Time): void {
     const many = counted(count, "count");
     this.at(now);
-    desk().core.limiter_give_back(many);
+    memory().core.limiter_give_back(many);
   }
 }

@@ -1,15 +1,15 @@
 /** How policies come to guards, which only the entry `holdoff/guards` makes. */
 import type { Guarding } from "../host.js";
-import type { Kept } from "../values.js";
+import type { GuardFields } from "../values.js";
 
 interface Maker {
-  check(kept: Kept): void;
-  make(kept: Kept): Guarding;
+  check(guardFields: GuardFields): void;
+  make(guardFields: GuardFields): Guarding;
 }
 
 export let maker: Maker | undefined;
 
-/** What turns fields into guards, from the entry that knows them. */
+/** Sets the maker of guards: the entry `holdoff/guards` has one. */
 export function makeGuardsWith(by: Maker): void {
   maker = by;
 }

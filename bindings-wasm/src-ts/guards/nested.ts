@@ -2,7 +2,7 @@
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, kindOf } from "../failure.js";
 import { type FailureKind, KINDS } from "../words.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 const FOREVER = 0xffffffff;
 const NONE = new Uint32Array(4);
@@ -24,9 +24,9 @@ export class Token {
   static child(parent: Token | undefined, attempt: number, attempts: number): Token {
     checkCount(attempt, "attempt");
     if (attempts !== Infinity) checkCount(attempts, "attempts");
-    layToken(parent);
-    desk().core.token_child(attempt, attempts === Infinity ? FOREVER : attempts);
-    return takeToken() as Token;
+    writeToken(parent);
+    memory().core.token_child(attempt, attempts === Infinity ? FOREVER : attempts);
+    return readToken() as Token;
   }
 
   /** From a value of `x-retry-attempt`; undefined when it is none. */
@@ -62,14 +62,14 @@ export class Token {
 
   /** The value of `x-retry-attempt`. */
   get header(): string {
-    layToken(this);
-    return desk().readText(desk().core.token_write(0));
+    writeToken(this);
+    return memory().readText(memory().core.token_write(0));
   }
 
   /** The value of `grpc-previous-rpc-attempts`; undefined for the first attempt, which has none. */
   get grpc(): string | undefined {
-    layToken(this);
-    return desk().readText(desk().core.token_write(1)) || undefined;
+    writeToken(this);
+    return memory().readText(memory().core.token_write(1)) || undefined;
   }
 }
 
@@ -81,19 +81,19 @@ function checkCount(value: unknown, name: string): void {
 
 function read(value: unknown, grpc: number): Token | undefined {
   if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
-  desk().core.token_read(desk().writeText(value), grpc);
-  return takeToken();
+  memory().core.token_read(memory().writeText(value), grpc);
+  return readToken();
 }
 
 /** Lays a token down. */
-export function layToken(token: Token | null | undefined): void {
+export function writeToken(token: Token | null | undefined): void {
   if (token !== undefined && token !== null && !(token instanceof Token)) throw problem(WRONG_TYPE, "token", token);
-  desk().lay("token", token?.["words"] ?? NONE);
+  memory().write("token", token?.["words"] ?? NONE);
 }
 
 /** The token that lies there. */
-function takeToken(): Token | undefined {
-  const words = desk().taken("token");
+function readToken(): Token | undefined {
+  const words = memory().copy("token");
   return words[2] === 0 ? undefined : Token.of(words);
 }
 
@@ -111,8 +111,8 @@ export function nestedAttempts(mode: (typeof MODES)[number], token: Token | unde
   if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
   if (own !== Infinity) checkCount(own, "own");
   checkCount(cap, "cap");
-  layToken(token);
-  const attempts = desk().core.nested_attempts(code, cap, own === Infinity ? FOREVER : own) >>> 0;
+  writeToken(token);
+  const attempts = memory().core.nested_attempts(code, cap, own === Infinity ? FOREVER : own) >>> 0;
   return attempts === FOREVER ? Infinity : attempts;
 }
 
@@ -121,7 +121,7 @@ export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | F
   const nesting = MODES.indexOf(mode);
   if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
   const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
-  const code = desk().core.nested_failure(nesting, kindOf(kind));
+  const code = memory().core.nested_failure(nesting, kindOf(kind));
   return { kind: KINDS[code] as FailureKind, hint };
 }
 

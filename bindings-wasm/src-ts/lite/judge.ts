@@ -1,7 +1,7 @@
 /** The kind and hint of a failure: the answer of `when`, or else the facts of the error. */
 
 import { PERMANENT, TRANSIENT } from "../codes.js";
-import { natureOf } from "../own.js";
+import { natureOf } from "../error_names.js";
 import { wasm } from "./core.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";

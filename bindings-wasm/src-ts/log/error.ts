@@ -1,6 +1,6 @@
 /** Errors of logs, and the event they are about. */
 import { shown } from "../errors.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 import type { Event } from "./types.js";
 
 interface Parts {
@@ -10,7 +10,7 @@ interface Parts {
   readonly sequence?: number | undefined;
   readonly path?: string;
   /** The value at the path, as text. */
-  readonly given?: string;
+  readonly value?: string;
   readonly nearest?: string | undefined;
   readonly recorded?: Event | undefined;
   readonly computed?: Event | undefined;
@@ -39,7 +39,7 @@ export class ReplayError extends Error {
 
   /** @internal */
   constructor(parts: Parts) {
-    super(said(parts), "cause" in parts ? { cause: parts.cause } : undefined);
+    super(message(parts), "cause" in parts ? { cause: parts.cause } : undefined);
     this.code = parts.code;
     this.word = parts.word;
     this.sequence = parts.sequence ?? 0;
@@ -57,23 +57,23 @@ const GAP = 162;
 const IMPOSSIBLE = 165;
 const DIVERGED = 168;
 
-function said({ code, rule, sequence, path, given, nearest, recorded, computed }: Parts): string {
+function message({ code, rule, sequence, path, value, nearest, recorded, computed }: Parts): string {
   if (code === EMPTY) return `the log ${rule}`;
   const which = sequence ? `event ${sequence}` : "event";
-  const field = path ? `, ${path}${given ?? ""}` : "";
+  const field = path ? `, ${path}${value ?? ""}` : "";
   const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
   return `${which}${field}: ${rule}${meant}${compared(code, recorded, computed)}`;
 }
 
 function compared(code: number, recorded: Event | undefined, computed: Event | undefined): string {
   if (recorded === undefined) return "";
-  if (code === START || code === GAP) return `; what came is event ${recorded.sequence}: ${told(recorded)}`;
+  if (code === START || code === GAP) return `; what came is event ${recorded.sequence}: ${shownEvent(recorded)}`;
   if (code !== IMPOSSIBLE && code !== DIVERGED) return "";
   const otherwise = code === DIVERGED ? "; the policy says nothing here" : "";
-  return `: the log says ${told(recorded)}${computed ? `; the policy says ${told(computed)}` : otherwise}`;
+  return `: the log says ${shownEvent(recorded)}${computed ? `; the policy says ${shownEvent(computed)}` : otherwise}`;
 }
 
-function told(event: Event): string {
+function shownEvent(event: Event): string {
   const about = `${event.type}, attempt ${event.attemptNumber}`;
   switch (event.type) {
     case "ATTEMPT_FAILED":
@@ -104,16 +104,16 @@ export function wrong(
     computed?: Event | undefined;
   },
 ): ReplayError {
-  const [word, field, rule, nearest] = desk().readText(length).split("\n") as [string, string, string, string];
-  const code = desk().words.problem[0] as number;
-  const own = Number(desk().got(SEQUENCE));
+  const [word, field, rule, nearest] = memory().readText(length).split("\n") as [string, string, string, string];
+  const code = memory().words.problem[0] as number;
+  const own = Number(memory().readNumber(SEQUENCE));
   return new ReplayError({
     code,
     word,
     rule,
     sequence: about.expected ?? (own || about.sequence),
     path: field || (about.name ?? ""),
-    ...(about.name === undefined ? {} : { given: ` = ${shown(about.value)}` }),
+    ...(about.name === undefined ? {} : { value: ` = ${shown(about.value)}` }),
     nearest: nearest || undefined,
     recorded: about.recorded,
     computed: about.computed,

@@ -4,8 +4,8 @@
  */
 import { problem, WRONG_TYPE } from "../errors.js";
 import { CAUSES, type Cause, EVENT_TYPES, type FailureKind, KINDS, REASONS, type StopReason } from "../words.js";
-import { desk } from "./desk.js";
 import { ReplayError, wrong } from "./error.js";
+import { memory } from "./memory.js";
 import type { Event as AnyEvent, Digits } from "./types.js";
 
 /** An event: the names and values of one line of a log. */
@@ -46,9 +46,9 @@ const DELAY = 6;
 const CODES = 7;
 const GUARDED = 8;
 
-/** The event that lies on the desk and is shown there. */
+/** The event in the module's memory, as an object. */
 export function shownEvent({ task, reason }: Notes): Event {
-  const { words, longs } = desk();
+  const { words, longs } = memory();
   const digits = (at: number): Digits => String(longs[at]);
   const codes = words.args[CODES * 2] as number;
   const type = EVENT_TYPES[codes & 255] as Event["type"];
@@ -90,27 +90,27 @@ export function shownEvent({ task, reason }: Notes): Event {
     default:
       break;
   }
-  known.set(event, desk().taken("event"));
+  known.set(event, memory().copy("event"));
   return Object.freeze(event) as unknown as Event;
 }
 
 /** An event that came from elsewhere: its fields, read before anything is laid down, because a getter may do so, too. */
-export type Given = Uint32Array | readonly (readonly [name: string, value: unknown])[];
+export type EventValues = Uint32Array | readonly (readonly [name: string, value: unknown])[];
 
-export function givenOf(event: unknown, sequence?: number): Given {
+export function valuesOf(event: unknown, sequence?: number): EventValues {
   const fields = typeof event === "string" ? parsed(event, sequence) : event;
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     throw new ReplayError({ code: 142, word: "not_an_object", rule: "must be an object of fields", sequence });
   }
   const words = known.get(fields);
   if (words) return words;
-  const given: [string, unknown][] = [];
+  const values: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
     const inner = name === "payload" && typeof value === "object" && value !== null && !Array.isArray(value);
-    if (inner) for (const [key, text] of Object.entries(value)) given.push([`payload.${key}`, text]);
-    else given.push([name, value]);
+    if (inner) for (const [key, text] of Object.entries(value)) values.push([`payload.${key}`, text]);
+    else values.push([name, value]);
   }
-  return given;
+  return values;
 }
 
 function parsed(text: string, sequence?: number): unknown {
@@ -127,19 +127,19 @@ const NUMBER = 2;
 const NOTHING = 3;
 
 /** Lays an event down, and says its texts. `sequence` is that of the log, which an error is about. */
-export function layEvent(given: Given, sequence?: number): Notes {
-  const { core } = desk();
-  if (given instanceof Uint32Array) {
-    desk().lay("event", given);
+export function writeEvent(values: EventValues, sequence?: number): Notes {
+  const { core } = memory();
+  if (values instanceof Uint32Array) {
+    memory().write("event", values);
     return {};
   }
   core.event_start();
   const notes: { task?: string; reason?: string } = {};
-  for (const [name, value] of given) {
+  for (const [name, value] of values) {
     const [kind, size] = setting(value);
-    const length = core.event_set(desk().writeName(name), kind, size);
+    const length = core.event_set(memory().writeName(name), kind, size);
     if (length !== 0) throw wrong(length, { name, value, sequence });
-    const taken = desk().got(1);
+    const taken = memory().readNumber(1);
     if (taken === 1n && typeof value === "string") notes.task = value;
     if (taken === 2n && typeof value === "string") notes.reason = value;
   }
@@ -150,9 +150,9 @@ export function layEvent(given: Given, sequence?: number): Notes {
 
 function setting(value: unknown): [kind: number, size: number] {
   if (value === undefined || value === null) return [NOTHING, 0];
-  if (typeof value === "string" || typeof value === "bigint") return [TEXT, desk().writeText(String(value))];
+  if (typeof value === "string" || typeof value === "bigint") return [TEXT, memory().writeText(String(value))];
   if (typeof value !== "number") return [OTHER, 0];
-  desk().giveDouble(0, value);
+  memory().writeDouble(0, value);
   return [NUMBER, 0];
 }
 
@@ -163,16 +163,16 @@ const decoder = new TextDecoder();
 export const Event = Object.freeze({
   /** One event from its JSON form: text, or what was read from it. Throws a {@link ReplayError} about what is wrong. */
   fromJson(event: string | object): Event {
-    const notes = notesOf(event, layEvent(givenOf(event)));
-    desk().core.event_look();
+    const notes = notesOf(event, writeEvent(valuesOf(event)));
+    memory().core.event_look();
     return shownEvent(notes);
   },
 
-  /** As bytes: a log is one after the other. The text of its failure is its own unless another is given, and may be none. */
+  /** As bytes: a log is one after the other. The text of its failure is its own unless another is values, and may be none. */
   toBytes(event: Event, reason?: string): Uint8Array {
-    const own = notesOf(event, layEvent(givenOf(event)));
+    const own = notesOf(event, writeEvent(valuesOf(event)));
     const text = textOf(reason, "reason") ?? own.reason ?? "";
-    const { words, core } = desk();
+    const { words, core } = memory();
     const into = bytesOf(words.reason);
     // Text that does not fit is cut off, between two characters.
     const { written } = encoder.encodeInto(text, into);
@@ -192,17 +192,17 @@ export const Event = Object.freeze({
 
 /** Lays down each event of a log's bytes, and hands over its text. */
 export function readEach(bytes: Uint8Array, each: (reason: string | undefined) => void): void {
-  const { words, core } = desk();
+  const { words, core } = memory();
   const [window, text] = [bytesOf(words.bytes), bytesOf(words.reason)];
   let expected = 1;
   for (let at = 0; at < bytes.length; ) {
     const part = bytes.subarray(at, at + window.length);
     window.set(part);
     const length = core.event_read(part.length);
-    const size = Number(desk().got(9));
+    const size = Number(memory().readNumber(9));
     if (length === 0) throw wrong(size, { expected });
     at += length;
-    expected = Number(desk().got(SEQUENCE)) + 1;
+    expected = Number(memory().readNumber(SEQUENCE)) + 1;
     each(size === 0 ? undefined : decoder.decode(text.subarray(0, size)));
   }
 }

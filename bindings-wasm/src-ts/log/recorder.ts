@@ -1,17 +1,27 @@
 /** A call that says what to write down, so that another process can go on with it. */
-import { exact } from "../border.js";
+
 import { readBigint, SPAN } from "../core.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
-import { give, layAll, layPolicy, stepAt, stepAttempt, stepCodes, stepLong, stepWakeAt } from "../guards/desk.js";
 import { Guards } from "../guards/guards.js";
+import {
+  loadAll,
+  loadPolicy,
+  stepAt,
+  stepAttempt,
+  stepCodes,
+  stepLong,
+  stepWakeAt,
+  writeArgument,
+} from "../guards/memory.js";
 import { Call, type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
+import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
-import { desk } from "./desk.js";
 import { type Event, type Notes, shownEvent, textOf } from "./event.js";
+import { memory } from "./memory.js";
 
 /** The answer of a transition: the next step, and the events to store before following it. */
 export interface Recorded<T extends Time = number> {
@@ -43,7 +53,7 @@ export class Recorder {
     this.policy = policy;
     this.guards = guards ?? undefined;
     this.task = textOf(task, "task");
-    this.state = desk().taken("recorder");
+    this.state = memory().copy("recorder");
   }
 
   /** A call that begins at `now`, its first step and its first events. */
@@ -58,22 +68,22 @@ export class Recorder {
     checkSeed(seed, "seed");
     const time = exact(now, "now");
     const { guards } = options;
-    if (guards) layAll(guards);
-    layPolicy(words);
-    desk().give(time, BigInt(seed));
-    const count = desk().core.recorder_begin(guards?.mask ?? 0);
+    if (guards) loadAll(guards);
+    loadPolicy(words);
+    memory().writeNumbers(time, BigInt(seed));
+    const count = memory().core.recorder_begin(guards?.mask ?? 0);
     const recorder = new Recorder(words, options);
     return [recorder, recorder.told(now, count)];
   }
 
   /** @internal The recorder in the module's memory. */
-  static laid(policy: Uint32Array, options: RecorderOptions): Recorder {
+  static fromMemory(policy: Uint32Array, options: RecorderOptions): Recorder {
     return new Recorder(policy, options);
   }
 
   /** The attempt with this ticket succeeded at `now`. */
   succeed<T extends Time>(ticket: number | bigint, now: T): Recorded<Same<T>> {
-    return this.move(now, (mask) => desk().core.recorder_succeed(mask), ticketOf(ticket));
+    return this.move(now, (mask) => memory().core.recorder_succeed(mask), ticketOf(ticket));
   }
 
   /** The attempt with this ticket failed at `now`; `reason` is what its events say of it. */
@@ -87,25 +97,25 @@ export class Recorder {
     const kind = writeFailure(failure);
     const hint = readBigint(SPAN);
     const fail = (mask: number) => {
-      desk().longs[3] = hint;
-      return desk().core.recorder_fail(mask, kind);
+      memory().longs[3] = hint;
+      return memory().core.recorder_fail(mask, kind);
     };
     return this.move(now, fail, number, reason);
   }
 
   /** The attempt with this ticket ended at `now` by a fault of the program's own; in the log that is a permanent failure. */
   abandon<T extends Time>(ticket: number | bigint, now: T, reason?: string): Recorded<Same<T>> {
-    return this.move(now, (mask) => desk().core.recorder_abandon(mask), ticketOf(ticket), reason);
+    return this.move(now, (mask) => memory().core.recorder_abandon(mask), ticketOf(ticket), reason);
   }
 
   /** Nothing but time has passed, or a place in the bulkhead has come free. */
   tick<T extends Time>(now: T): Recorded<Same<T>> {
-    return this.move(now, (mask) => desk().core.recorder_tick(mask));
+    return this.move(now, (mask) => memory().core.recorder_tick(mask));
   }
 
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Recorded<Same<T>> {
-    return this.move(now, (mask) => desk().core.recorder_cancel(mask));
+    return this.move(now, (mask) => memory().core.recorder_cancel(mask));
   }
 
   /**
@@ -114,7 +124,7 @@ export class Recorder {
    */
   resume<T extends Time>(now: T, reruns = 3): Recorded<Same<T>> {
     if (!(Number.isInteger(reruns) && reruns >= 0 && reruns <= 0xffffffff)) throw problem(WRONG_TYPE, "reruns", reruns);
-    return this.move(now, (mask) => desk().core.recorder_resume(mask, reruns));
+    return this.move(now, (mask) => memory().core.recorder_resume(mask, reruns));
   }
 
   /** The step that holds. */
@@ -128,7 +138,7 @@ export class Recorder {
     this.look();
     return Object.assign(Object.create(Call.prototype) as Call, {
       policy: this.policy,
-      kept: { state: desk().taken("recorded") },
+      keeper: { state: memory().copy("recorded") },
     });
   }
 
@@ -158,9 +168,9 @@ export class Recorder {
   }
 
   private look(): BigUint64Array {
-    desk().lay("recorder", this.state);
-    desk().core.recorder_look();
-    return desk().longs;
+    memory().write("recorder", this.state);
+    memory().core.recorder_look();
+    return memory().longs;
   }
 
   private move<T extends Time>(
@@ -172,15 +182,15 @@ export class Recorder {
     const time = exact(now, "now");
     const text = textOf(reason, "reason");
     const { guards } = this;
-    if (guards) layAll(guards);
-    layPolicy(this.policy);
-    desk().lay("recorder", this.state);
-    desk().give(time);
-    give(2, ticket);
+    if (guards) loadAll(guards);
+    loadPolicy(this.policy);
+    memory().write("recorder", this.state);
+    memory().writeNumbers(time);
+    writeArgument(2, ticket);
     const count = transition(guards?.mask ?? 0);
-    desk().take("recorder", this.state);
+    memory().read("recorder", this.state);
     const recorded = this.told(now, count, text);
-    guards?.bulkhead?.stir();
+    guards?.bulkhead?.notifyWaiters();
     return recorded;
   }
 
@@ -192,7 +202,7 @@ export class Recorder {
     const notes: Notes = { task: this.task, reason };
     const events: Event[] = [];
     for (let at = 0; at < count; at++) {
-      desk().core.event_show(at);
+      memory().core.event_show(at);
       events.push(shownEvent(notes));
     }
     return { step, events };
@@ -209,7 +219,7 @@ export function checkOptions({ guards, task }: RecorderOptions): void {
 
 /** How many attempts a policy makes; Infinity for one without end. */
 export function attemptsOf(policy: Policy): number {
-  layPolicy(wordsOf(policy));
-  const attempts = desk().core.policy_attempts() >>> 0;
+  loadPolicy(wordsOf(policy));
+  const attempts = memory().core.policy_attempts() >>> 0;
   return attempts === 0xffffffff ? Infinity : attempts;
 }

@@ -1,18 +1,27 @@
 /** The way back from a log: the call as it was when its latest event was written, whatever has become of the process. */
 import { problem, WRONG_TYPE } from "../errors.js";
-import { layPolicy } from "../guards/desk.js";
+import { loadPolicy } from "../guards/memory.js";
 import { wordsOf } from "../machine.js";
 import type { Policy } from "../policy.js";
 import { REPLAY_MODES, type ReplayMode } from "../words.js";
-import { desk } from "./desk.js";
 import { wrong } from "./error.js";
-import { type Event, type Given, givenOf, isBytes, layEvent, type Notes, readEach, shownEvent } from "./event.js";
+import {
+  type Event,
+  type EventValues,
+  isBytes,
+  type Notes,
+  readEach,
+  shownEvent,
+  valuesOf,
+  writeEvent,
+} from "./event.js";
+import { memory } from "./memory.js";
 import { checkOptions, Recorder, type RecorderOptions } from "./recorder.js";
 
 /** How to read a log. */
 export interface ReplayOptions extends RecorderOptions {
   /**
-   * Which decision counts where the log has one and the policy makes another: the log's (`"follow"`, unless given), or none:
+   * Which decision counts where the log has one and the policy makes another: the log's (`"follow"`, unless values), or none:
    * the first difference is an error (`"verify"`).
    */
   mode?: ReplayMode | null | undefined;
@@ -34,46 +43,46 @@ export function replay(policy: Policy, log: Log, options: ReplayOptions = {}): R
   if (which < 1) throw problem(WRONG_TYPE, "mode", mode);
   checkOptions(options);
   if (typeof log !== "object" || log === null) throw problem(WRONG_TYPE, "log", log);
-  // A program's iterable comes first: it may do anything, and the core has one desk.
-  const given = isBytes(log) ? log : Array.from(log, givenAndTask);
-  layPolicy(words);
-  desk().core.replay_start(which, anyPolicy ? 1 : 0);
+  // A program's iterable comes first: it may do anything, and the core's memory is shared.
+  const values = isBytes(log) ? log : Array.from(log, valuesAndTask);
+  loadPolicy(words);
+  memory().core.replay_start(which, anyPolicy ? 1 : 0);
   let name: string | undefined;
-  if (isBytes(given)) {
-    readEach(given, (reason) => apply({ reason }));
+  if (isBytes(values)) {
+    readEach(values, (reason) => apply({ reason }));
   } else {
-    for (const [at, [event, taskOf]] of given.entries()) {
-      apply({ task: taskOf, ...layEvent(event, at + 1) });
+    for (const [at, [event, taskOf]] of values.entries()) {
+      apply({ task: taskOf, ...writeEvent(event, at + 1) });
       name ??= taskOf;
     }
   }
-  const length = desk().core.replay_finish();
+  const length = memory().core.replay_finish();
   if (length !== 0) throw wrong(length, {});
-  return Recorder.laid(words, { guards, task: task ?? name });
+  return Recorder.fromMemory(words, { guards, task: task ?? name });
 }
 
-function givenAndTask(event: unknown, at: number): [given: Given, task: string | undefined] {
-  const given = givenOf(event, at + 1);
-  if (given instanceof Uint32Array) return [given, (event as Event).payload?.taskId];
-  const task = given.find(([name]) => name === "payload.taskId")?.[1];
-  return [given, typeof task === "string" ? task : undefined];
+function valuesAndTask(event: unknown, at: number): [values: EventValues, task: string | undefined] {
+  const values = valuesOf(event, at + 1);
+  if (values instanceof Uint32Array) return [values, (event as Event).payload?.taskId];
+  const task = values.find(([name]) => name === "payload.taskId")?.[1];
+  return [values, typeof task === "string" ? task : undefined];
 }
 
-/** Where the desk says whether there is an event that the policy says instead. */
+/** The offset of the flag that the policy expects another event. */
 const COMPUTED = 14;
 
-/** Takes the event that lies on the desk. */
+/** Applies the event in the module's memory. */
 function apply(notes: Notes): void {
-  const { core } = desk();
-  const words = desk().taken("event");
+  const { core } = memory();
+  const words = memory().copy("event");
   const length = core.replay_apply();
   if (length === 0) return;
-  const computed = desk().got(COMPUTED) === 0n ? undefined : looked({});
-  desk().lay("event", words);
+  const computed = memory().readNumber(COMPUTED) === 0n ? undefined : looked({});
+  memory().write("event", words);
   throw wrong(length, { recorded: looked(notes), computed });
 }
 
 function looked(notes: Notes): Event {
-  desk().core.event_look();
+  memory().core.event_look();
   return shownEvent(notes);
 }

@@ -1,5 +1,5 @@
 /** The machines that a plain retry does without, and saved states: loaded only if imported. */
-export type { Length } from "../border.js";
+export type { Length } from "../memory.js";
 export { applyDrawn, applyJitter } from "./jitter.js";
 export {
   Bucket,

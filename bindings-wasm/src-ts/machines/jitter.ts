@@ -1,19 +1,20 @@
 /** Jitter by itself, for programs with delays of their own. */
-import { exact, like } from "../border.js";
+
 import { problem, WRONG_TYPE } from "../errors.js";
 import { wordsOf } from "../machine.js";
+import { exact, like } from "../memory.js";
 import type { Policy } from "../policy.js";
 import type { Same, Time } from "../times.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 /** A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1). */
 export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time, u: number): Same<T> {
   const words = wordsOf(policy);
-  desk().give(exact(delay, "delay"), exact(max, "max"));
-  desk().giveDouble(2, u);
-  desk().lay("policy", words);
-  desk().core.jitter();
-  return like(delay, desk().got());
+  memory().writeNumbers(exact(delay, "delay"), exact(max, "max"));
+  memory().writeDouble(2, u);
+  memory().write("policy", words);
+  memory().core.jitter();
+  return like(delay, memory().readNumber());
 }
 
 /**
@@ -23,10 +24,10 @@ export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time,
  */
 export function applyDrawn<T extends Time>(policy: Policy, delay: T, drawn: bigint | number): Same<T> {
   const words = wordsOf(policy);
-  desk().give(exact(delay, "delay"), signed(drawn));
-  desk().lay("policy", words);
-  desk().core.jitter_drawn();
-  return like(delay, desk().got());
+  memory().writeNumbers(exact(delay, "delay"), signed(drawn));
+  memory().write("policy", words);
+  memory().core.jitter_drawn();
+  return like(delay, memory().readNumber());
 }
 
 function signed(drawn: unknown): bigint {

@@ -1,9 +1,9 @@
 /** States that outlive an operation: a gate for each key, which closes for a while after a failure, and a bucket of tokens. */
 
-import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import { exact, FOREVER, type Length, like, limit, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 type Maybe<T> = T | null | undefined;
 
@@ -44,7 +44,7 @@ const ALL = 0xffffffff;
 
 const most = (value: bigint) => (value === FOREVER ? LONGEST : value);
 
-function whole(value: Maybe<number>, name: string, otherwise: number): bigint {
+function integer(value: Maybe<number>, name: string, otherwise: number): bigint {
   if (value === undefined || value === null) return BigInt(otherwise);
   if (!(Number.isInteger(value) && value >= 0 && value <= ALL)) throw problem(WRONG_TYPE, name, value);
   return BigInt(value);
@@ -67,34 +67,34 @@ export class GateConfig {
       quantum: nanos(options.quantum, "quantum", 0n),
     };
     const { initial, max, graceDelay, rest, quiet, keep, keepFailed, quantum } = spans;
-    const grace = whole(options.grace, "grace", 0);
-    const forgiven = forgives === "all" ? BigInt(ALL) : whole(forgives, "forgives", 1);
-    desk().give(initial, 0n, max, 0n, grace, graceDelay, forgiven, rest, quiet, keep, keepFailed, quantum);
-    desk().giveDouble(1, factor ?? 2);
-    desk().giveDouble(3, jitter ?? 0);
+    const grace = integer(options.grace, "grace", 0);
+    const forgiven = forgives === "all" ? BigInt(ALL) : integer(forgives, "forgives", 1);
+    memory().writeNumbers(initial, 0n, max, 0n, grace, graceDelay, forgiven, rest, quiet, keep, keepFailed, quantum);
+    memory().writeDouble(1, factor ?? 2);
+    memory().writeDouble(3, jitter ?? 0);
     const flags = [word("growth", growth, "power", "feedback"), word("direction", direction, "up", "down"), ahead];
-    desk().check(desk().core.gate(flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0)));
-    this.words = desk().taken("gateConfig");
+    memory().check(memory().core.gate(flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0)));
+    this.words = memory().copy("gateConfig");
   }
 
   /** An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given. */
   static flowcontrol(options: { initial: Length; max: Length; maxJitter?: number; quiet?: Length }): GateConfig {
     const { initial, max, maxJitter = 0, quiet } = options;
-    desk().give(nanos(initial, "initial"), nanos(max, "max"), 0n, nanos(quiet, "quiet", FOREVER));
-    desk().giveDouble(2, maxJitter);
+    memory().writeNumbers(nanos(initial, "initial"), nanos(max, "max"), 0n, nanos(quiet, "quiet", FOREVER));
+    memory().writeDouble(2, maxJitter);
     return GateConfig.preset(0);
   }
 
   /** An item of Kubernetes' `ItemExponentialFailureRateLimiter`. */
   static itemExponential(base: Length, max: Length): GateConfig {
-    desk().give(nanos(base, "base"), nanos(max, "max"));
+    memory().writeNumbers(nanos(base, "base"), nanos(max, "max"));
     return GateConfig.preset(1);
   }
 
   /** An item of Kubernetes' `ItemFastSlowRateLimiter`. */
   static fastSlow(fast: Length, slow: Length, maxFastAttempts: number | bigint): GateConfig {
     const attempts = typeof maxFastAttempts === "number" ? BigInt(Math.trunc(maxFastAttempts)) : maxFastAttempts;
-    desk().give(nanos(fast, "fast"), nanos(slow, "slow"), BigInt.asUintN(64, attempts));
+    memory().writeNumbers(nanos(fast, "fast"), nanos(slow, "slow"), BigInt.asUintN(64, attempts));
     return GateConfig.preset(2);
   }
 
@@ -105,23 +105,23 @@ export class GateConfig {
       if (!Number.isSafeInteger(value)) throw problem(WRONG_TYPE, name, value);
       return value < 0 ? FOREVER : BigInt(value);
     };
-    desk().give(
+    memory().writeNumbers(
       millis(Math.max(policy.initial_delay_ms, 0), "initial_delay_ms"),
       0n,
       0n,
       millis(policy.maximum_backoff_ms, "maximum_backoff_ms"),
       millis(policy.entry_lifetime_ms, "entry_lifetime_ms"),
-      whole(policy.num_errors_to_ignore, "num_errors_to_ignore", 0),
+      integer(policy.num_errors_to_ignore, "num_errors_to_ignore", 0),
       always_use_initial_delay ? 1n : 0n,
     );
-    desk().giveDouble(1, multiply_factor);
-    desk().giveDouble(2, jitter_factor);
+    memory().writeDouble(1, multiply_factor);
+    memory().writeDouble(2, jitter_factor);
     return GateConfig.preset(3);
   }
 
   private static preset(preset: number): GateConfig {
-    desk().check(desk().core.gate_preset(preset));
-    return Object.assign(Object.create(GateConfig.prototype) as GateConfig, { words: desk().taken("gateConfig") });
+    memory().check(memory().core.gate_preset(preset));
+    return Object.assign(Object.create(GateConfig.prototype) as GateConfig, { words: memory().copy("gateConfig") });
   }
 }
 
@@ -186,22 +186,22 @@ export class Gates<K> {
 
   /** It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`. */
   failure<T extends Time>(key: K, now: T, u: number = Math.random(), event: Time = now): Same<T> {
-    desk().give(exact(event, "event"), exact(now, "now"));
-    desk().giveDouble(2, u);
-    this.change(key, desk().core.gate_failure);
-    return like(now, desk().got());
+    memory().writeNumbers(exact(event, "event"), exact(now, "now"));
+    memory().writeDouble(2, u);
+    this.change(key, memory().core.gate_failure);
+    return like(now, memory().readNumber());
   }
 
   /** It succeeded at `now`. */
   success(key: K, now: Time): void {
-    desk().give(exact(now, "now"));
-    this.change(key, desk().core.gate_success);
+    memory().writeNumbers(exact(now, "now"));
+    this.change(key, memory().core.gate_success);
   }
 
   /** It opens at `release` and no other time, until a failure puts it off: what a server said, or a person. */
   releaseAt(key: K, release: Time): void {
-    desk().give(exact(release, "release"));
-    this.change(key, desk().core.gate_release_at);
+    memory().writeNumbers(exact(release, "release"));
+    this.change(key, memory().core.gate_release_at);
   }
 
   /** True if it is open at `now`. */
@@ -238,14 +238,14 @@ export class Gates<K> {
   }
 
   private state<T extends Time>(entry: Uint32Array | undefined, now: T, event: Time): GateState<Same<T>> {
-    desk().give(exact(event, "event"), exact(now, "now"));
-    this.lay(entry);
-    const flags = desk().core.gate_look();
+    memory().writeNumbers(exact(event, "event"), exact(now, "now"));
+    this.load(entry);
+    const flags = memory().core.gate_look();
     const is = (bit: number) => (flags & (1 << bit)) !== 0;
     return {
-      failures: Number(desk().got(0)),
-      delay: like(now, desk().got(1)),
-      release: like(now, desk().got(2)),
+      failures: Number(memory().readNumber(0)),
+      delay: like(now, memory().readNumber(1)),
+      release: like(now, memory().readNumber(2)),
       isOpen: is(0),
       isDiscardable: is(1),
       covers: is(2),
@@ -254,18 +254,18 @@ export class Gates<K> {
     };
   }
 
-  private lay(entry: Uint32Array | undefined): void {
-    desk().lay("gateConfig", this.config);
-    if (entry === undefined) desk().core.gate_forget();
-    else desk().lay("gate", entry);
+  private load(entry: Uint32Array | undefined): void {
+    memory().write("gateConfig", this.config);
+    if (entry === undefined) memory().core.gate_forget();
+    else memory().write("gate", entry);
   }
 
   private change(key: K, transition: () => unknown): void {
     const known = this.entries.get(key);
-    this.lay(known);
+    this.load(known);
     transition();
-    const entry = known ?? desk().taken("gate");
-    desk().take("gate", entry);
+    const entry = known ?? memory().copy("gate");
+    memory().read("gate", entry);
     if (known !== undefined) this.entries.delete(key);
     this.entries.set(key, entry);
     if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as K);
@@ -287,11 +287,11 @@ export class Bucket {
   private readonly state: Uint32Array;
 
   constructor({ rate, per, burst }: BucketOptions, now: Time) {
-    desk().give(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
-    desk().giveDouble(0, rate);
-    desk().check(desk().core.bucket(), "bucket");
-    this.config = desk().taken("bucketConfig");
-    this.state = desk().taken("bucket");
+    memory().writeNumbers(0n, nanos(per, "per", SECOND), exact(burst, "burst"), exact(now, "now"));
+    memory().writeDouble(0, rate);
+    memory().check(memory().core.bucket(), "bucket");
+    this.config = memory().copy("bucketConfig");
+    this.state = memory().copy("bucket");
   }
 
   /**
@@ -299,23 +299,23 @@ export class Bucket {
    * for more than a burst or when that is longer than `longest` (0 takes only what is there).
    */
   reserve<T extends Time>(count: number, now: T, longest: Time = LONGEST): Same<T> | undefined {
-    desk().give(exact(count, "count"), exact(now, "now"), exact(longest, "longest"));
-    this.lay();
-    const was = desk().core.bucket_reserve();
-    desk().take("bucket", this.state);
-    return was === 0 ? undefined : like(now, desk().got());
+    memory().writeNumbers(exact(count, "count"), exact(now, "now"), exact(longest, "longest"));
+    this.load();
+    const was = memory().core.bucket_reserve();
+    memory().read("bucket", this.state);
+    return was === 0 ? undefined : like(now, memory().readNumber());
   }
 
   /** The tokens there are at `now`; negative while some are reserved that are not there yet. */
   tokensAt(now: Time): number {
-    desk().give(exact(now, "now"));
-    this.lay();
-    desk().core.bucket_tokens();
-    return desk().gotDouble();
+    memory().writeNumbers(exact(now, "now"));
+    this.load();
+    memory().core.bucket_tokens();
+    return memory().readDouble();
   }
 
-  private lay(): void {
-    desk().lay("bucketConfig", this.config);
-    desk().lay("bucket", this.state);
+  private load(): void {
+    memory().write("bucketConfig", this.config);
+    memory().write("bucket", this.state);
   }
 }

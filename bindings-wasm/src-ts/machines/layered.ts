@@ -1,15 +1,15 @@
 /** A retry inside a retry, as one machine with one cap over both levels. */
 
-import { exact, like } from "../border.js";
 import { readBigint, SPAN } from "../core.js";
 import { ATTEMPTS_RANGE, problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, writeFailure } from "../failure.js";
 import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
+import { exact, like } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
 import { type FailureKind, LEVELS, type Level, REASONS, type StopReason } from "../words.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 /** The options between the two levels. */
 export interface LayersOptions {
@@ -38,18 +38,18 @@ export class Layers {
       if (code === 0) throw problem(WRONG_TYPE, `goOnAfter.${reason}`, goesOn);
       return [code, goesOn ? 1 : 0] as const;
     });
-    desk().lay("policy", wordsOf(outer));
-    desk().lay("inner", wordsOf(inner));
-    const { core } = desk();
-    desk().check(core.layers(cap));
+    memory().write("policy", wordsOf(outer));
+    memory().write("inner", wordsOf(inner));
+    const { core } = memory();
+    memory().check(core.layers(cap));
     for (const [code, goesOn] of reasons) core.layers_go_on(code, goesOn);
-    this.words = desk().taken("layers");
+    this.words = memory().copy("layers");
   }
 
   /** The most attempts there can be over both levels, or Infinity. */
   get attempts(): number {
-    desk().lay("layers", this.words);
-    const most = desk().core.layers_attempts() >>> 0;
+    memory().write("layers", this.words);
+    const most = memory().core.layers_attempts() >>> 0;
     return most === UNCAPPED ? Infinity : most;
   }
 }
@@ -61,26 +61,26 @@ export class Layered {
 
   private constructor(layers: Uint32Array) {
     this.layers = layers;
-    this.words = desk().taken("layered");
+    this.words = memory().copy("layered");
   }
 
   /** Begins at `now` with the first attempt of both levels, and its first step. */
   static begin<T extends Time>(layers: Layers, seed: number | bigint, now: T): [Layered, Step<Same<T>>] {
-    layOrigin(layers, seed, now);
-    desk().core.layered_begin();
+    writeOrigin(layers, seed, now);
+    memory().core.layered_begin();
     return [new Layered(layers["words"]), readStep(now)];
   }
 
   /** One whose first attempt, ticket 1, already runs since `started`. */
   static underway(layers: Layers, seed: number | bigint, started: Time): Layered {
-    layOrigin(layers, seed, started);
-    desk().core.layered_underway();
+    writeOrigin(layers, seed, started);
+    memory().core.layered_underway();
     return new Layered(layers["words"]);
   }
 
   /** The attempt with this ticket succeeded at `now`. */
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
-    return this.answer(now, ticket, desk().core.layered_succeed);
+    return this.answer(now, ticket, memory().core.layered_succeed);
   }
 
   /** The attempt with this ticket failed at `now`. `outward` is what the outer level is told if the inner one gives up. */
@@ -93,26 +93,26 @@ export class Layered {
     const kind = writeFailure(failure);
     const hint = readBigint(SPAN);
     const told = outward === undefined ? 0 : writeFailure(outward);
-    return this.answer(now, ticket, () => desk().core.layered_fail(kind, told), hint, readBigint(SPAN));
+    return this.answer(now, ticket, () => memory().core.layered_fail(kind, told), hint, readBigint(SPAN));
   }
 
   /** Why the inner level would give up if that attempt failed like that; undefined when it would not. */
   wouldGiveUp(ticket: number | bigint, now: Time, failure: Failure | FailureKind): StopReason | undefined {
     const kind = writeFailure(failure);
-    desk().give(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
-    this.lay();
-    const reason = desk().core.layered_would_give_up(kind);
+    memory().writeNumbers(exact(now, "now"), BigInt(ticketOf(ticket)), readBigint(SPAN));
+    this.load();
+    const reason = memory().core.layered_would_give_up(kind);
     return reason === 0 ? undefined : (REASONS[reason] as StopReason);
   }
 
   /** Nothing but time has passed. */
   tick<T extends Time>(now: T): Step<Same<T>> {
-    return this.answer(now, 0, desk().core.layered_tick);
+    return this.answer(now, 0, memory().core.layered_tick);
   }
 
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
-    return this.answer(now, 0, desk().core.layered_cancel);
+    return this.answer(now, 0, memory().core.layered_cancel);
   }
 
   /** The attempts so far, and once it gave up the level that did and why the inner one last did. */
@@ -123,10 +123,10 @@ export class Layered {
     stoppedBy: Level | undefined;
     innerReason: StopReason | undefined;
   } {
-    this.lay();
-    desk().core.layered_look();
+    this.load();
+    memory().core.layered_look();
     const [attempt, outerAttempt, innerAttempt, level, reason] = [0, 1, 2, 3, 4].map((at) =>
-      Number(desk().got(at)),
+      Number(memory().readNumber(at)),
     ) as [number, number, number, number, number];
     const stoppedBy = level === 0 ? undefined : (LEVELS[level] as Level);
     return {
@@ -138,9 +138,9 @@ export class Layered {
     };
   }
 
-  private lay(): void {
-    desk().lay("layers", this.layers);
-    desk().lay("layered", this.words);
+  private load(): void {
+    memory().write("layers", this.layers);
+    memory().write("layered", this.words);
   }
 
   private answer<T extends Time>(
@@ -149,23 +149,23 @@ export class Layered {
     ask: () => number,
     ...hints: bigint[]
   ): Step<Same<T>> {
-    desk().give(exact(now, "now"), BigInt(ticketOf(ticket)), ...hints);
-    this.lay();
+    memory().writeNumbers(exact(now, "now"), BigInt(ticketOf(ticket)), ...hints);
+    this.load();
     ask();
-    desk().take("layered", this.words);
+    memory().read("layered", this.words);
     return readStep(now);
   }
 }
 
-function layOrigin(layers: Layers, seed: number | bigint, now: Time): void {
+function writeOrigin(layers: Layers, seed: number | bigint, now: Time): void {
   if (!(layers instanceof Layers)) throw problem(WRONG_TYPE, "layers", layers);
   checkSeed(seed, "seed");
-  desk().give(exact(now, "now"), BigInt(seed));
-  desk().lay("layers", layers["words"]);
+  memory().writeNumbers(exact(now, "now"), BigInt(seed));
+  memory().write("layers", layers["words"]);
 }
 
 function readStep<T extends Time>(now: T): Step<Same<T>> {
-  const { words } = desk();
+  const { words } = memory();
   const [codes, attempt] = words.step as unknown as [number, number];
   const long = (at: number) => BigInt(words.step[at] as number) | (BigInt(words.step[at + 1] as number) << 32n);
   return stepOf(codes, attempt, (first) => like(now, long(first ? 2 : 4)));

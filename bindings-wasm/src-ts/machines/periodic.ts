@@ -1,11 +1,11 @@
 /** Periodic loops: Kubernetes' `wait.Backoff`, a loop's backoff that begins again by itself, and the loop around it. */
 
-import { exact, FOREVER, type Length, like, limit, nanos } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import { exact, FOREVER, type Length, like, limit, nanos } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
 import { ANSWERS, type Answer, ENDS, type Ended } from "../words.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 type Maybe<T> = T | null | undefined;
 
@@ -29,12 +29,12 @@ function count(value: Maybe<number | bigint>, name: string): bigint {
   return value === undefined || value === null ? 0n : exact(value, name);
 }
 
-function layStepped({ duration, factor, jitter, steps, cap }: SteppedOptions): void {
+function writeWaitBackoff({ duration, factor, jitter, steps, cap }: SteppedOptions): void {
   const longest = cap === "none" ? LONGEST : nanos(cap, "cap", LONGEST);
-  desk().give(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
-  desk().giveDouble(1, factor ?? 0);
-  desk().giveDouble(2, jitter ?? 0);
-  desk().check(desk().core.stepped());
+  memory().writeNumbers(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
+  memory().writeDouble(1, factor ?? 0);
+  memory().writeDouble(2, jitter ?? 0);
+  memory().check(memory().core.stepped());
 }
 
 /** How a stepped backoff stands. */
@@ -49,7 +49,12 @@ export interface SteppedState {
 }
 
 function readState(draws: number): SteppedState {
-  return { duration: desk().got(0), steps: desk().got(1), cap: desk().got(2), draws: draws !== 0 };
+  return {
+    duration: memory().readNumber(0),
+    steps: memory().readNumber(1),
+    cap: memory().readNumber(2),
+    draws: draws !== 0,
+  };
 }
 
 /** A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints. */
@@ -57,43 +62,43 @@ export class Stepped {
   private readonly words: Uint32Array;
 
   constructor(options: SteppedOptions) {
-    layStepped(options);
-    this.words = desk().taken("stepped");
+    writeWaitBackoff(options);
+    this.words = memory().copy("stepped");
   }
 
   /** From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none. */
   static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): Stepped {
     const { duration, factor, jitter, steps, cap } = fields;
-    desk().give(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
-    desk().giveDouble(1, factor);
-    desk().giveDouble(2, jitter);
-    return Stepped.of(desk().core.stepped_kubernetes());
+    memory().writeNumbers(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
+    memory().writeDouble(1, factor);
+    memory().writeDouble(2, jitter);
+    return Stepped.of(memory().core.stepped_kubernetes());
   }
 
   /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1. */
   static kubernetesJitter(duration: Length, maxFactor: number): Stepped {
-    desk().give(nanos(duration, "duration"));
-    desk().giveDouble(1, maxFactor);
-    return Stepped.of(desk().core.stepped_jitter());
+    memory().writeNumbers(nanos(duration, "duration"));
+    memory().writeDouble(1, maxFactor);
+    return Stepped.of(memory().core.stepped_jitter());
   }
 
   private static of(problem: number): Stepped {
-    desk().check(problem);
-    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: desk().taken("stepped") });
+    memory().check(problem);
+    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: memory().copy("stepped") });
   }
 
   /** The next delay, for a draw `u` from [0, 1). */
   step(u: number = Math.random()): bigint {
-    desk().lay("stepped", this.words);
-    desk().giveDouble(0, u);
-    desk().core.stepped_step();
-    desk().take("stepped", this.words);
-    return desk().got();
+    memory().write("stepped", this.words);
+    memory().writeDouble(0, u);
+    memory().core.stepped_step();
+    memory().read("stepped", this.words);
+    return memory().readNumber();
   }
 
   get state(): SteppedState {
-    desk().lay("stepped", this.words);
-    return readState(desk().core.stepped_look());
+    memory().write("stepped", this.words);
+    return readState(memory().core.stepped_look());
   }
 }
 
@@ -116,18 +121,18 @@ export class Pace {
         : every !== undefined && every !== null
           ? [2, nanos(every, "every")]
           : [0, 0n];
-    if (backoff instanceof Stepped) desk().lay("stepped", backoff["words"]);
-    else layStepped(backoff);
-    desk().give(span, time);
-    desk().core.pace(rule);
-    this.words = desk().taken("pace");
+    if (backoff instanceof Stepped) memory().write("stepped", backoff["words"]);
+    else writeWaitBackoff(backoff);
+    memory().writeNumbers(span, time);
+    memory().core.pace(rule);
+    this.words = memory().copy("pace");
   }
 
   /** Kubernetes' `NewJitteredBackoffManager`. */
   static jittered(period: Length, jitter: number): Pace {
-    desk().give(nanos(period, "period"));
-    desk().giveDouble(1, jitter);
-    return Pace.of(desk().core.pace_jittered());
+    memory().writeNumbers(nanos(period, "period"));
+    memory().writeDouble(1, jitter);
+    return Pace.of(memory().core.pace_jittered());
   }
 
   /** Kubernetes' `NewExponentialBackoffManager`. */
@@ -137,40 +142,40 @@ export class Pace {
   ): Pace {
     const { initial, max, reset, factor, jitter } = options;
     const spans = [nanos(initial, "initial"), nanos(max, "max"), nanos(reset, "reset")];
-    desk().give(...spans, 0n, 0n, exact(now, "now"));
-    desk().giveDouble(3, factor);
-    desk().giveDouble(4, jitter);
-    return Pace.of(desk().core.pace_exponential());
+    memory().writeNumbers(...spans, 0n, 0n, exact(now, "now"));
+    memory().writeDouble(3, factor);
+    memory().writeDouble(4, jitter);
+    return Pace.of(memory().core.pace_exponential());
   }
 
   /** Kubernetes' `Backoff.DelayWithReset`. */
   static withReset(backoff: Stepped, reset: Length, now: Time = 0): Pace {
     const [span, time] = [nanos(reset, "reset"), exact(now, "now")];
-    desk().lay("stepped", backoff["words"]);
-    desk().give(span, time);
-    desk().core.pace(3);
+    memory().write("stepped", backoff["words"]);
+    memory().writeNumbers(span, time);
+    memory().core.pace(3);
     return Pace.of(0);
   }
 
   private static of(problem: number): Pace {
-    desk().check(problem);
-    return Object.assign(Object.create(Pace.prototype) as Pace, { words: desk().taken("pace") });
+    memory().check(problem);
+    return Object.assign(Object.create(Pace.prototype) as Pace, { words: memory().copy("pace") });
   }
 
   /** The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1). */
   next<T extends Time>(now: T, u: number = Math.random()): Same<T> {
-    desk().give(exact(now, "now"));
-    desk().giveDouble(1, u);
-    desk().lay("pace", this.words);
-    desk().core.pace_next();
-    desk().take("pace", this.words);
-    return like(now, desk().got());
+    memory().writeNumbers(exact(now, "now"));
+    memory().writeDouble(1, u);
+    memory().write("pace", this.words);
+    memory().core.pace_next();
+    memory().read("pace", this.words);
+    return like(now, memory().readNumber());
   }
 
   /** Its backoff as it stands. */
   get state(): SteppedState {
-    desk().lay("pace", this.words);
-    return readState(desk().core.pace_look());
+    memory().write("pace", this.words);
+    return readState(memory().core.pace_look());
   }
 }
 
@@ -217,60 +222,60 @@ export class Periodic {
     checkSeed(seed, "seed");
     const which = TIMERS.indexOf(timer ?? "variable");
     if (which < 0) throw problem(WRONG_TYPE, "timer", timer);
-    desk().give(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", FOREVER));
-    desk().lay("pace", pace["words"]);
+    memory().writeNumbers(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", FOREVER));
+    memory().write("pace", pace["words"]);
     const flags = [sliding ?? true, immediate ?? true, firstIsSure, bySteps, lastAtDeadline];
-    desk().core.periodic(
+    memory().core.periodic(
       which,
       flags.reduce((sum: number, flag, bit) => sum | (flag ? 1 << bit : 0), 0),
     );
-    this.words = desk().taken("periodic");
+    this.words = memory().copy("periodic");
   }
 
   /** Nothing but time has passed: begins it, or starts the next run if it is due. */
   tick<T extends Time>(now: T): PeriodicStep<Same<T>> {
-    desk().give(exact(now, "now"));
-    return this.answer(now, desk().core.periodic_tick);
+    memory().writeNumbers(exact(now, "now"));
+    return this.answer(now, memory().core.periodic_tick);
   }
 
   /** The run with this number ended at `now`. */
   finish<T extends Time>(run: number, now: T, answer: Answer): PeriodicStep<Same<T>> {
     const code = ANSWERS.indexOf(answer, 1);
     if (code < 0) throw problem(WRONG_TYPE, "answer", answer);
-    desk().give(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
-    return this.answer(now, () => desk().core.periodic_finish(code));
+    memory().writeNumbers(exact(now, "now"), Number.isSafeInteger(run) && run > 0 ? BigInt(run) : 0n);
+    return this.answer(now, () => memory().core.periodic_finish(code));
   }
 
   /** The caller wants no more of it; a run in flight is the last one. */
   cancel(): PeriodicStep {
-    return this.answer(0, desk().core.periodic_cancel);
+    return this.answer(0, memory().core.periodic_cancel);
   }
 
   /** How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline. */
   get state(): { runs: number; intervals: number; interval: bigint; deadline: bigint } {
-    desk().lay("periodic", this.words);
-    desk().core.periodic_look();
+    memory().write("periodic", this.words);
+    memory().core.periodic_look();
     return {
-      runs: Number(desk().got(0)),
-      intervals: Number(desk().got(1)),
-      interval: desk().got(2),
-      deadline: desk().got(3),
+      runs: Number(memory().readNumber(0)),
+      intervals: Number(memory().readNumber(1)),
+      interval: memory().readNumber(2),
+      deadline: memory().readNumber(3),
     };
   }
 
   private answer<T extends Time>(sample: T, ask: () => number): PeriodicStep<Same<T>> {
-    desk().lay("periodic", this.words);
+    memory().write("periodic", this.words);
     const kind = ask();
-    desk().take("periodic", this.words);
+    memory().read("periodic", this.words);
     switch (kind) {
       case 1:
-        return { kind: "run", run: Number(desk().got()) };
+        return { kind: "run", run: Number(memory().readNumber()) };
       case 2:
-        return { kind: "sleep", until: like(sample, desk().got()) };
+        return { kind: "sleep", until: like(sample, memory().readNumber()) };
       case 3:
         return { kind: "wait" };
       default:
-        return { kind: "stop", ended: ENDS[Number(desk().got())] as Ended };
+        return { kind: "stop", ended: ENDS[Number(memory().readNumber())] as Ended };
     }
   }
 }

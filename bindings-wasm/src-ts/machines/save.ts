@@ -1,13 +1,13 @@
 /** States that last: as bytes or JSON, to be resumed later, elsewhere, or in another language. */
 
-import { exact, type Length, nanos } from "../border.js";
 import { CALL, RETRY, stateOf } from "../core.js";
 import { NOT_JSON, problem, WRONG_TYPE } from "../errors.js";
 import { Call, Retry, wordsOf } from "../machine.js";
+import { exact, type Length, nanos } from "../memory.js";
 import type { Policy } from "../policy.js";
 import type { Time } from "../times.js";
 import { isFields } from "../values.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 /** How to resume. */
 export interface ResumeOptions {
@@ -22,42 +22,42 @@ export type Saved = Uint8Array | string | object;
 
 /** The state of a machine at `now` as bytes: 56 of a retry, 72 of a call. */
 export function save(machine: Retry | Call, now: Time): Uint8Array {
-  laySaved(machine, now);
-  const { core, text } = desk();
+  writeSaved(machine, now);
+  const { core, text } = memory();
   return text.slice(0, core.saved_bytes());
 }
 
 /** The same as JSON. */
 export function saveJson(machine: Retry | Call, now: Time): string {
-  laySaved(machine, now);
-  return desk().readText(desk().core.saved_json());
+  writeSaved(machine, now);
+  return memory().readText(memory().core.saved_json());
 }
 
-function laySaved(machine: Retry | Call, now: Time): void {
+function writeSaved(machine: Retry | Call, now: Time): void {
   if (machine instanceof Call) {
-    layMachine("call", machine["policy"], stateOf(CALL, machine["kept"]), now);
-    desk().core.save_call();
+    writeMachine("call", machine["policy"], stateOf(CALL, machine["keeper"]), now);
+    memory().core.save_call();
   } else if (machine instanceof Retry) {
-    layMachine("retry", machine["policy"], stateOf(RETRY, machine["kept"]), now);
-    desk().core.save_retry();
+    writeMachine("retry", machine["policy"], stateOf(RETRY, machine["keeper"]), now);
+    memory().core.save_retry();
   } else {
     throw problem(WRONG_TYPE, "machine", machine);
   }
 }
 
-function layMachine(field: "call" | "retry", policy: Uint32Array, state: Uint32Array, now: Time): void {
-  desk().give(exact(now, "now"));
-  desk().lay("policy", policy);
-  desk().lay(field, state);
+function writeMachine(field: "call" | "retry", policy: Uint32Array, state: Uint32Array, now: Time): void {
+  memory().writeNumbers(exact(now, "now"));
+  memory().write("policy", policy);
+  memory().write(field, state);
 }
 
 /** The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's. */
 export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Retry {
   const words = resume(saved, policy, now, options);
-  desk().check(desk().core.resume_retry());
+  memory().check(memory().core.resume_retry());
   return Object.assign(Object.create(Retry.prototype) as Retry, {
     policy: words,
-    kept: { state: desk().taken("retry") },
+    keeper: { state: memory().copy("retry") },
   });
 }
 
@@ -67,8 +67,11 @@ export function resumeRetry(saved: Saved, policy: Policy, now: Time, options: Re
  */
 export function resumeCall(saved: Saved, policy: Policy, now: Time, options: ResumeOptions = {}): Call {
   const words = resume(saved, policy, now, options);
-  desk().check(desk().core.resume_call());
-  return Object.assign(Object.create(Call.prototype) as Call, { policy: words, kept: { state: desk().taken("call") } });
+  memory().check(memory().core.resume_call());
+  return Object.assign(Object.create(Call.prototype) as Call, {
+    policy: words,
+    keeper: { state: memory().copy("call") },
+  });
 }
 
 /** Lays down what was saved, the policy and the time. */
@@ -77,30 +80,30 @@ function resume(saved: Saved, policy: Policy, now: Time, { forced, away }: Resum
   const time = exact(now, "now");
   const lain = nanos(away, "away", 0n);
   read(saved);
-  desk().lay("policy", words);
-  desk().give(lain);
-  desk().core.saved_change(forced ? 1 : 0);
-  desk().give(time);
+  memory().write("policy", words);
+  memory().writeNumbers(lain);
+  memory().core.saved_change(forced ? 1 : 0);
+  memory().writeNumbers(time);
   return words;
 }
 
 function read(saved: Saved): void {
-  const { core, text } = desk();
+  const { core, text } = memory();
   if (saved instanceof Uint8Array) {
     // A state is short: longer bytes are not a state.
     const bytes = saved.subarray(0, text.length);
     text.set(bytes);
-    desk().check(core.saved_read(bytes.length));
+    memory().check(core.saved_read(bytes.length));
     return;
   }
   const fields = typeof saved === "string" ? parsed(saved) : saved;
   if (!isFields(fields)) throw problem(WRONG_TYPE, "", fields);
   // Read first: a getter may save something, too.
-  const given = Object.entries(fields);
+  const values = Object.entries(fields);
   core.saved_start();
-  for (const [name, value] of given) {
+  for (const [name, value] of values) {
     const [kind, size] = setting(value);
-    desk().check(core.saved_set(desk().writeName(name), kind, size), name, value);
+    memory().check(core.saved_set(memory().writeName(name), kind, size), name, value);
   }
 }
 
@@ -111,9 +114,9 @@ const NOTHING = 3;
 
 function setting(value: unknown): [kind: number, size: number] {
   if (value === undefined || value === null) return [NOTHING, 0];
-  if (typeof value === "string" || typeof value === "bigint") return [TEXT, desk().writeText(String(value))];
+  if (typeof value === "string" || typeof value === "bigint") return [TEXT, memory().writeText(String(value))];
   if (typeof value !== "number") return [OTHER, 0];
-  desk().giveDouble(0, value);
+  memory().writeDouble(0, value);
   return [NUMBER, 0];
 }
 

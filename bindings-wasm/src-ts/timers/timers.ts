@@ -2,10 +2,11 @@
  * A million sleepers on one timer of the host's: each of the host's own costs an object, a place in its lists and, in Node, a
  * list for each length of sleep, which jitter makes all different.
  */
-import { type Length, nanos } from "../border.js";
+
 import { hear, hearNoMore } from "../cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import { type Length, nanos } from "../memory.js";
 import { full, NONE, Wheel } from "./wheel.js";
 
 /** How to keep time. */

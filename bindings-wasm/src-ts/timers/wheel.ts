@@ -1,7 +1,7 @@
 /** Timers by their times, and which of them is due next: a timing wheel in a wasm instance of its own. */
 import hex from "../../dist/wheel.wasm";
-import { exact, like } from "../border.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import { exact, like } from "../memory.js";
 import { decoded } from "../module.js";
 import type { Same, Time } from "../times.js";
 

@@ -1,19 +1,19 @@
 /** Policies as text: our own document, and what other systems write. */
 
-import { FOREVER } from "../border.js";
 import { NOT_JSON, problem, UNKNOWN_WORD, WRONG_TYPE } from "../errors.js";
 import type { Rules } from "../failure.js";
-import { layKept } from "../guards/kept.js";
+import { writeGuardFields } from "../guards/builder.js";
 import { wordsOf } from "../machine.js";
+import { FOREVER } from "../memory.js";
 import { type Policy, policyOf } from "../policy.js";
-import { collect, type Given, LIST, NUMBER, TEXT } from "../values.js";
+import { collect, type FieldValue, LIST, NUMBER, TEXT } from "../values.js";
 import type { FormName } from "../words.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 /** The policy as a JSON document, which is the same in every language and reads back to the same policy. */
 export function toJson(policy: Policy): string {
-  layPolicy(policy);
-  const text = desk().readText(desk().core.document());
+  writePolicy(policy);
+  const text = memory().readText(memory().core.document());
   const rules = policy.rules;
   if (rules === undefined) return text;
   const document = JSON.parse(text) as { retry_on: Lists & { non_idempotent?: Lists } };
@@ -29,15 +29,15 @@ interface Lists {
 
 const NO_RULES = new Uint32Array(40);
 
-function layPolicy(policy: Policy): void {
-  desk().lay("policy", wordsOf(policy));
-  desk().lay("rules", policy.rules?.words ?? NO_RULES);
-  layKept(desk(), policy.kept ?? []);
+function writePolicy(policy: Policy): void {
+  memory().write("policy", wordsOf(policy));
+  memory().write("rules", policy.rules?.words ?? NO_RULES);
+  writeGuardFields(memory(), policy.guardFields ?? []);
 }
 
 function codeOf(form: FormName): number {
   if (typeof form !== "string") throw problem(WRONG_TYPE, "form", form);
-  const code = desk().core.form_named(desk().writeName(form));
+  const code = memory().core.form_named(memory().writeName(form));
   if (code === 0) throw problem(UNKNOWN_WORD, "form", form);
   return code;
 }
@@ -66,29 +66,29 @@ export function fromForm(
   { entry = ANY }: { entry?: number } = {},
 ): FromForm {
   const code = codeOf(form);
-  const given: Given[] = [];
-  collect(given, "", parsed(document), NUMBER, 0);
-  const { core } = desk();
+  const values: FieldValue[] = [];
+  collect(values, "", parsed(document), NUMBER, 0);
+  const { core } = memory();
   core.form_start(code, entry);
   const [patterns, errorTypes]: [string[], string[]] = [[], []];
-  for (const { path, value, kind } of given) {
+  for (const { path, value, kind } of values) {
     if (kind === LIST) continue;
     const exact = typeof value === "bigint" && value >= 0n && value <= FOREVER;
-    if (exact) desk().give(value);
-    else if (kind === NUMBER) desk().giveDouble(0, value as number);
-    const size = kind === TEXT ? desk().writeText(value as string) : 0;
-    const answer = core.form_set(desk().writeName(path), exact ? NANOS : kind, size) >>> 0;
+    if (exact) memory().writeNumbers(value);
+    else if (kind === NUMBER) memory().writeDouble(0, value as number);
+    const size = kind === TEXT ? memory().writeText(value as string) : 0;
+    const answer = core.form_set(memory().writeName(path), exact ? NANOS : kind, size) >>> 0;
     if (answer === PATTERN) patterns.push(value as string);
     else if (answer === ERROR_TYPE) errorTypes.push(value as string);
-    else desk().check(answer, path, value, true);
+    else memory().check(answer, path, value, true);
   }
-  desk().check(core.form_build());
-  const words = desk().taken("rules");
+  memory().check(core.form_build());
+  const words = memory().copy("rules");
   const rules: Rules | undefined = words.some(Boolean) ? { words, patterns: [patterns, []] } : undefined;
-  const limit = desk().got() === FOREVER ? Infinity : Number(desk().got());
-  const builder = desk().taken("builder");
-  const kept = builder.some(Boolean) ? { kept: builder } : undefined;
-  return { policy: policyOf({ words: desk().taken("policy"), limit, rules, ...kept }), errorTypes };
+  const limit = memory().readNumber() === FOREVER ? Infinity : Number(memory().readNumber());
+  const builder = memory().copy("builder");
+  const guardFields = builder.some(Boolean) ? { guardFields: builder } : undefined;
+  return { policy: policyOf({ words: memory().copy("policy"), limit, rules, ...guardFields }), errorTypes };
 }
 
 /** The policy as another system writes it. Throws a ConfigError when it cannot be said there. */
@@ -98,10 +98,10 @@ export function toForm(
   { errorTypes = [] }: { errorTypes?: readonly string[] } = {},
 ): string {
   const code = codeOf(form);
-  layPolicy(policy);
-  const answer = desk().core.form_write(code) >>> 0;
-  if (answer >= PATTERN) desk().check(answer - PATTERN);
-  const text = desk().readText(answer);
+  writePolicy(policy);
+  const answer = memory().core.form_write(code) >>> 0;
+  if (answer >= PATTERN) memory().check(answer - PATTERN);
+  const text = memory().readText(answer);
   const added =
     form === "langgraphgo-graph"
       ? { RetryableErrors: policy.rules?.patterns[0] ?? [] }

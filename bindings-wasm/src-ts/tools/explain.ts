@@ -1,14 +1,14 @@
 /** Explanations of policies, for people. */
 
-import { FOREVER, type Length, nanos } from "../border.js";
 import { COUNT_RANGE, problem, WRONG_TYPE } from "../errors.js";
 import { kindOf } from "../failure.js";
 import type { PolicyFields, PresetName } from "../fields.js";
-import { layKept } from "../guards/kept.js";
+import { writeGuardFields } from "../guards/builder.js";
 import { wordsOf } from "../machine.js";
+import { FOREVER, type Length, nanos } from "../memory.js";
 import { Policy } from "../policy.js";
 import { type FailureKind, IN_TIME, type InTime } from "../words.js";
-import { desk } from "./desk.js";
+import { memory } from "./memory.js";
 
 /** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
 export interface Row {
@@ -46,17 +46,17 @@ export interface Explanation {
   toString(): string;
 }
 
-type Given = Policy | PolicyFields | PresetName;
+type AnyPolicy = Policy | PolicyFields | PresetName;
 
-/** Lays a policy and its guards on the desk. */
-function layAny(given: Given): void {
-  const policy = given instanceof Policy ? given : new Policy(given);
-  desk().lay("policy", wordsOf(policy));
-  layKept(desk(), policy.kept ?? []);
+/** Writes a policy and its guards into the module's memory. */
+function writeAny(values: AnyPolicy): void {
+  const policy = values instanceof Policy ? values : new Policy(values);
+  memory().write("policy", wordsOf(policy));
+  writeGuardFields(memory(), policy.guardFields ?? []);
 }
 
 const AS_USUAL = 0xffffffff;
-/** How many rows the desk holds. */
+/** The most rows in the module's memory. */
 const ROWS = 128;
 const COLUMNS = 8;
 
@@ -64,13 +64,13 @@ const COLUMNS = 8;
  * Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
  * failures of the kind `after` (transient, and in the text every kind that has delays of its own).
  */
-export function explain(policy: Given, options: { rows?: number; after?: FailureKind } = {}): Explanation {
+export function explain(policy: AnyPolicy, options: { rows?: number; after?: FailureKind } = {}): Explanation {
   const { rows = AS_USUAL, after } = options;
   if (!(Number.isInteger(rows) && rows >= 0 && rows <= AS_USUAL)) throw problem(WRONG_TYPE, "rows", rows);
   const kind = after === undefined ? 0 : kindOf(after);
-  layAny(policy);
-  const { core } = desk();
-  const text = desk().readText(core.explain(rows, kind));
+  writeAny(policy);
+  const { core } = memory();
+  const text = memory().readText(core.explain(rows, kind));
   const found: Row[] = [];
   let count = 0;
   do {
@@ -81,7 +81,7 @@ export function explain(policy: Given, options: { rows?: number; after?: Failure
 }
 
 function readRow(from: number): Row {
-  const { buffer, byteOffset } = desk().words.rows;
+  const { buffer, byteOffset } = memory().words.rows;
   const numbers = Array.from(new BigUint64Array(buffer, byteOffset + from * 8, COLUMNS), Number);
   const [min, typical, max, minTotal, typicalTotal, maxTotal] = numbers.map((nanos) => nanos / 1e6) as [
     number,
@@ -96,9 +96,9 @@ function readRow(from: number): Row {
 }
 
 /** The lints of a policy, its fields or a preset, for a caller that waits `within` at most. */
-export function lints(policy: Given, options: { within?: Length } = {}): Lint[] {
+export function lints(policy: AnyPolicy, options: { within?: Length } = {}): Lint[] {
   const within = nanos(options.within, "within", FOREVER);
-  layAny(policy);
+  writeAny(policy);
   return readLints(within);
 }
 
@@ -106,38 +106,38 @@ export function lints(policy: Given, options: { within?: Length } = {}): Lint[] 
  * The lint of nested retries, the outermost first: their attempts multiply. `found`
  * is how often the innermost operation runs at most, undefined for ever.
  */
-export function lintNested(policies: readonly Given[]): Lint | undefined {
+export function lintNested(policies: readonly AnyPolicy[]): Lint | undefined {
   for (const [at, policy] of policies.entries()) {
-    layAny(policy);
-    if (desk().core.nest(at) === 0) throw problem(COUNT_RANGE, "policies", policies.length);
+    writeAny(policy);
+    if (memory().core.nest(at) === 0) throw problem(COUNT_RANGE, "policies", policies.length);
   }
-  return readLines(desk().core.lint_nested(policies.length))[0];
+  return readLines(memory().core.lint_nested(policies.length))[0];
 }
 
 /**
  * How long all sleeps take together if no draw spreads them, in milliseconds; undefined without an end. The deadline is not
  * looked at.
  */
-export function totalWait(policy: Given): number | undefined {
+export function totalWait(policy: AnyPolicy): number | undefined {
   const total = totalWaitNanos(policy);
   return total === undefined ? undefined : Number(total) / 1e6;
 }
 
 /** The same in exact nanoseconds. */
-export function totalWaitNanos(policy: Given): bigint | undefined {
-  layAny(policy);
-  return desk().core.total_wait() === 0 ? undefined : desk().got();
+export function totalWaitNanos(policy: AnyPolicy): bigint | undefined {
+  writeAny(policy);
+  return memory().core.total_wait() === 0 ? undefined : memory().readNumber();
 }
 
 const LINES = 5;
 
 function readLints(within: bigint): Lint[] {
-  desk().give(within);
-  return readLines(desk().core.lints());
+  memory().writeNumbers(within);
+  return readLines(memory().core.lints());
 }
 
 function readLines(length: number): Lint[] {
-  const lines = desk().readText(length).split("\n");
+  const lines = memory().readText(length).split("\n");
   const plain = (text = "") =>
     text === "" ? undefined : text.startsWith("t") ? Number(text.slice(1)) / 1e6 : Number(text.slice(1));
   const found: Lint[] = [];
@@ -149,4 +149,5 @@ function readLines(length: number): Lint[] {
 }
 
 /** The names of the presets. */
-export const presets = (): PresetName[] => desk().readText(desk().core.presets()).trimEnd().split("\n") as PresetName[];
+export const presets = (): PresetName[] =>
+  memory().readText(memory().core.presets()).trimEnd().split("\n") as PresetName[];

@@ -284,8 +284,8 @@ function* budget({ budget: section, seed = 0, within = 0, events, answers }) {
 
 /** A guard from the section of a document, whose numbers have no unit. */
 function documented(name, section, options) {
-  const [{ kept }, classes] = [Policy.fromJson({ [name]: section }), CLASSES];
-  if (kept === undefined) throw new Error(`no ${name} is described`);
+  const [{ guardFields }, classes] = [Policy.fromJson({ [name]: section }), CLASSES];
+  if (guardFields === undefined) throw new Error(`no ${name} is described`);
   return new classes[name](section, options);
 }
 

@@ -1,7 +1,7 @@
-/** The fifth wasm module: the fourth, and what calls leave behind to be gone on with. It takes the fourth one's place. */
+/** The fifth wasm module: the fourth with logs and saved states. It replaces the fourth. */
 import hex from "../../dist/log.wasm";
-import type { Desk } from "../border.js";
-import { bring, FIELDS, desk as guardsDesk } from "../guards/desk.js";
+import { bring, FIELDS, memory as guardsMemory } from "../guards/memory.js";
+import type { ModuleMemory } from "../memory.js";
 
 type Name =
   | "event_bytes"
@@ -28,5 +28,8 @@ const MORE = ["recorder", "recorded", "event", "reason", "bytes"] as const;
 
 bring(hex, [...FIELDS, ...MORE]);
 
-/** Its desk, of which guards know a part. */
-export const desk = guardsDesk as unknown as () => Desk<Name, (typeof FIELDS)[number] | (typeof MORE)[number]>;
+/** The memory of the module; guards know a part of it. */
+export const memory = guardsMemory as unknown as () => ModuleMemory<
+  Name,
+  (typeof FIELDS)[number] | (typeof MORE)[number]
+>;

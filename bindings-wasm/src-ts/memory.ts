@@ -1,6 +1,6 @@
 /**
- * The border to the wasm modules that only some programs load. As with the first, states are rows of words that JavaScript
- * owns, laid on a desk for a transition; here the module says itself where things lie.
+ * The memory of the wasm modules that only some programs load. As in the first module, states are rows of words that JavaScript
+ * owns and copies into memory for a transition; here the module itself says where each field is.
  */
 import { encoder } from "./core.js";
 import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
@@ -16,7 +16,7 @@ interface Memory {
   desk(): number;
 }
 
-/** The fields of the desk of the machines and the tools, in their order. */
+/** The fields in the memory of the machines and the tools, in their order. */
 export const FIELDS = [
   "args",
   "problem",
@@ -42,8 +42,8 @@ export const FIELDS = [
   "text",
 ] as const;
 
-/** A module's desk, and what is laid on it and taken from it. */
-export class Desk<Name extends string, Field extends string = (typeof FIELDS)[number]> {
+/** The memory of one module, and the functions over it. */
+export class ModuleMemory<Name extends string, Field extends string = (typeof FIELDS)[number]> {
   readonly core: Functions<Name>;
   private readonly fields: readonly Field[];
   private readonly from: Memory;
@@ -62,11 +62,11 @@ export class Desk<Name extends string, Field extends string = (typeof FIELDS)[nu
     this.core = exports as unknown as Functions<Name>;
     this.from = exports as unknown as Memory;
     this.fields = fields;
-    this.look();
+    this.remap();
   }
 
-  /** Looks where things lie: at first, and again after memory has grown. */
-  look(): void {
+  /** Finds the fields: at first, and again after memory has grown. */
+  remap(): void {
     const { memory, PLACES, desk } = this.from;
     const { buffer } = memory;
     const { fields } = this;
@@ -89,40 +89,40 @@ export class Desk<Name extends string, Field extends string = (typeof FIELDS)[nu
   }
 
   /** The memory from an address on. */
-  memory<A>(array: new (buffer: ArrayBuffer, offset: number, length: number) => A, at: number, length: number): A {
+  view<A>(array: new (buffer: ArrayBuffer, offset: number, length: number) => A, at: number, length: number): A {
     return new array(this.from.memory.buffer, at, length);
   }
 
-  /** Lays a state down. */
-  lay(field: Field, state: Uint32Array): void {
+  /** Writes a state. */
+  write(field: Field, state: Uint32Array): void {
     this.words[field].set(state);
   }
 
-  /** A state as it lies there. */
-  taken(field: Field): Uint32Array {
+  /** A copy of a state. */
+  copy(field: Field): Uint32Array {
     return this.words[field].slice();
   }
 
-  /** Takes a state back. */
-  take(field: Field, state: Uint32Array): void {
+  /** Reads a state. */
+  read(field: Field, state: Uint32Array): void {
     state.set(this.words[field]);
   }
 
-  /** Lays down spans, times and counts, from the first place on. */
-  give(...numbers: bigint[]): void {
+  /** Writes spans, times and counts as the arguments, from the first on. */
+  writeNumbers(...numbers: bigint[]): void {
     for (const [at, number] of numbers.entries()) this.longs[at] = number;
   }
 
-  /** Lays down a double; what is no number becomes one that is none, which the core knows what to think of. */
-  giveDouble(at: number, value: unknown): void {
+  /** Writes a double; NaN for a value that is no number, which the core refuses. */
+  writeDouble(at: number, value: unknown): void {
     this.doubles[at] = typeof value === "number" ? value : Number.NaN;
   }
 
-  got(at = 0): bigint {
+  readNumber(at = 0): bigint {
     return this.longs[at] as bigint;
   }
 
-  gotDouble(at = 0): number {
+  readDouble(at = 0): number {
     return this.doubles[at] as number;
   }
 
@@ -140,8 +140,8 @@ export class Desk<Name extends string, Field extends string = (typeof FIELDS)[nu
   }
 
   /**
-   * Throws what is wrong, if so much text says that something is. `name` is what was given and is shown where the core does
-   * not name a field, or always if it is a path; `value` is its value.
+   * Throws the error that `length` bytes of text describe; 0 is none. `name` is shown if the core names no field, or always if it
+   * is a path; `value` is the value it had.
    */
   check(length: number, name = "", value?: unknown, isPath = false): void {
     if (length === 0) return;

@@ -1,6 +1,6 @@
 /** The second wasm module: the machines that a plain retry does without. */
 import hex from "../../dist/machines.wasm";
-import { Desk, FIELDS } from "../border.js";
+import { FIELDS, ModuleMemory } from "../memory.js";
 
 type Name =
   | "bucket"
@@ -52,7 +52,7 @@ type Name =
   | "stepped_look"
   | "stepped_step";
 
-let made: Desk<Name> | undefined;
+let made: ModuleMemory<Name> | undefined;
 
-/** Its desk, compiled on first use. */
-export const desk = (): Desk<Name> => (made ??= new Desk(hex, FIELDS));
+/** Its memory, compiled on first use. */
+export const memory = (): ModuleMemory<Name> => (made ??= new ModuleMemory(hex, FIELDS));

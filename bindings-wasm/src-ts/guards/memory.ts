@@ -3,13 +3,14 @@
  * is in this one and more.
  *
  * A guard's configuration and state are rows of words that its JavaScript object owns, so that nothing is left behind when it is
- * collected. The ones that were used last stay on the desk until others are laid there: a program with one set of guards
+ * collected. The guards used last stay in wasm memory until others need the place: a program with one set of guards
  * copies nothing.
  */
-import { Desk } from "../border.js";
+
 import { system } from "../clock.js";
 import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
+import { ModuleMemory } from "../memory.js";
 import { writeSeed } from "../seed.js";
 
 type Name =
@@ -98,30 +99,30 @@ export const FIELDS = [
   "text",
 ] as const;
 
-type GuardsDesk = Desk<Name, (typeof FIELDS)[number]>;
+type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
 
 let module: { readonly hex: string; readonly fields: readonly string[] } | undefined;
-let made: GuardsDesk | undefined;
-/** Its functions; `desk()` before the first use. */
-export let core: GuardsDesk["core"];
+let made: GuardsMemory | undefined;
+/** Its functions; `memory()` before the first use. */
+export let core: GuardsMemory["core"];
 
 /** Brings the module, in hexadecimal digits; one with more fields takes the place of the other. */
 export function bring(hex: string, fields: readonly string[] = FIELDS): void {
   if (module !== undefined && module.fields.length >= fields.length) return;
   module = { hex, fields };
   if (made === undefined) return;
-  // States are JavaScript's: what lies on the old desk goes on on the new one.
+  // States are JavaScript's: they go on in the memory of the new module.
   clear();
-  policyLaid = undefined;
+  loadedPolicy = undefined;
   compiled();
 }
 
-/** Its desk, compiled on first use. */
-export const desk = (): GuardsDesk => made ?? compiled();
+/** Its memory, compiled on first use. */
+export const memory = (): GuardsMemory => made ?? compiled();
 
-function compiled(): GuardsDesk {
+function compiled(): GuardsMemory {
   const { hex, fields } = module as { hex: string; fields: typeof FIELDS };
-  made = new Desk<Name, (typeof FIELDS)[number]>(hex, fields);
+  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(hex, fields);
   core = made.core;
   return made;
 }
@@ -133,8 +134,8 @@ export const BREAKER = 1;
 export const LIMITER = 2;
 export const BULKHEAD = 3;
 
-/** A guard as the desk knows it. */
-export interface Laid {
+/** A guard as wasm memory has it. */
+export interface StoredGuard {
   /** Its place in {@link NAMES}. */
   readonly index: number;
   readonly config: Uint32Array;
@@ -146,15 +147,15 @@ export interface Laid {
 
 const CONFIGS = NAMES.map((name) => `${name}Config` as const);
 
-/** What lies in each place. */
-const resident: (Laid | undefined)[] = NAMES.map(() => undefined);
+/** The guard in each place. */
+const resident: (StoredGuard | undefined)[] = NAMES.map(() => undefined);
 
 /** Makes room for so many times, and perhaps for bytes behind them; where it is. */
-export function roomFor(times: number): number {
-  const at = desk().core.room(times);
+export function reserveTimes(times: number): number {
+  const at = memory().core.room(times);
   if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
   // Memory that has grown is another buffer.
-  if (desk().words.args.length === 0) desk().look();
+  if (memory().words.args.length === 0) memory().remap();
   return at;
 }
 
@@ -163,32 +164,32 @@ let log = NO_MEMORY;
 
 /** A limiter's log where it lies. */
 function logOf(length: number): Uint32Array {
-  const at = roomFor(length / 2);
-  if (log.byteOffset !== at || log.length < length || log.buffer !== desk().words.args.buffer) {
-    log = desk().memory(Uint32Array, at, length);
+  const at = reserveTimes(length / 2);
+  if (log.byteOffset !== at || log.length < length || log.buffer !== memory().words.args.buffer) {
+    log = memory().view(Uint32Array, at, length);
   }
   return log.subarray(0, length);
 }
 
-function away(guard: Laid): void {
-  desk().take(NAMES[guard.index] as GuardName, guard.words);
+function away(guard: StoredGuard): void {
+  memory().read(NAMES[guard.index] as GuardName, guard.words);
   if (guard.log) guard.log.set(logOf(guard.log.length));
 }
 
 /** The breaker that lies there as its last transition left it, and what permit it gives: -1 for none without a clock. */
-let closedFor: Laid | undefined;
+let closedFor: StoredGuard | undefined;
 let closedPermit = -1;
-/** Whether one more success under that permit changes nothing. */
+/** True if one more success under that permit changes nothing. */
 let isClean = false;
 
-function unclean(breaker: Laid): void {
-  lay(breaker);
+function unclean(breaker: StoredGuard): void {
+  load(breaker);
   closedFor = breaker;
   isClean = false;
 }
 
 /** The permit of a breaker that is closed, which takes no clock; -1 otherwise. */
-export function permitOf(breaker: Laid): number {
+export function permitOf(breaker: StoredGuard): number {
   if (closedFor !== breaker) {
     unclean(breaker);
     closedPermit = core.breaker_closed();
@@ -197,7 +198,7 @@ export function permitOf(breaker: Laid): number {
 }
 
 /** An attempt with such a permit succeeded, at the time that was given if that counts. */
-export function succeeded(breaker: Laid, permit: number, timed: boolean): void {
+export function succeeded(breaker: StoredGuard, permit: number, timed: boolean): void {
   if (closedFor !== breaker) unclean(breaker);
   else if (isClean && permit === closedPermit) return;
   closedPermit = core.breaker_succeeded(permit, timed ? 1 : 0);
@@ -206,13 +207,13 @@ export function succeeded(breaker: Laid, permit: number, timed: boolean): void {
 }
 
 /** Lays a guard down, unless it lies there, for whatever is done with it. */
-export function lay(guard: Laid): void {
+export function load(guard: StoredGuard): void {
   const { index } = guard;
   closedFor = undefined;
   const was = resident[index];
   if (was === guard) return;
   if (was) away(was);
-  const { words } = desk();
+  const { words } = memory();
   words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
   words[NAMES[index] as GuardName].set(guard.words);
   if (guard.log) logOf(guard.log.length).set(guard.log);
@@ -220,8 +221,8 @@ export function lay(guard: Laid): void {
 }
 
 /** Lays all guards of a set down. */
-export function layAll({ all }: { readonly all: readonly Laid[] }): void {
-  for (const guard of all) lay(guard);
+export function loadAll({ all }: { readonly all: readonly StoredGuard[] }): void {
+  for (const guard of all) load(guard);
 }
 
 /** Takes all of them back, so that others can be made where they lay. */
@@ -234,31 +235,31 @@ export function clear(): void {
 }
 
 /** The configuration that lies in a place. */
-export const configAt = (index: number): Uint32Array => desk().taken(CONFIGS[index] as (typeof CONFIGS)[number]);
+export const configAt = (index: number): Uint32Array => memory().copy(CONFIGS[index] as (typeof CONFIGS)[number]);
 
 /** The state that lies in a place. */
-export const stateAt = (index: number): Uint32Array => desk().taken(NAMES[index] as GuardName);
+export const stateAt = (index: number): Uint32Array => memory().copy(NAMES[index] as GuardName);
 
-let policyLaid: Uint32Array | undefined;
+let loadedPolicy: Uint32Array | undefined;
 
 /** Lays a policy down, unless it lies there. */
-export function layPolicy(policy: Uint32Array): void {
-  if (policyLaid !== policy) {
-    desk().words.policy.set(policy);
-    policyLaid = policy;
+export function loadPolicy(policy: Uint32Array): void {
+  if (loadedPolicy !== policy) {
+    memory().words.policy.set(policy);
+    loadedPolicy = policy;
   }
 }
 
-/** The policy on the desk is another now; its words. */
-export function takePolicy(): Uint32Array {
-  return (policyLaid = desk().taken("policy"));
+/** The words of the policy in memory, which the core has changed. */
+export function readPolicy(): Uint32Array {
+  return (loadedPolicy = memory().copy("policy"));
 }
 
 const LOW = 4294967296;
 
 /** Lays down a whole number, or Infinity for "never". */
-export function give(at: number, value: number): void {
-  const { args } = desk().words;
+export function writeArgument(at: number, value: number): void {
+  const { args } = memory().words;
   if (value === Infinity) {
     args[at * 2] = args[at * 2 + 1] = 0xffffffff;
   } else {
@@ -274,17 +275,17 @@ function read(words: Uint32Array, at: number): number {
 }
 
 /** Reads such a number. */
-export const got = (at: number): number => read(desk().words.args, at);
+export const readArgument = (at: number): number => read(memory().words.args, at);
 
 /** A step's numbers: kind, outcome, reason and cause, a byte each, the attempt, and its two times. */
-export const stepCodes = (): number => desk().words.step[0] as number;
-export const stepAttempt = (): number => desk().words.step[1] as number;
-export const stepAt = (): number => read(desk().words.step, 1);
-export const stepWakeAt = (): number => read(desk().words.step, 2);
+export const stepCodes = (): number => memory().words.step[0] as number;
+export const stepAttempt = (): number => memory().words.step[1] as number;
+export const stepAt = (): number => read(memory().words.step, 1);
+export const stepWakeAt = (): number => read(memory().words.step, 2);
 
 /** Its times as they are. */
 export function stepLong(first: boolean): bigint {
-  const { step } = desk().words;
+  const { step } = memory().words;
   const at = first ? 2 : 4;
   return (BigInt(step[at + 1] as number) << 32n) | BigInt(step[at] as number);
 }
@@ -301,8 +302,8 @@ export function seedOf(given: number | bigint | null | undefined): Seed {
 }
 
 /** Lays it down in its place. */
-export function giveSeed({ low, high }: Seed): void {
-  const { args } = desk().words;
+export function writeSeedWords({ low, high }: Seed): void {
+  const { args } = memory().words;
   args[2] = low;
   args[3] = high;
 }
@@ -318,7 +319,7 @@ export function randomSeed(): bigint {
 /** The longest time that is not never. */
 const LATEST = 2 ** 63;
 
-/** The time of a clock in nanoseconds; one that answers nonsense stands still. */
+/** The time of a clock in nanoseconds. A clock that answers nonsense stands still. */
 export function nanosOf(milliseconds: number): number {
   const nanos = Math.round(milliseconds * 1e6);
   return nanos > 0 ? Math.min(nanos, LATEST) : 0;

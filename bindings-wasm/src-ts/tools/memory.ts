@@ -1,6 +1,6 @@
 /** The third wasm module: what only people need. */
 import hex from "../../dist/tools.wasm";
-import { Desk, FIELDS } from "../border.js";
+import { FIELDS, ModuleMemory } from "../memory.js";
 
 type Name =
   | "document"
@@ -20,7 +20,7 @@ type Name =
   | "presets"
   | "total_wait";
 
-let made: Desk<Name> | undefined;
+let made: ModuleMemory<Name> | undefined;
 
-/** Its desk, compiled on first use. */
-export const desk = (): Desk<Name> => (made ??= new Desk(hex, FIELDS));
+/** Its memory, compiled on first use. */
+export const memory = (): ModuleMemory<Name> => (made ??= new ModuleMemory(hex, FIELDS));

@@ -7,7 +7,7 @@ import { Breaker } from "./breaker.js";
 import { Budget } from "./budget.js";
 import { Bulkhead } from "./bulkhead.js";
 import type { GuardFields } from "./fields.js";
-import { type Configs, type Guard, laidOf, type Origin } from "./guard.js";
+import { type Configs, type Guard, type Origin, storedGuards } from "./guard.js";
 import { Hedge } from "./hedge.js";
 import { Limiter } from "./limiter.js";
 import { Stretch } from "./stretch.js";
@@ -25,7 +25,7 @@ const CLASSES: readonly { readonly prototype: Guard }[] = [
 
 /** New guards of configurations; undefined where a set has no such guard. */
 export const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>
-  laidOf(configs, origin).map(
+  storedGuards(configs, origin).map(
     (laid) => laid && Object.assign(Object.create(CLASSES[laid.index]?.prototype as Guard), laid),
   );
 
