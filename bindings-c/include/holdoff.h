@@ -3117,30 +3117,6 @@ double holdoff_budget_rejection(const struct holdoff_budget *budget,
                                 uint64_t now);
 
 /**
- * Writes the budget's state at `now` as bytes that last, HOLDOFF_SAVED_BUDGET of them, to `bytes`, which has room for `size`.
- * What calls in flight hold is not kept.
- *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no budget.
- */
-size_t holdoff_budget_save(const struct holdoff_budget *budget,
-                           uint64_t now,
-                           char *bytes,
-                           size_t size);
-
-/**
- * Gives a budget that was made the state that holdoff_budget_save or another language made bytes of, on a clock that reads
- * `now`. Its configuration may have changed in between, but not its kind.
- *
- * Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the budget
- * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
- */
-int holdoff_budget_restore(struct holdoff_budget *budget,
-                           const char *bytes,
-                           size_t length,
-                           uint64_t now,
-                           struct holdoff_problem *problem);
-
-/**
  * Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
  *
  * Returns 0 and writes `breaker`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
@@ -3253,25 +3229,6 @@ int holdoff_breaker_rates(const struct holdoff_breaker *breaker,
 uint32_t holdoff_breaker_openings(const struct holdoff_breaker *breaker);
 
 /**
- * Writes the breaker's state at `now` as bytes that last, HOLDOFF_SAVED_BREAKER of them, to `bytes`, which has room for `size`.
- *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no breaker.
- */
-size_t holdoff_breaker_save(const struct holdoff_breaker *breaker,
-                            uint64_t now,
-                            char *bytes,
-                            size_t size);
-
-/**
- * Gives a breaker that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
- */
-int holdoff_breaker_restore(struct holdoff_breaker *breaker,
-                            const char *bytes,
-                            size_t length,
-                            uint64_t now,
-                            struct holdoff_problem *problem);
-
-/**
  * How many words of room the limiter needs that the options describe: the limit of a "log", 0 for any other, for none, and for
  * options that have a problem.
  */
@@ -3320,30 +3277,10 @@ bool holdoff_limiter_refuses(struct holdoff_limiter *limiter,
 int holdoff_limiter_give_back(struct holdoff_limiter *limiter, uint32_t count, uint64_t now);
 
 /**
- * How many bytes holdoff_limiter_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
+ * How many bytes holdoff_guard_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
  * limiter.
  */
 size_t holdoff_limiter_saved(const struct holdoff_limiter *limiter);
-
-/**
- * Writes the limiter's state at `now` as bytes that last to `bytes`, which has room for `size`.
- *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no limiter.
- */
-size_t holdoff_limiter_save(struct holdoff_limiter *limiter,
-                            uint64_t now,
-                            char *bytes,
-                            size_t size);
-
-/**
- * Gives a limiter that was made the state that bytes say, on a clock that reads `now`, and fills the room of a log; see
- * holdoff_budget_restore. A log's limit may not have changed.
- */
-int holdoff_limiter_restore(struct holdoff_limiter *limiter,
-                            const char *bytes,
-                            size_t length,
-                            uint64_t now,
-                            struct holdoff_problem *problem);
 
 /**
  * Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
@@ -3409,25 +3346,6 @@ double holdoff_adaptive_tokens(const struct holdoff_adaptive *adaptive, uint64_t
  * holds no rate.
  */
 bool holdoff_adaptive_limits(const struct holdoff_adaptive *adaptive);
-
-/**
- * Writes the rate's state at `now` as bytes that last, HOLDOFF_SAVED_ADAPTIVE of them, to `bytes`, which has room for `size`.
- *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no rate.
- */
-size_t holdoff_adaptive_save(const struct holdoff_adaptive *adaptive,
-                             uint64_t now,
-                             char *bytes,
-                             size_t size);
-
-/**
- * Gives a rate that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
- */
-int holdoff_adaptive_restore(struct holdoff_adaptive *adaptive,
-                             const char *bytes,
-                             size_t length,
-                             uint64_t now,
-                             struct holdoff_problem *problem);
 
 /**
  * Makes the bulkhead that the options describe under "bulkhead", empty.
@@ -3514,25 +3432,6 @@ uint64_t holdoff_stretch_delay(const struct holdoff_stretch *stretch,
                                uint64_t delay_ns);
 
 /**
- * Writes the stretch's state at `now` as bytes that last, HOLDOFF_SAVED_STRETCH of them, to `bytes`, which has room for `size`.
- *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no stretch.
- */
-size_t holdoff_stretch_save(const struct holdoff_stretch *stretch,
-                            uint64_t now,
-                            char *bytes,
-                            size_t size);
-
-/**
- * Gives a stretch that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
- */
-int holdoff_stretch_restore(struct holdoff_stretch *stretch,
-                            const char *bytes,
-                            size_t length,
-                            uint64_t now,
-                            struct holdoff_problem *problem);
-
-/**
  * Makes the hedge that the options describe under "hedge".
  *
  * Returns 0 and writes `hedge`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
@@ -3562,21 +3461,29 @@ bool holdoff_hedge_quantile(const struct holdoff_hedge *hedge,
 uint64_t holdoff_hedge_delay(const struct holdoff_hedge *hedge);
 
 /**
- * Writes what is known of how long attempts take as bytes that last, HOLDOFF_SAVED_HEDGE of them, to `bytes`, which has room for
- * `size`.
+ * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language. `guard`
+ * points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has as many as its
+ * HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A state holds nothing of
+ * the calls in flight.
  *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no hedge.
+ * Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
  */
-size_t holdoff_hedge_save(const struct holdoff_hedge *hedge,
+size_t holdoff_guard_save(const void *guard,
+                          uint64_t now,
                           char *bytes,
                           size_t size);
 
 /**
- * Gives a hedge that was made the state that bytes say; see holdoff_budget_restore.
+ * Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ from
+ * that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
+ *
+ * Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the guard
+ * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
-int holdoff_hedge_restore(struct holdoff_hedge *hedge,
+int holdoff_guard_restore(void *guard,
                           const char *bytes,
                           size_t length,
+                          uint64_t now,
                           struct holdoff_problem *problem);
 
 /**

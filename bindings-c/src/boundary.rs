@@ -3,7 +3,6 @@
 //! A machine lives in memory of the caller's as a magic word followed by its state. The magic word is checked before
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
-use crate::problem::holdoff_problem;
 use core::ffi::CStr;
 use holdoff_core::{ConfigError, FailureKind};
 
@@ -244,17 +243,6 @@ pub(crate) unsafe fn write_permission<T>(
 /// Returns the number of an error, 0 for none.
 pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
     result.map_or_else(|code| c_int::from(code.code()), |()| 0)
-}
-
-/// Writes a problem, or that there is none, and returns its number.
-///
-/// # Safety
-/// `out` is null or points to memory of the size of a problem.
-pub(crate) unsafe fn report(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
-    let problem = result.err().unwrap_or(holdoff_problem::NONE);
-    // SAFETY: passed on.
-    unsafe { write(out, problem) }
-    c_int::try_from(problem.code).unwrap_or(c_int::MAX)
 }
 
 /// Returns both results, or the first error.

@@ -4,7 +4,7 @@
 //! transition; who shares them between threads locks them for as long.
 
 use crate::*;
-use holdoff_core::{ConfigError, Guards, GuardsBuilder, SaveError};
+use holdoff_core::{ConfigError, Guards, GuardsBuilder};
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
@@ -14,6 +14,7 @@ pub(crate) mod guarded;
 pub(crate) mod hedge;
 pub(crate) mod limiter;
 pub(crate) mod nested;
+pub(crate) mod saved;
 pub(crate) mod stretch;
 
 use adaptive::holdoff_adaptive;
@@ -141,27 +142,6 @@ pub(crate) unsafe fn described<T>(
     let builder = unsafe { guards_of(options) }?;
     let made = build(&builder)?;
     made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
-}
-
-/// Restores the state of a guard that is there.
-///
-/// # Safety
-/// The pointers are null or point to memory of their types, `bytes` to `length` of them.
-pub(crate) unsafe fn restore_state<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static>(
-    memory: *mut M,
-    bytes: *const c_char,
-    length: usize,
-    problem: *mut holdoff_problem,
-    restore: impl FnOnce(&[u8], &Guard<C, S>) -> Result<S, SaveError>,
-) -> c_int {
-    // SAFETY: passed on.
-    let guard = unsafe { pair(get_mut(memory), slice(bytes, length)) };
-    let restored = guard.map_err(From::from).and_then(|(guard, bytes)| {
-        guard.state = restore(bytes, guard)?;
-        Ok(())
-    });
-    // SAFETY: passed on.
-    unsafe { report(problem, restored) }
 }
 
 /// The guards of the caller's, lent to `lent` for one transition; none for a null pointer.

@@ -72,6 +72,7 @@ pub use guards::guarded::*;
 pub use guards::hedge::*;
 pub use guards::limiter::*;
 pub use guards::nested::*;
+pub use guards::saved::*;
 pub use guards::stretch::*;
 pub use guards::*;
 pub use headers::*;

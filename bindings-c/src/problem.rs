@@ -177,3 +177,14 @@ extern_c! {
         print(text, size, problem.as_ref().filter(|problem| problem.code != 0))
     }
 }
+
+/// Writes a problem, or that there is none, and returns its number.
+///
+/// # Safety
+/// `out` is null or points to memory of the size of a problem.
+pub(crate) unsafe fn report(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
+    let problem = result.err().unwrap_or(holdoff_problem::NONE);
+    // SAFETY: passed on.
+    unsafe { write(out, problem) }
+    c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+}

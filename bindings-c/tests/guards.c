@@ -87,11 +87,11 @@ static void a_log_counts_in_room_that_is_lent_to_it(void) {
   CHECK(!holdoff_limiter_take(&limiter, 1, 6, &retry_at));
   CHECK_NUMBER(retry_at, SECOND + 5);
   CHECK_NUMBER(holdoff_limiter_saved(&limiter), sizeof bytes);
-  CHECK_NUMBER(holdoff_limiter_save(&limiter, 6, bytes, sizeof bytes - 1), 0);
-  CHECK_NUMBER(holdoff_limiter_save(&limiter, 6, bytes, sizeof bytes), sizeof bytes);
+  CHECK_NUMBER(holdoff_guard_save(&limiter, 6, bytes, sizeof bytes - 1), 0);
+  CHECK_NUMBER(holdoff_guard_save(&limiter, 6, bytes, sizeof bytes), sizeof bytes);
   CHECK_NUMBER(holdoff_limiter_give_back(&limiter, 1, 6), HOLDOFF_OK);
   CHECK(!holdoff_limiter_refuses(&limiter, 1, 6, NULL));
-  CHECK_NUMBER(holdoff_limiter_restore(&limiter, bytes, sizeof bytes, 9 * SECOND + 1, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guard_restore(&limiter, bytes, sizeof bytes, 9 * SECOND + 1, NULL), HOLDOFF_OK);
   CHECK(holdoff_limiter_refuses(&limiter, 1, 9 * SECOND + 1, &retry_at));
   CHECK_NUMBER(retry_at, 10 * SECOND);
 }
@@ -174,19 +174,19 @@ static void states_survive_as_bytes(void) {
   char bytes[HOLDOFF_SAVED_BUDGET];
   holdoff_budget_init(&budget, &options, 1, 0, NULL);
   holdoff_budget_fail(&budget, 0, HOLDOFF_TRANSIENT);
-  CHECK_NUMBER(holdoff_budget_save(&budget, 0, bytes, sizeof bytes - 1), 0);
-  CHECK_NUMBER(holdoff_budget_save(&budget, 0, bytes, sizeof bytes), sizeof bytes);
+  CHECK_NUMBER(holdoff_guard_save(&budget, 0, bytes, sizeof bytes - 1), 0);
+  CHECK_NUMBER(holdoff_guard_save(&budget, 0, bytes, sizeof bytes), sizeof bytes);
   holdoff_budget_init(&restored, &options, 1, 0, NULL);
-  CHECK_NUMBER(holdoff_budget_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guard_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_OK);
   CHECK_NUMBER(problem.code, 0);
   CHECK(holdoff_budget_balance(&restored, 99) == 9);
   bytes[30] ^= 1;
-  CHECK_NUMBER(holdoff_budget_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_ERROR_STATE_DAMAGED);
+  CHECK_NUMBER(holdoff_guard_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_ERROR_STATE_DAMAGED);
   bytes[30] ^= 1;
-  CHECK_NUMBER(holdoff_budget_restore(&restored, bytes, 3, 99, &problem), HOLDOFF_ERROR_NOT_A_STATE);
-  CHECK_NUMBER(holdoff_budget_restore(&restored, NULL, 3, 99, &problem), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_guard_restore(&restored, bytes, 3, 99, &problem), HOLDOFF_ERROR_NOT_A_STATE);
+  CHECK_NUMBER(holdoff_guard_restore(&restored, NULL, 3, 99, &problem), HOLDOFF_ERROR_NULL_POINTER);
   holdoff_budget_init(&restored, &other, 1, 0, NULL);
-  CHECK_NUMBER(holdoff_budget_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_ERROR_GUARD_CONFIG);
+  CHECK_NUMBER(holdoff_guard_restore(&restored, bytes, sizeof bytes, 99, &problem), HOLDOFF_ERROR_GUARD_CONFIG);
 }
 
 static void a_wrong_guard_is_explained_by_the_build(void) {
@@ -291,13 +291,13 @@ static void memory_that_holds_no_guard_lets_nobody_through(void) {
     CHECK(!holdoff_budget_admit(&budget, 0));
     CHECK(!holdoff_budget_withdraw(&budget, 0, HOLDOFF_TRANSIENT, NULL));
     CHECK_NUMBER(holdoff_budget_begin(&budget, 0), HOLDOFF_ERROR_NOT_A_GUARD);
-    CHECK_NUMBER(holdoff_budget_save(&budget, 0, bytes, sizeof bytes), 0);
+    CHECK_NUMBER(holdoff_guard_save(&budget, 0, bytes, sizeof bytes), 0);
     CHECK(!holdoff_breaker_acquire(&breaker, 0, NULL, &retry_at));
     CHECK_NUMBER(retry_at, HOLDOFF_NEVER);
     CHECK(!holdoff_breaker_acquire_closed(&breaker, NULL));
     CHECK(holdoff_breaker_refuses(&breaker, 0, NULL));
     CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_NONE);
-    CHECK_NUMBER(holdoff_breaker_restore(&breaker, bytes, sizeof bytes, 0, NULL), HOLDOFF_ERROR_NOT_A_GUARD);
+    CHECK_NUMBER(holdoff_guard_restore(&breaker, bytes, sizeof bytes, 0, NULL), HOLDOFF_ERROR_NOT_A_GUARD);
     CHECK(!holdoff_limiter_take(&limiter, 1, 0, &retry_at));
     CHECK_NUMBER(holdoff_limiter_saved(&limiter), 0);
     CHECK(!holdoff_adaptive_take(&adaptive, 1, 0, &retry_at));

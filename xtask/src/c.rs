@@ -16,7 +16,7 @@ pub(crate) mod bench;
 pub(crate) const HEADER: &str = "bindings-c/include/holdoff.h";
 
 /// The modules the header is generated from, in the order a reader wants them.
-const SOURCES: [&str; 38] = [
+const SOURCES: [&str; 39] = [
     "numbers",
     "words",
     "policy",
@@ -47,6 +47,7 @@ const SOURCES: [&str; 38] = [
     "guards/bulkhead",
     "guards/stretch",
     "guards/hedge",
+    "guards/saved",
     "guards/guarded",
     "guards/nested",
     "log/event",

@@ -113,19 +113,4 @@ extern_c! {
     fn holdoff_adaptive_limits(adaptive: *const holdoff_adaptive) -> bool {
         get(adaptive).is_ok_and(|guard| guard.state.limits())
     }
-
-    /// Writes the rate's state at `now` as bytes that last, HOLDOFF_SAVED_ADAPTIVE of them, to `bytes`, which has room for `size`.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no rate.
-    fn holdoff_adaptive_save(adaptive: *const holdoff_adaptive, now: Timestamp, bytes: *mut c_char,
-        size: usize) -> usize {
-        write_bytes(bytes, size, get(adaptive).map(|guard| guard.state.save(&guard.config, now)))
-    }
-
-    /// Gives a rate that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
-    fn holdoff_adaptive_restore(adaptive: *mut holdoff_adaptive, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        let restore = |bytes: &[u8], guard: &Guard<_, _>| Adaptive::restore(bytes, &guard.config, now);
-        restore_state(adaptive, bytes, length, problem, restore)
-    }
 }

@@ -127,18 +127,4 @@ extern_c! {
     fn holdoff_breaker_openings(breaker: *const holdoff_breaker) -> u32 {
         get(breaker).map_or(0, |guard| guard.state.openings())
     }
-
-    /// Writes the breaker's state at `now` as bytes that last, HOLDOFF_SAVED_BREAKER of them, to `bytes`, which has room for `size`.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no breaker.
-    fn holdoff_breaker_save(breaker: *const holdoff_breaker, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
-        write_bytes(bytes, size, get(breaker).map(|guard| guard.state.save(&guard.config, now)))
-    }
-
-    /// Gives a breaker that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
-    fn holdoff_breaker_restore(breaker: *mut holdoff_breaker, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        let restore = |bytes: &[u8], guard: &Guard<_, _>| Breaker::restore(bytes, &guard.config, now);
-        restore_state(breaker, bytes, length, problem, restore)
-    }
 }

@@ -101,23 +101,4 @@ extern_c! {
     fn holdoff_budget_rejection(budget: *const holdoff_budget, now: Timestamp) -> f64 {
         get(budget).map_or(1.0, |guard| guard.state.rejection(&guard.config, now))
     }
-
-    /// Writes the budget's state at `now` as bytes that last, HOLDOFF_SAVED_BUDGET of them, to `bytes`, which has room for `size`.
-    /// What calls in flight hold is not kept.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no budget.
-    fn holdoff_budget_save(budget: *const holdoff_budget, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
-        write_bytes(bytes, size, get(budget).map(|guard| guard.state.save(&guard.config, now)))
-    }
-
-    /// Gives a budget that was made the state that holdoff_budget_save or another language made bytes of, on a clock that reads
-    /// `now`. Its configuration may have changed in between, but not its kind.
-    ///
-    /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the budget
-    /// as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_budget_restore(budget: *mut holdoff_budget, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        let restore = |bytes: &[u8], guard: &Guard<_, _>| Budget::restore(bytes, &guard.config, now);
-        restore_state(budget, bytes, length, problem, restore)
-    }
 }

@@ -46,18 +46,4 @@ extern_c! {
     fn holdoff_hedge_delay(hedge: *const holdoff_hedge) -> Span {
         get(hedge).map_or(Span::MAX, |guard| guard.config.delay(&guard.state))
     }
-
-    /// Writes what is known of how long attempts take as bytes that last, HOLDOFF_SAVED_HEDGE of them, to `bytes`, which has room for
-    /// `size`.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no hedge.
-    fn holdoff_hedge_save(hedge: *const holdoff_hedge, bytes: *mut c_char, size: usize) -> usize {
-        write_bytes(bytes, size, get(hedge).map(|guard| guard.state.save()))
-    }
-
-    /// Gives a hedge that was made the state that bytes say; see holdoff_budget_restore.
-    fn holdoff_hedge_restore(hedge: *mut holdoff_hedge, bytes: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int {
-        restore_state(hedge, bytes, length, problem, |bytes, _| Latency::restore(bytes))
-    }
 }

@@ -105,28 +105,9 @@ extern_c! {
         status(parts(limiter).map(|(config, state, log)| state.give_back(config, log, count, now)))
     }
 
-    /// How many bytes holdoff_limiter_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
+    /// How many bytes holdoff_guard_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
     /// limiter.
     fn holdoff_limiter_saved(limiter: *const holdoff_limiter) -> usize {
         get(limiter).map_or(0, |guard| Limiter::saved(&guard.config))
-    }
-
-    /// Writes the limiter's state at `now` as bytes that last to `bytes`, which has room for `size`.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no limiter.
-    fn holdoff_limiter_save(limiter: *mut holdoff_limiter, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
-        let parts = parts(limiter).ok();
-        parts.and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0)
-    }
-
-    /// Gives a limiter that was made the state that bytes say, on a clock that reads `now`, and fills the room of a log; see
-    /// holdoff_budget_restore. A log's limit may not have changed.
-    fn holdoff_limiter_restore(limiter: *mut holdoff_limiter, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        report(problem, pair(parts(limiter), slice(bytes, length)).map_err(From::from).and_then(|(parts, bytes)| {
-            let (config, state, log) = parts;
-            *state = Limiter::restore(bytes, config, log, now)?;
-            Ok(())
-        }))
     }
 }

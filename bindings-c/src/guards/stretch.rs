@@ -38,18 +38,4 @@ extern_c! {
         let delay = Span::from_nanos(delay_ns);
         get(stretch).map_or(delay, |guard| guard.state.stretch(&guard.config, now, delay))
     }
-
-    /// Writes the stretch's state at `now` as bytes that last, HOLDOFF_SAVED_STRETCH of them, to `bytes`, which has room for `size`.
-    ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no stretch.
-    fn holdoff_stretch_save(stretch: *const holdoff_stretch, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
-        write_bytes(bytes, size, get(stretch).map(|guard| guard.state.save(&guard.config, now)))
-    }
-
-    /// Gives a stretch that was made the state that bytes say, on a clock that reads `now`; see holdoff_budget_restore.
-    fn holdoff_stretch_restore(stretch: *mut holdoff_stretch, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        let restore = |bytes: &[u8], guard: &Guard<_, _>| Stretch::restore(bytes, &guard.config, now);
-        restore_state(stretch, bytes, length, problem, restore)
-    }
 }

@@ -37,38 +37,38 @@ static int move(session *all, uint64_t now, uint64_t to) {
   size_t length;
   int code = 0;
   if (all->guards.budget != NULL) {
-    length = holdoff_budget_save(&all->budget, now, bytes, sizeof bytes);
-    code = holdoff_budget_restore(&all->budget, bytes, length, to, NULL);
+    length = holdoff_guard_save(&all->budget, now, bytes, sizeof bytes);
+    code = holdoff_guard_restore(&all->budget, bytes, length, to, NULL);
   }
   if (code == 0 && all->guards.breaker != NULL) {
-    length = holdoff_breaker_save(&all->breaker, now, bytes, sizeof bytes);
-    code = holdoff_breaker_restore(&all->breaker, bytes, length, to, NULL);
+    length = holdoff_guard_save(&all->breaker, now, bytes, sizeof bytes);
+    code = holdoff_guard_restore(&all->breaker, bytes, length, to, NULL);
   }
   if (code == 0 && all->guards.limiter != NULL) {
     length = holdoff_limiter_saved(&all->limiter);
     log = malloc(length);
-    if (log == NULL || holdoff_limiter_save(&all->limiter, now, log, length) != length) {
+    if (log == NULL || holdoff_guard_save(&all->limiter, now, log, length) != length) {
       free(log);
       return -1;
     }
     memset(all->room, 0, all->length * sizeof *all->room);
-    code = holdoff_limiter_restore(&all->limiter, log, length, to, NULL);
+    code = holdoff_guard_restore(&all->limiter, log, length, to, NULL);
     free(log);
   }
   if (code == 0 && all->guards.adaptive != NULL) {
-    length = holdoff_adaptive_save(&all->adaptive, now, bytes, sizeof bytes);
-    code = holdoff_adaptive_restore(&all->adaptive, bytes, length, to, NULL);
+    length = holdoff_guard_save(&all->adaptive, now, bytes, sizeof bytes);
+    code = holdoff_guard_restore(&all->adaptive, bytes, length, to, NULL);
   }
   if (code == 0 && all->guards.bulkhead != NULL) {
     code = holdoff_bulkhead_init(&all->bulkhead, &all->options, NULL);
   }
   if (code == 0 && all->guards.stretch != NULL) {
-    length = holdoff_stretch_save(&all->stretch, now, bytes, sizeof bytes);
-    code = holdoff_stretch_restore(&all->stretch, bytes, length, to, NULL);
+    length = holdoff_guard_save(&all->stretch, now, bytes, sizeof bytes);
+    code = holdoff_guard_restore(&all->stretch, bytes, length, to, NULL);
   }
   if (code == 0 && all->guards.hedge != NULL) {
-    length = holdoff_hedge_save(&all->hedge, bytes, sizeof bytes);
-    code = holdoff_hedge_restore(&all->hedge, bytes, length, NULL);
+    length = holdoff_guard_save(&all->hedge, now, bytes, sizeof bytes);
+    code = holdoff_guard_restore(&all->hedge, bytes, length, to, NULL);
   }
   memset(all->calls, 0, sizeof all->calls);
   return code;
