@@ -771,7 +771,7 @@
 #define HOLDOFF_BREAKER_HALF_OPEN 2
 
 /**
- * State of a breaker. Somebody opened it by hand, until they close it.
+ * State of a breaker. Opened by hand, until it is closed by hand.
  */
 #define HOLDOFF_BREAKER_ISOLATED 3
 
@@ -821,17 +821,17 @@
 #define HOLDOFF_REPLAY_VERIFY 2
 
 /**
- * What a policy starts with; a library and a header of other layouts differ in it.
+ * The first word of a policy; it differs between a library and a header of other layouts.
  */
 #define HOLDOFF_POLICY_MAGIC 7525321941849826098
 
 /**
- * How many bytes a saved retry has.
+ * The number of bytes of a saved retry.
  */
 #define HOLDOFF_SAVED_RETRY 56
 
 /**
- * How many bytes a saved call has; the most that holdoff_saved_bytes writes.
+ * The number of bytes of a saved call; the most that holdoff_saved_bytes writes.
  */
 #define HOLDOFF_SAVED_CALL 72
 
@@ -877,12 +877,12 @@
 #define HOLDOFF_RUN 1
 
 /**
- * How many bytes a saved budget has.
+ * The number of bytes of a saved budget.
  */
 #define HOLDOFF_SAVED_BUDGET 144
 
 /**
- * How many bytes a saved breaker has.
+ * The number of bytes of a saved breaker.
  */
 #define HOLDOFF_SAVED_BREAKER 216
 
@@ -892,7 +892,7 @@
 #define HOLDOFF_BREAKER_NONE 4294967295
 
 /**
- * How many bytes a saved adaptive rate has.
+ * The number of bytes of a saved adaptive rate.
  */
 #define HOLDOFF_SAVED_ADAPTIVE 84
 
@@ -912,12 +912,12 @@
 #define HOLDOFF_REFUSED 3
 
 /**
- * How many bytes a saved stretch has.
+ * The number of bytes of a saved stretch.
  */
 #define HOLDOFF_SAVED_STRETCH 160
 
 /**
- * How many bytes the saved latency of a hedge has.
+ * The number of bytes of the saved latency of a hedge.
  */
 #define HOLDOFF_SAVED_HEDGE 32
 
@@ -942,7 +942,7 @@
 #define HOLDOFF_NESTED_CAP 3
 
 /**
- * How many bytes an event has at most, without its text.
+ * The most bytes that an event has without its text.
  */
 #define HOLDOFF_EVENT_BYTES 56
 
@@ -972,8 +972,8 @@ typedef struct holdoff_policy {
 } holdoff_policy;
 
 /**
- * What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
- * character; nothing has to be freed and nothing points anywhere.
+ * A problem of a configuration or a saved state. It holds all its texts, which end with a zero and are cut, if need be,
+ * after a whole character; nothing has to be freed.
  */
 typedef struct holdoff_problem {
   /**
@@ -989,7 +989,7 @@ typedef struct holdoff_problem {
    */
   char value[48];
   /**
-   * What the field must be, such as "must be below the deadline".
+   * The rule of the field, such as "must be below the deadline".
    */
   char rule[256];
   /**
@@ -1047,8 +1047,8 @@ typedef struct holdoff_rules {
 } holdoff_rules;
 
 /**
- * One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value.
- * Where only the kind is given the rest may be zero: that is no hint.
+ * One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value. If only
+ * the kind is known, leave the other fields zero: that means no hint.
  */
 typedef struct holdoff_failure {
   /**
@@ -1067,7 +1067,8 @@ typedef struct holdoff_failure {
 } holdoff_failure;
 
 /**
- * An answer's headers, as far as they say when to come back: 152 bytes, whatever their number. The content is the library's.
+ * The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the
+ * library's.
  *
  * Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
  * (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
@@ -1078,8 +1079,7 @@ typedef struct holdoff_headers {
 } holdoff_headers;
 
 /**
- * What is known of an error beside its failure. Zeroed it is an error of which nothing is known, of an operation that can
- * run twice without harm.
+ * The facts about an error that its failure does not have. Zeroed: nothing is known, and the operation may run twice.
  */
 typedef struct holdoff_facts {
   /**
@@ -1105,7 +1105,7 @@ typedef struct holdoff_facts {
 } holdoff_facts;
 
 /**
- * What to do next: 24 bytes, by value. Numbers that a kind has no use for are 0, times that it has no use for
+ * The next step of a call: 24 bytes, by value. Numbers that a kind does not use are 0, times that it does not use are
  * HOLDOFF_NEVER.
  */
 typedef struct holdoff_step {
@@ -1204,17 +1204,17 @@ typedef struct holdoff_row {
    */
   uint64_t max_total_ns;
   /**
-   * Which retry, from 1.
+   * The number of the retry, from 1.
    */
   uint32_t retry;
   /**
-   * Whether it comes before the deadline: a HOLDOFF_IN_TIME_ number.
+   * A HOLDOFF_IN_TIME_ number: does the retry come before the deadline?
    */
   uint32_t in_time;
 } holdoff_row;
 
 /**
- * What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
+ * The rule for a retry inside another one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
  */
 typedef struct holdoff_nesting {
   /**
@@ -1266,13 +1266,13 @@ typedef struct holdoff_pace {
 } holdoff_pace;
 
 /**
- * How a periodic goes about it. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
- * holdoff_periodic_poll_legacy; what differs is then set. A field that says yes or no is not 0 for yes.
+ * The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
+ * holdoff_periodic_poll_legacy; then set the fields that differ. A field that says yes or no is not 0 for yes.
  */
 typedef struct holdoff_periodic_options {
   /**
-   * How long the whole loop may take from when it is made, in nanoseconds; HOLDOFF_NEVER for ever. A run in flight is not
-   * cut short.
+   * The longest time of the whole loop, counted from holdoff_periodic_init, in nanoseconds; HOLDOFF_NEVER for no limit.
+   * A run in flight is not cut short.
    */
   uint64_t deadline_ns;
   /**
@@ -1280,23 +1280,23 @@ typedef struct holdoff_periodic_options {
    */
   uint32_t timer;
   /**
-   * Whether an interval begins with the end of a run and not with its start.
+   * Not 0: an interval begins at the end of a run, not at its start.
    */
   uint8_t sliding;
   /**
-   * Whether the first run comes before the first interval.
+   * Not 0: the first run comes before the first interval.
    */
   uint8_t immediate;
   /**
-   * Whether an immediate first run takes place even if cancelled or out of time before it begins.
+   * Not 0: an immediate first run takes place even if it is cancelled or out of time before it begins.
    */
   uint8_t first_is_sure;
   /**
-   * Whether runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
+   * Not 0: runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
    */
   uint8_t by_steps;
   /**
-   * Whether there is one last run when the time is up.
+   * Not 0: there is one last run when the time is up.
    */
   uint8_t last_at_deadline;
 } holdoff_periodic_options;
@@ -1313,7 +1313,7 @@ typedef struct holdoff_periodic {
 } holdoff_periodic;
 
 /**
- * What to do next with a periodic: 24 bytes, by value. Numbers that a kind has no use for are 0, times HOLDOFF_NEVER.
+ * The next step of a periodic: 24 bytes, by value. Numbers that a kind does not use are 0, times are HOLDOFF_NEVER.
  */
 typedef struct holdoff_periodic_step {
   /**
@@ -1335,8 +1335,8 @@ typedef struct holdoff_periodic_step {
 } holdoff_periodic_step;
 
 /**
- * The choices for a gate, plain numbers. holdoff_gate_options_default makes them; then set what differs. Times are nanoseconds;
- * a field that says yes or no is not 0 for yes.
+ * The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
+ * are nanoseconds; a field that says yes or no is not 0 for yes.
  */
 typedef struct holdoff_gate_options {
   /**
@@ -1344,7 +1344,7 @@ typedef struct holdoff_gate_options {
    */
   uint64_t initial_ns;
   /**
-   * What each further failure multiplies it by: finite, from 0 on; 2.
+   * The factor of each further failure: finite, not negative; 2.
    */
   double factor;
   /**
@@ -1356,7 +1356,7 @@ typedef struct holdoff_gate_options {
    */
   double jitter;
   /**
-   * The delay of a failure that is let off; 0.
+   * The delay of a failure that does not count; 0.
    */
   uint64_t grace_delay_ns;
   /**
@@ -1372,7 +1372,7 @@ typedef struct holdoff_gate_options {
    */
   uint64_t keep_ns;
   /**
-   * The same with failures; 5 minutes.
+   * The same for an entry with failures; 5 minutes.
    */
   uint64_t keep_failed_ns;
   /**
@@ -1380,29 +1380,29 @@ typedef struct holdoff_gate_options {
    */
   uint64_t quantum_ns;
   /**
-   * How many failures are let off; 0.
+   * The number of first failures that do not count; 0.
    */
   uint32_t grace;
   /**
-   * How many failures a success takes back; 4294967295 for all; 1.
+   * The number of failures that a success takes back; 4294967295 for all; 1.
    */
   uint32_t forgives;
   /**
-   * Whether jitter shortens delays instead of making them longer.
+   * Not 0: jitter makes delays shorter instead of longer.
    */
   uint8_t downward;
   /**
-   * Whether a delay is the last one, jitter included, times the factor; the first is then not held against max_ns.
+   * Not 0: a delay is the last one, jitter included, times the factor; max_ns does not limit the first delay.
    */
   uint8_t feedback;
   /**
-   * Whether the first failure after the grace already counts as the second; without feedback only.
+   * Not 0: the first failure after the grace counts as the second; without feedback only.
    */
   uint8_t ahead;
 } holdoff_gate_options;
 
 /**
- * The checked choices for gates: 104 bytes, shared by any number of them and only read. The content is the library's.
+ * The checked options of gates: 104 bytes, shared by any number of them and only read. The content is the library's.
  */
 typedef struct holdoff_gate_config {
   uint64_t magic;
@@ -1410,16 +1410,16 @@ typedef struct holdoff_gate_config {
 } holdoff_gate_config;
 
 /**
- * What is kept of one key: 32 bytes. Zeroed it is a new one, which is open and knows of no failure, and any other content is
- * one as well; so it can live in a map or a table of the program's. Forgetting a key is zeroing it. Time is not clamped. The
- * content is the library's.
+ * The state of one key: 32 bytes. Zeroed it is a new gate, open and without failures, and any other content is valid too;
+ * so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped. The content is the
+ * library's.
  */
 typedef struct holdoff_gate {
   uint64_t state[4];
 } holdoff_gate;
 
 /**
- * How fast a bucket fills and how much it holds: 32 bytes, shared by any number of buckets and only read. The content is the
+ * The rate and the size of a bucket: 32 bytes, shared by any number of buckets and only read. The content is the
  * library's.
  */
 typedef struct holdoff_bucket_config {
@@ -1439,10 +1439,10 @@ typedef struct holdoff_bucket {
  * A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no budget, and an
  * error. The content is the library's.
  *
- * All calls of a client share one. A call says holdoff_budget_begin first and holdoff_budget_end last. Each of its attempts
- * asks holdoff_budget_admit. What fails says holdoff_budget_fail and asks holdoff_budget_withdraw for the next attempt. A retry
- * that was allowed says holdoff_budget_retried when it has run, or holdoff_budget_refund if it never will. A success says
- * holdoff_budget_succeed. A holdoff_guarded does all of that.
+ * All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
+ * holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
+ * holdoff_budget_withdraw before the next attempt. After a retry call holdoff_budget_retried, or holdoff_budget_refund
+ * if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded does all of that.
  */
 typedef struct holdoff_budget {
   uint64_t magic;
@@ -1450,10 +1450,11 @@ typedef struct holdoff_budget {
 } holdoff_budget;
 
 /**
- * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker: it lets
- * nobody through. The content is the library's.
+ * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
+ * it lets no call through. The content is the library's.
  *
- * Who was let through says holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded does all of that.
+ * After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded does all
+ * of that.
  */
 typedef struct holdoff_breaker {
   uint64_t magic;
@@ -1461,8 +1462,8 @@ typedef struct holdoff_breaker {
 } holdoff_breaker;
 
 /**
- * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be moved; a
- * copy shares the room. Zeroed memory is no limiter: it lets nobody through. The content is the library's.
+ * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be
+ * moved; a copy shares the room. Zeroed memory is no limiter: it lets no call through. The content is the library's.
  */
 typedef struct holdoff_limiter {
   uint64_t magic;
@@ -1472,8 +1473,8 @@ typedef struct holdoff_limiter {
 } holdoff_limiter;
 
 /**
- * An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it lets nobody
- * through. The content is the library's.
+ * An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
+ * lets no call through. The content is the library's.
  */
 typedef struct holdoff_adaptive {
   uint64_t magic;
@@ -1481,10 +1482,10 @@ typedef struct holdoff_adaptive {
 } holdoff_adaptive;
 
 /**
- * A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: nobody enters. The
- * content is the library's.
+ * A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: no call
+ * enters. The content is the library's.
  *
- * Newcomers go behind those who wait, and of those the first ones enter first. There is no time here: who waits keeps it.
+ * Calls enter in the order in which they asked. The bulkhead knows no time: the caller limits its own wait.
  */
 typedef struct holdoff_bulkhead {
   uint64_t magic;
@@ -1492,8 +1493,8 @@ typedef struct holdoff_bulkhead {
 } holdoff_bulkhead;
 
 /**
- * What stretches delays, its configuration and its state: 176 bytes. May be copied and moved. Zeroed memory is none: it leaves
- * delays as they are. The content is the library's.
+ * A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
+ * none: it leaves delays as they are. The content is the library's.
  */
 typedef struct holdoff_stretch {
   uint64_t magic;
@@ -1501,7 +1502,7 @@ typedef struct holdoff_stretch {
 } holdoff_stretch;
 
 /**
- * When the next attempt starts beside one that still runs, and what is known of how long attempts take: 48 bytes. May be copied
+ * A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
  * and moved. Zeroed memory is none. The content is the library's.
  */
 typedef struct holdoff_hedge {
@@ -1513,42 +1514,42 @@ typedef struct holdoff_hedge {
  * The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
  * several sets.
  *
- * Whatever takes guards asks them and changes them, for the one transition that it is. Threads that share a guard lock it for
- * as long: one mutex for all guards of a set will do, and holdoff_loop.h has a place for it.
+ * Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
+ * all guards of a set is enough, and holdoff_loop.h has a place for it.
  */
 typedef struct holdoff_guards {
   /**
-   * How many retries there may be for the calls there are.
+   * Limits retries in proportion to calls.
    */
   struct holdoff_budget *budget;
   /**
-   * Whether the other side is well enough to be called.
+   * Stops calls to a server that keeps failing.
    */
   struct holdoff_breaker *breaker;
   /**
-   * How many attempts there may be in a time.
+   * Limits the attempts in a length of time.
    */
   struct holdoff_limiter *limiter;
   /**
-   * A rate that follows the other side's throttling.
+   * Adapts the rate of calls to the throttling of the server.
    */
   struct holdoff_adaptive *adaptive;
   /**
-   * How many attempts there may be at once.
+   * Limits the attempts that run at once.
    */
   struct holdoff_bulkhead *bulkhead;
   /**
-   * Longer delays while much fails.
+   * Makes delays longer while many attempts fail.
    */
   struct holdoff_stretch *stretch;
   /**
-   * A second attempt beside one that takes long.
+   * Starts a second attempt beside a slow one.
    */
   struct holdoff_hedge *hedge;
 } holdoff_guards;
 
 /**
- * What a rate begins with that is carried over from another system. Rates are calls a second.
+ * The state of a rate that comes from another system. Rates are calls a second.
  */
 typedef struct holdoff_adaptive_start {
   /**
@@ -1568,11 +1569,11 @@ typedef struct holdoff_adaptive_start {
    */
   double last_max_rate;
   /**
-   * When it was.
+   * The time of that throttling.
    */
   uint64_t throttled_at;
   /**
-   * Whether it limits yet; not 0 for yes.
+   * Not 0: the rate limits already.
    */
   uint32_t limits;
 } holdoff_adaptive_start;
@@ -1588,7 +1589,7 @@ typedef struct holdoff_adaptive_start {
  *   HOLDOFF_STOP abort all that still runs; its results are of no interest;
  * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
  *   shares the bulkhead has ended an attempt;
- * - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
+ * - to drop a call before HOLDOFF_STOP use holdoff_guarded_cancel, or the permits that it holds are lost.
  *
  * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
  * HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
@@ -1599,7 +1600,7 @@ typedef struct holdoff_guarded {
 } holdoff_guarded;
 
 /**
- * What an attempt hands down to what runs inside it: 12 bytes, plain numbers.
+ * The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
  */
 typedef struct holdoff_token {
   /**
@@ -1607,17 +1608,17 @@ typedef struct holdoff_token {
    */
   uint32_t attempt;
   /**
-   * How many attempts all retries around may make together; 4294967295 for ever.
+   * The most attempts of all retries around together; 4294967295 for no limit.
    */
   uint32_t allowed;
   /**
-   * How many retries there are around.
+   * The number of retries around.
    */
   uint32_t depth;
 } holdoff_token;
 
 /**
- * What an event says. Numbers that its kind has no use for are 0, times that it has no use for HOLDOFF_NEVER.
+ * The fields of an event. Numbers that its kind does not use are 0, times that it does not use are HOLDOFF_NEVER.
  */
 typedef struct holdoff_event_fields {
   /**
@@ -1625,7 +1626,7 @@ typedef struct holdoff_event_fields {
    */
   uint64_t sequence;
   /**
-   * When it happened: the `now` that went in, never before the event before.
+   * The time of the event: the `now` that went in, never earlier than the event before it.
    */
   uint64_t at;
   /**
@@ -1691,7 +1692,7 @@ typedef struct holdoff_recorder {
  */
 typedef struct holdoff_events {
   /**
-   * How many there are.
+   * The number of events.
    */
   uint64_t count;
   /**
@@ -1701,27 +1702,27 @@ typedef struct holdoff_events {
 } holdoff_events;
 
 /**
- * Where a log is wrong.
+ * The place of an error in a log.
  */
 typedef struct holdoff_divergence {
   /**
-   * The event that it is about: the one that came, or of a gap the first that did not; 0 for none.
+   * The place of the event in its log; in a gap that of the first missing event; 0 for no event.
    */
   uint64_t sequence;
   /**
-   * The event that came; zeroes unless `has_recorded`.
+   * The event in the log; zeroes unless `has_recorded`.
    */
   struct holdoff_event recorded;
   /**
-   * What the policy decides in its place; zeroes unless `has_computed`.
+   * The event that the policy decides in its place; zeroes unless `has_computed`.
    */
   struct holdoff_event computed;
   /**
-   * Whether an event came.
+   * 1 if there is a recorded event.
    */
   bool has_recorded;
   /**
-   * Whether it is known what the policy decides.
+   * 1 if the event that the policy decides is known.
    */
   bool has_computed;
 } holdoff_divergence;
@@ -1759,8 +1760,8 @@ int holdoff_policy_build(struct holdoff_policy *policy,
                          struct holdoff_problem *problem);
 
 /**
- * How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
- * no policy.
+ * Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
+ * a policy.
  */
 uint32_t holdoff_policy_attempts(const struct holdoff_policy *policy);
 
@@ -1774,23 +1775,23 @@ int holdoff_policy_set_attempts(struct holdoff_policy *policy,
                                 uint32_t attempts);
 
 /**
- * How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER
- * without either, and for memory that holds no policy.
+ * Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
+ * HOLDOFF_NEVER without either, and for memory without a policy.
  */
 uint64_t holdoff_policy_first_limit(const struct holdoff_policy *policy);
 
 /**
- * A number that tells policies apart by what they decide, the same in every language: what a saved state remembers of its
- * policy. 0 for memory that holds no policy.
+ * Returns a number that differs between policies that decide differently, the same in every language: a saved state
+ * keeps it. 0 for memory without a policy.
  */
 uint64_t holdoff_policy_fingerprint(const struct holdoff_policy *policy);
 
 /**
- * The policy's jitter and cap applied to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops that
- * have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u` that is
- * out of its range as the end it is beyond.
+ * Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
+ * that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
+ * that is out of its range as the end it is beyond.
  *
- * Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+ * Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
  */
 uint64_t holdoff_policy_jitter(const struct holdoff_policy *policy,
                                uint64_t delay_ns,
@@ -1798,11 +1799,11 @@ uint64_t holdoff_policy_jitter(const struct holdoff_policy *policy,
                                double u);
 
 /**
- * The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
- * `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
- * a double. Other kinds of jitter leave the delay as it is.
+ * Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
+ * `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
+ * bits than a double. Other kinds of jitter leave the delay as it is.
  *
- * Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+ * Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
  */
 uint64_t holdoff_policy_jitter_drawn(const struct holdoff_policy *policy,
                                      uint64_t delay_ns,
@@ -1978,7 +1979,7 @@ int holdoff_form_read_json(uint32_t form,
                            struct holdoff_problem *problem);
 
 /**
- * A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
+ * Returns a failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
  */
 struct holdoff_failure holdoff_failure_of(uint32_t kind);
 
@@ -2035,10 +2036,10 @@ int holdoff_headers_add_line(struct holdoff_headers *headers,
                              size_t length);
 
 /**
- * What the headers say for an answer with this HTTP status; 0 if it has none or it is not known.
+ * Returns the hint in the headers of an answer with this HTTP status; give 0 if the status is not known.
  *
- * Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may be
- * NULL); 0 nanoseconds with the first two. For memory that holds no headers HOLDOFF_HINT_NONE.
+ * Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may
+ * be NULL); 0 nanoseconds with the first two. For memory without headers HOLDOFF_HINT_NONE.
  */
 uint32_t holdoff_headers_hint(const struct holdoff_headers *headers,
                               uint32_t status,
@@ -2067,8 +2068,9 @@ int holdoff_rules_build(struct holdoff_rules *rules,
                         struct holdoff_problem *problem);
 
 /**
- * What the rules make of a failure: of a kind that is retried if a list names the error, permanent if the lists that speak of
- * it do not, and as it was if none does. The hint stays. Only failures are asked about: not a cancellation.
+ * Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
+ * names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
+ * cancellation.
  *
  * Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which every
  * machine answers with HOLDOFF_INVALID.
@@ -2078,10 +2080,10 @@ struct holdoff_failure holdoff_rules_judge(const struct holdoff_rules *rules,
                                            struct holdoff_failure failure);
 
 /**
- * Whether an HTTP answer is to be judged: one with a status from 400 on is a failure anyway, and one below is when the rules
- * list it (202 for an operation that is not done yet).
+ * Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
+ * operation that is not done yet).
  *
- * Returns whether it is one; for memory that holds no rules what holds without any.
+ * Returns the same for memory without rules as for rules without lists.
  */
 bool holdoff_rules_is_failure(const struct holdoff_rules *rules,
                               uint32_t http,
@@ -2091,8 +2093,8 @@ bool holdoff_rules_is_failure(const struct holdoff_rules *rules,
  * Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the rules
  * as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
  *
- * Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL and
- * `size` 0 says how much room it needs; 0 for memory that holds no policy, or rules that are none.
+ * Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
+ * and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
  */
 int holdoff_policy_json(const struct holdoff_policy *policy,
                         const struct holdoff_rules *rules,
@@ -2124,8 +2126,8 @@ int holdoff_policy_form_json(const struct holdoff_policy *policy,
                              struct holdoff_problem *problem);
 
 /**
- * The same for what options describe, their rules and guards included: gRPC's form has a throttle and a hedge that takes all
- * attempts, the others have no guards.
+ * Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
+ * and a hedge that takes all attempts, the other forms have no guards.
  *
  * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
  * use. `problem` (which may be NULL) then says what is in the way.
@@ -2137,7 +2139,8 @@ int holdoff_options_form_json(const struct holdoff_options *options,
                               struct holdoff_problem *problem);
 
 /**
- * The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
+ * Returns the ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another
+ * kind.
  */
 uint64_t holdoff_step_ticket(struct holdoff_step step);
 
@@ -2164,18 +2167,18 @@ int holdoff_call_underway(struct holdoff_call *call,
                           uint64_t started);
 
 /**
- * The attempt with this ticket succeeded at `now`. A success after a limit is a success.
+ * Records the success of the attempt with this ticket at `now`. A success after a limit is a success.
  *
- * Returns the step that holds now: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
+ * Returns the step without aw: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
  */
 struct holdoff_step holdoff_call_succeed(struct holdoff_call *call,
                                          uint64_t ticket,
                                          uint64_t now);
 
 /**
- * The attempt with this ticket failed at `now`.
+ * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
+ * Returns the step without aw: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
  * `at`, when another try might succeed.
  */
 struct holdoff_step holdoff_call_fail(struct holdoff_call *call,
@@ -2185,7 +2188,7 @@ struct holdoff_step holdoff_call_fail(struct holdoff_call *call,
                                       struct holdoff_failure failure);
 
 /**
- * Nothing but time has passed.
+ * Lets time pass.
  *
  * Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when it is
  * not, HOLDOFF_STOP when the deadline passed meanwhile.
@@ -2195,7 +2198,7 @@ struct holdoff_step holdoff_call_tick(struct holdoff_call *call,
                                       uint64_t now);
 
 /**
- * The caller wants no more of it, whatever is going on.
+ * Cancels it in any state.
  *
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
  */
@@ -2203,13 +2206,13 @@ struct holdoff_step holdoff_call_cancel(struct holdoff_call *call, uint64_t now)
 
 /**
  * Returns the number of the attempt in flight or, asleep or at the end, of the last one that ran; from 1. 0 for memory
- * that holds no call.
+ * without a call.
  */
 uint32_t holdoff_call_attempt(const struct holdoff_call *call);
 
 /**
- * Returns how long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds
- * no call.
+ * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+ * without a call.
  */
 uint64_t holdoff_call_remaining(const struct holdoff_call *call,
                                 uint64_t now);
@@ -2254,7 +2257,7 @@ int holdoff_schedule_init_pinned(struct holdoff_schedule *schedule,
 /**
  * Writes the next delay in nanoseconds to `ns` (which may be NULL).
  *
- * Returns whether there was one: false at the end, and for memory that holds no schedule.
+ * Returns whether there was one: false at the end, and for memory without a schedule.
  */
 bool holdoff_schedule_next(struct holdoff_schedule *schedule, uint64_t *ns);
 
@@ -2262,7 +2265,7 @@ bool holdoff_schedule_next(struct holdoff_schedule *schedule, uint64_t *ns);
  * Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw were `u`
  * from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
  *
- * Returns whether there was one: false at the end, for another kind, and for memory that holds no schedule.
+ * Returns whether there was one: false at the end, for another kind, and for memory without a schedule.
  */
 bool holdoff_schedule_next_at(struct holdoff_schedule *schedule,
                               uint32_t kind,
@@ -2270,8 +2273,8 @@ bool holdoff_schedule_next_at(struct holdoff_schedule *schedule,
                               uint64_t *ns);
 
 /**
- * The base delay, before jitter, after failure `n` (from 0) under a policy, whether or not there is an attempt after it, in
- * nanoseconds; of a backoff that is its own jitter the shortest. 0 for memory that holds no policy.
+ * Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after
+ * it, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.
  */
 uint64_t holdoff_policy_base_at(const struct holdoff_policy *policy,
                                 uint32_t n);
@@ -2336,7 +2339,7 @@ int holdoff_saved_from_bytes(struct holdoff_saved *saved,
  * Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for
  * `size`.
  *
- * Returns how many there are; 0 when they do not fit, and for memory that holds no saved state.
+ * Returns how many there are; 0 when they do not fit, and for memory without a saved state.
  */
 size_t holdoff_saved_bytes(const struct holdoff_saved *saved,
                            char *bytes,
@@ -2345,15 +2348,15 @@ size_t holdoff_saved_bytes(const struct holdoff_saved *saved,
 /**
  * Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always enough.
  *
- * Returns the length of the whole line without the zero, as snprintf does; 0 for memory that holds no saved state.
+ * Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
  */
 int holdoff_saved_json(const struct holdoff_saved *saved,
                        char *text,
                        size_t size);
 
 /**
- * Lets the `away_ns` nanoseconds that the state lay somewhere count: against the deadline, and as sleep. Without it they do
- * not.
+ * Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
+ * do not count.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
@@ -2361,7 +2364,8 @@ int holdoff_saved_age(struct holdoff_saved *saved,
                       uint64_t away_ns);
 
 /**
- * Makes the state one that was saved under this policy, for a policy that is known to have changed harmlessly.
+ * Lets the state resume under this policy although it was saved under another: for a policy that has changed
+ * harmlessly.
  *
  * Returns 0, or a HOLDOFF_ERROR_ number from 200 on.
  */
@@ -2369,13 +2373,13 @@ int holdoff_saved_force(struct holdoff_saved *saved,
                         const struct holdoff_policy *policy);
 
 /**
- * Whether it is the state of a call; false for that of a retry, and for memory that holds no saved state.
+ * Tells whether it is the state of a call; false for that of a retry, and for memory without a saved state.
  */
 bool holdoff_saved_is_call(const struct holdoff_saved *saved);
 
 /**
- * The fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory that holds no saved
- * state.
+ * Returns the fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory without
+ * a saved state.
  */
 uint64_t holdoff_saved_fingerprint(const struct holdoff_saved *saved);
 
@@ -2385,8 +2389,8 @@ uint64_t holdoff_saved_fingerprint(const struct holdoff_saved *saved);
  *
  * Shown are at most `rows` retries; 0 for as many as there are, up to 100, or 10 of a policy that retries for ever.
  *
- * Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and `size` 0
- * says how much room it needs; 0 for memory that holds no policy.
+ * Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
+ * `size` 0 says how much room it needs; 0 for memory without a policy.
  */
 int holdoff_policy_explain(const struct holdoff_policy *policy,
                            uint32_t rows,
@@ -2397,7 +2401,7 @@ int holdoff_policy_explain(const struct holdoff_policy *policy,
  * Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which may be
  * NULL). Walks there: the work grows with the number.
  *
- * Returns whether there is such a retry; false for an unknown kind, and for memory that holds no policy.
+ * Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
  */
 bool holdoff_policy_row(const struct holdoff_policy *policy,
                         uint32_t kind,
@@ -2408,14 +2412,14 @@ bool holdoff_policy_row(const struct holdoff_policy *policy,
  * Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The deadline
  * is not looked at.
  *
- * Returns whether there is an end to them; false for memory that holds no policy.
+ * Returns whether there is an end to them; false for memory without a policy.
  */
 bool holdoff_policy_total_wait(const struct holdoff_policy *policy,
                                uint64_t *ns);
 
 /**
- * The next thing that is questionable about a policy: the smallest HOLDOFF_LINT_ number above `after` that there is reason
- * for; 0 when there is no other. Begin with 0.
+ * Returns the next lint of a policy: the smallest HOLDOFF_LINT_ number above `after` that applies to it; 0 if there is
+ * none. Begin with 0.
  */
 uint32_t holdoff_policy_lint(const struct holdoff_policy *policy,
                              uint32_t after);
@@ -2435,8 +2439,8 @@ int holdoff_policy_lint_text(const struct holdoff_policy *policy,
  * Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
  * a policy take longer than a caller who waits `timeout_ns` and no longer.
  *
- * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for memory
- * that holds no policy.
+ * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
+ * memory without a policy.
  */
 int holdoff_policy_lint_within(const struct holdoff_policy *policy,
                                uint64_t timeout_ns,
@@ -2447,7 +2451,7 @@ int holdoff_policy_lint_within(const struct holdoff_policy *policy,
  * Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
  * to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
  *
- * Returns whether there is an end; false for a null pointer and for memory that holds no policy.
+ * Returns whether there is an end; false for a null pointer and for memory without a policy.
  */
 bool holdoff_nested_attempts(const struct holdoff_policy *policies,
                              const struct holdoff_nesting *nestings,
@@ -2458,8 +2462,8 @@ bool holdoff_nested_attempts(const struct holdoff_policy *policies,
  * Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
  * `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
  *
- * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a null pointer
- * and for memory that holds no policy.
+ * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
+ * null pointer and for memory without a policy.
  */
 int holdoff_nested_lint(const struct holdoff_policy *policies,
                         const struct holdoff_nesting *nestings,
@@ -2468,7 +2472,8 @@ int holdoff_nested_lint(const struct holdoff_policy *policies,
                         size_t size);
 
 /**
- * The same as holdoff_policy_explain for what options describe, with a line for each guard.
+ * Explains the policy and the guards that options describe, as holdoff_policy_explain does, with a line for each
+ * guard.
  *
  * Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
  */
@@ -2478,14 +2483,14 @@ int holdoff_options_explain(const struct holdoff_options *options,
                             size_t size);
 
 /**
- * The next thing that is questionable about what options describe, their guards included: see holdoff_policy_lint. 0 for options
- * that have a problem.
+ * Returns the next lint of the policy and the guards that options describe, as holdoff_policy_lint does; 0 for options
+ * with a problem.
  */
 uint32_t holdoff_options_lint(const struct holdoff_options *options,
                               uint32_t after);
 
 /**
- * The same as holdoff_policy_lint_text for what options describe, their guards included.
+ * Writes one lint of the policy and the guards that options describe, as holdoff_policy_lint_text does.
  */
 int holdoff_options_lint_text(const struct holdoff_options *options,
                               uint32_t lint,
@@ -2514,7 +2519,7 @@ int holdoff_layers_go_on_after(struct holdoff_layers *layers,
                                bool goes_on);
 
 /**
- * The most attempts there can be over both levels; 0 without a limit, and for memory that holds no layers.
+ * Returns the most attempts over both levels; 0 without a limit, and for memory without layers.
  */
 uint32_t holdoff_layers_attempts(const struct holdoff_layers *layers);
 
@@ -2539,18 +2544,18 @@ int holdoff_layered_underway(struct holdoff_layered *layered,
                              uint64_t started);
 
 /**
- * The attempt with this ticket succeeded at `now`.
+ * Records the success of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now.
+ * Returns the step without aw.
  */
 struct holdoff_step holdoff_layered_succeed(struct holdoff_layered *layered,
                                             uint64_t ticket,
                                             uint64_t now);
 
 /**
- * The attempt with this ticket failed at `now`.
+ * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now.
+ * Returns the step without aw.
  */
 struct holdoff_step holdoff_layered_fail(struct holdoff_layered *layered,
                                          const struct holdoff_layers *layers,
@@ -2562,7 +2567,7 @@ struct holdoff_step holdoff_layered_fail(struct holdoff_layered *layered,
  * holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told if the
  * inner one gives up now, whatever the reason. A permanent one ends it.
  *
- * Returns the step that holds now.
+ * Returns the step without aw.
  */
 struct holdoff_step holdoff_layered_fail_as(struct holdoff_layered *layered,
                                             const struct holdoff_layers *layers,
@@ -2572,7 +2577,7 @@ struct holdoff_step holdoff_layered_fail_as(struct holdoff_layered *layered,
                                             struct holdoff_failure outward);
 
 /**
- * Nothing but time has passed.
+ * Lets time pass.
  *
  * Returns the step that holds at `now`.
  */
@@ -2581,34 +2586,36 @@ struct holdoff_step holdoff_layered_tick(struct holdoff_layered *layered,
                                          uint64_t now);
 
 /**
- * The caller wants no more of it, whatever is going on.
+ * Cancels it in any state.
  *
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how it had ended before.
  */
 struct holdoff_step holdoff_layered_cancel(struct holdoff_layered *layered, uint64_t now);
 
 /**
- * The attempt in flight or the last one that ran, over both levels, from 1; 0 for memory that holds none.
+ * Returns the number of the attempt in flight or the last one that ran, over both levels, from 1; 0 for memory without
+ * a call.
  */
 uint32_t holdoff_layered_attempt(const struct holdoff_layered *layered);
 
 /**
- * The attempt of the outer level, from 1; 0 for memory that holds none.
+ * Returns the attempt of the outer level, from 1; 0 for memory without a call.
  */
 uint32_t holdoff_layered_outer_attempt(const struct holdoff_layered *layered);
 
 /**
- * The attempt of the inner level in this attempt of the outer, from 1; 0 for memory that holds none.
+ * Returns the attempt of the inner level in this attempt of the outer, from 1; 0 for memory without a call.
  */
 uint32_t holdoff_layered_inner_attempt(const struct holdoff_layered *layered);
 
 /**
- * Which level gave up, a HOLDOFF_LEVEL_ number; 0 unless one did.
+ * Returns the HOLDOFF_LEVEL_ number of the level that gave up; 0 if none did.
  */
 uint32_t holdoff_layered_stopped_by(const struct holdoff_layered *layered);
 
 /**
- * Why the inner level last gave up, whether or not the outer one went on: a HOLDOFF_REASON_ number; 0 when it has not.
+ * Returns the HOLDOFF_REASON_ number for which the inner level last gave up, even if the outer level went on; 0 if it
+ * never gave up.
  */
 uint32_t holdoff_layered_inner_reason(const struct holdoff_layered *layered);
 
@@ -2627,8 +2634,8 @@ int holdoff_stepped_init(struct holdoff_stepped *stepped,
                          uint64_t steps);
 
 /**
- * The same from the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not positive means
- * none.
+ * Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
+ * positive means none.
  *
  * Returns as holdoff_stepped_init.
  */
@@ -2640,8 +2647,8 @@ int holdoff_stepped_init_kubernetes(struct holdoff_stepped *stepped,
                                     int64_t cap_ns);
 
 /**
- * Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not positive reads
- * as 1.
+ * Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
+ * positive reads as 1.
  *
  * Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2650,29 +2657,29 @@ int holdoff_stepped_init_kubernetes_jitter(struct holdoff_stepped *stepped,
                                            double max_factor);
 
 /**
- * The next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on. HOLDOFF_NEVER for
- * memory that holds none.
+ * Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
+ * HOLDOFF_NEVER for memory without a backoff.
  */
 uint64_t holdoff_stepped_step(struct holdoff_stepped *stepped,
                               double u);
 
 /**
- * Whether a step looks at its uniform.
+ * Tells whether holdoff_stepped_step uses its uniform `u`.
  */
 bool holdoff_stepped_draws(const struct holdoff_stepped *stepped);
 
 /**
- * The delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory that holds none.
+ * Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
  */
 uint64_t holdoff_stepped_duration(const struct holdoff_stepped *stepped);
 
 /**
- * How many steps may still multiply the duration; 0 for memory that holds none.
+ * Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
  */
 uint64_t holdoff_stepped_steps(const struct holdoff_stepped *stepped);
 
 /**
- * What multiplying stops at, in nanoseconds; HOLDOFF_LONGEST_NS for nothing, and for memory that holds none.
+ * Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
  */
 uint64_t holdoff_stepped_cap(const struct holdoff_stepped *stepped);
 
@@ -2696,8 +2703,8 @@ int holdoff_pace_init(struct holdoff_pace *pace,
                       uint64_t now);
 
 /**
- * The same delay each time and up to `jitter` of it more: Kubernetes' NewJitteredBackoffManager, where a jitter that is not
- * positive means none.
+ * Makes a pace of the same delay each time and up to `jitter` of it more: Kubernetes' NewJitteredBackoffManager, where
+ * a jitter that is not positive means none.
  *
  * Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless it is finite, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2706,8 +2713,8 @@ int holdoff_pace_init_jittered(struct holdoff_pace *pace,
                                double jitter);
 
 /**
- * Grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than `reset_ns` without being asked, made at
- * `now`: Kubernetes' NewExponentialBackoffManager.
+ * Makes a pace that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than `reset_ns`
+ * without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2720,8 +2727,8 @@ int holdoff_pace_init_exponential(struct holdoff_pace *pace,
                                   uint64_t now);
 
 /**
- * Steps `stepped` and begins again every `reset_ns`, made at `now`: Kubernetes' Backoff.DelayWithReset, where a reset of 0
- * means that it never steps at all. Copies the backoff.
+ * Makes a pace that steps `stepped` and begins again every `reset_ns`, made at `now`: Kubernetes'
+ * Backoff.DelayWithReset, where a reset of 0 means that it never steps at all. Copies the backoff.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
@@ -2731,15 +2738,15 @@ int holdoff_pace_init_with_reset(struct holdoff_pace *pace,
                                  uint64_t now);
 
 /**
- * The delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on.
- * HOLDOFF_NEVER for memory that holds no pace.
+ * Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves
+ * on. HOLDOFF_NEVER for memory without a pace.
  */
 uint64_t holdoff_pace_next(struct holdoff_pace *pace,
                            uint64_t now,
                            double u);
 
 /**
- * Whether holdoff_pace_next looks at its uniform.
+ * Tells whether holdoff_pace_next uses its uniform `u`.
  */
 bool holdoff_pace_draws(const struct holdoff_pace *pace);
 
@@ -2751,27 +2758,28 @@ bool holdoff_pace_draws(const struct holdoff_pace *pace);
 int holdoff_pace_backoff(const struct holdoff_pace *pace, struct holdoff_stepped *stepped);
 
 /**
- * For ever until cancelled, at once and then at the pace's intervals: Kubernetes' BackoffUntil, JitterUntil and Until, and not
- * `sliding` NonSlidingUntil.
+ * Returns options to run at once and then at the pace's intervals until cancelled: Kubernetes' BackoffUntil,
+ * JitterUntil and Until, and not `sliding` NonSlidingUntil.
  */
 struct holdoff_periodic_options holdoff_periodic_until(bool sliding);
 
 /**
- * Until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff and client-go's retry.OnError.
+ * Returns options to run until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff
+ * and client-go's retry.OnError.
  */
 struct holdoff_periodic_options holdoff_periodic_while_steps_last(void);
 
 /**
- * Until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`: PollUntilContextCancel and its kin.
- * For memory that holds no stepped backoff as for one without a duration.
+ * Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`:
+ * PollUntilContextCancel and its kin. Memory without a stepped backoff reads as one without a duration.
  */
 struct holdoff_periodic_options holdoff_periodic_poll(const struct holdoff_stepped *stepped,
                                                       bool immediate,
                                                       bool sliding);
 
 /**
- * Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped, and one last run when the
- * time is up.
+ * Returns options of Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped,
+ * and one last run when the time is up.
  */
 struct holdoff_periodic_options holdoff_periodic_poll_legacy(bool immediate);
 
@@ -2788,12 +2796,12 @@ int holdoff_periodic_init(struct holdoff_periodic *periodic,
                           uint64_t now);
 
 /**
- * Nothing but time has passed: begins it, or starts the next run if it is due at `now`.
+ * Lets time pass: begins the periodic, or starts the next run if it is due at `now`.
  */
 struct holdoff_periodic_step holdoff_periodic_tick(struct holdoff_periodic *periodic, uint64_t now);
 
 /**
- * The run with this number ended at `now` with a HOLDOFF_ANSWER_ number.
+ * Ends the run with this number at `now` with a HOLDOFF_ANSWER_ number.
  */
 struct holdoff_periodic_step holdoff_periodic_finish(struct holdoff_periodic *periodic,
                                                      uint64_t run,
@@ -2801,27 +2809,28 @@ struct holdoff_periodic_step holdoff_periodic_finish(struct holdoff_periodic *pe
                                                      uint32_t answer);
 
 /**
- * The caller wants no more of it. Asleep it is over; a run in flight is the last one.
+ * Cancels it. If it sleeps it is over; a run in flight is the last one.
  */
 struct holdoff_periodic_step holdoff_periodic_cancel(struct holdoff_periodic *periodic);
 
 /**
- * The number of the run in flight or else the last one; 0 before the first, and for memory that holds no periodic.
+ * Returns the number of the run in flight, or else of the last one; 0 before the first, and for memory without a
+ * periodic.
  */
 uint64_t holdoff_periodic_runs(const struct holdoff_periodic *periodic);
 
 /**
- * When its time is up; HOLDOFF_NEVER without a limit, and for memory that holds no periodic.
+ * Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
  */
 uint64_t holdoff_periodic_deadline(const struct holdoff_periodic *periodic);
 
 /**
- * The choices of a gate that doubles from one second up to five minutes and forgives one failure a success.
+ * Returns the options of a gate that doubles from one second up to five minutes and takes back one failure a success.
  */
 struct holdoff_gate_options holdoff_gate_options_default(void);
 
 /**
- * Checks the choices.
+ * Checks the options of gates.
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2829,8 +2838,8 @@ int holdoff_gate_config_build(struct holdoff_gate_config *config,
                               const struct holdoff_gate_options *options);
 
 /**
- * An entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more than twice
- * `max_ns` without a failure. A `max_jitter` that is not positive means none.
+ * Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
+ * than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.
  *
  * Returns as holdoff_gate_config_build.
  */
@@ -2840,7 +2849,7 @@ int holdoff_gate_config_flowcontrol(struct holdoff_gate_config *config,
                                     double max_jitter);
 
 /**
- * An item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
+ * Makes an item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2849,7 +2858,8 @@ int holdoff_gate_config_item_exponential(struct holdoff_gate_config *config,
                                          uint64_t max_ns);
 
 /**
- * An item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then `slow_ns`.
+ * Makes an item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then
+ * `slow_ns`.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2859,8 +2869,8 @@ int holdoff_gate_config_fast_slow(struct holdoff_gate_config *config,
                                   int64_t max_fast_attempts);
 
 /**
- * Chromium's net::BackoffEntry from the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no longest
- * delay, an entry that is kept for ever.
+ * Makes Chromium's net::BackoffEntry of the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no
+ * longest delay, an entry that is kept for ever.
  *
  * Returns as holdoff_gate_config_build.
  */
@@ -2881,7 +2891,7 @@ int holdoff_gate_config_chromium(struct holdoff_gate_config *config,
 int holdoff_gate_config_quiet(struct holdoff_gate_config *config, uint64_t quiet_ns);
 
 /**
- * It failed at `now`: closes it for a while.
+ * Records a failure at `now`, which closes the gate for a while.
  *
  * Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
  * changes nothing.
@@ -2901,14 +2911,14 @@ uint64_t holdoff_gate_failure_of(struct holdoff_gate *gate,
                                  double u);
 
 /**
- * Whether a failure of something at `event` would look at its uniform.
+ * Tells whether a failure of an operation at `event` would use its uniform `u`.
  */
 bool holdoff_gate_draws(const struct holdoff_gate *gate,
                         const struct holdoff_gate_config *config,
                         uint64_t event);
 
 /**
- * It succeeded at `now`: forgives what the configuration says a success forgives.
+ * Records a success at `now`, which takes back as many failures as the configuration says.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
  */
@@ -2917,7 +2927,8 @@ int holdoff_gate_success(struct holdoff_gate *gate,
                          uint64_t now);
 
 /**
- * Opens it at `release` and no other time, until a failure puts it off: what a server said, or a person.
+ * Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
+ * gave.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2925,35 +2936,35 @@ int holdoff_gate_release_at(struct holdoff_gate *gate,
                             uint64_t release);
 
 /**
- * How many failures count now.
+ * Returns the number of failures that count.
  */
 uint64_t holdoff_gate_failures(const struct holdoff_gate *gate);
 
 /**
- * What the last failure was answered with, in nanoseconds; 0 when none counts.
+ * Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
  */
 uint64_t holdoff_gate_delay(const struct holdoff_gate *gate);
 
 /**
- * When it opens or opened; 0 for a new one.
+ * Returns the time at which the gate opens or opened; 0 for a new gate.
  */
 uint64_t holdoff_gate_release(const struct holdoff_gate *gate);
 
 /**
- * Whether it is open at `now`. NULL is, like a new one.
+ * Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
  */
 bool holdoff_gate_is_open(const struct holdoff_gate *gate, uint64_t now);
 
 /**
- * Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It covers
- * whatever was before it. Kubernetes' IsInBackOffSinceUpdate.
+ * Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
+ * event before the failure. Kubernetes' IsInBackOffSinceUpdate.
  */
 bool holdoff_gate_covers(const struct holdoff_gate *gate,
                          const struct holdoff_gate_config *config,
                          uint64_t event);
 
 /**
- * Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
+ * Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
  * Kubernetes' IsInBackOffSince.
  */
 bool holdoff_gate_covers_since(const struct holdoff_gate *gate,
@@ -2962,8 +2973,8 @@ bool holdoff_gate_covers_since(const struct holdoff_gate *gate,
                                uint64_t now);
 
 /**
- * Whether at `now` the key can be thrown away: its failures have become too old to count, or it has been open and out of use
- * for as long as the configuration keeps one.
+ * Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
+ * for as long as the configuration keeps an entry.
  */
 bool holdoff_gate_is_discardable(const struct holdoff_gate *gate,
                                  const struct holdoff_gate_config *config,
@@ -3004,7 +3015,7 @@ bool holdoff_bucket_reserve(struct holdoff_bucket *bucket,
                             uint64_t *wait_ns);
 
 /**
- * The tokens there are at `now`; negative while some are reserved that are not there yet. 0 for wrong use.
+ * Returns the tokens at `now`; negative while tokens are reserved that are not there yet. 0 for wrong use.
  */
 double holdoff_bucket_tokens(const struct holdoff_bucket *bucket,
                              const struct holdoff_bucket_config *config,
@@ -3042,21 +3053,21 @@ int holdoff_budget_init(struct holdoff_budget *budget,
                         struct holdoff_problem *problem);
 
 /**
- * A call begins at `now`.
+ * Begins a call at `now`.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_budget_begin(struct holdoff_budget *budget, uint64_t now);
 
 /**
- * Whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever says no; false for memory
- * that holds no budget.
+ * Tells whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever refuses; false
+ * for memory without a budget.
  */
 bool holdoff_budget_admit(struct holdoff_budget *budget,
                           uint64_t now);
 
 /**
- * An attempt failed at `now`, as a kind of failure (HOLDOFF_TRANSIENT, ...).
+ * Records an attempt that failed at `now`, with a kind of failure (HOLDOFF_TRANSIENT, ...).
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_GUARD or HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
  */
@@ -3065,10 +3076,10 @@ int holdoff_budget_fail(struct holdoff_budget *budget,
                         uint32_t kind);
 
 /**
- * May there be a retry at `now`, after a kind of failure? It is paid for then, and what was paid is written to `held` (which may
- * be NULL), in the place of what an earlier retry of the call paid.
+ * Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
+ * `held` (which may be NULL), in the place of what an earlier retry of the call paid.
  *
- * Returns whether there may; false for an unknown kind, and for memory that holds no budget.
+ * Returns true if it may run; false for an unknown kind, and for memory without a budget.
  */
 bool holdoff_budget_withdraw(struct holdoff_budget *budget,
                              uint64_t now,
@@ -3076,42 +3087,46 @@ bool holdoff_budget_withdraw(struct holdoff_budget *budget,
                              uint32_t *held);
 
 /**
- * The retry that paid `held` never ran: it comes back.
+ * Gives back what a retry paid that never ran.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_budget_refund(struct holdoff_budget *budget, uint64_t now, uint32_t held);
 
 /**
- * A retry has run, however it ended.
+ * Records a retry that has run, with any result.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_budget_retried(struct holdoff_budget *budget);
 
 /**
- * The call succeeded at `now`. `held` points to what its latest retry paid; NULL when none did.
+ * Records the success of a call at `now`. `held` points to what its latest retry paid; NULL for a call without a
+ * retry.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
-int holdoff_budget_succeed(struct holdoff_budget *budget, uint64_t now, const uint32_t *held);
+int holdoff_budget_succeed(struct holdoff_budget *budget,
+                           uint64_t now,
+                           const uint32_t *held);
 
 /**
- * The call is over, however it ended. To be said of each call that began, or a "share" counts it for ever.
+ * Ends a call, with any result. Without it the kind "share" counts the call for ever.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_budget_end(struct holdoff_budget *budget);
 
 /**
- * What there is at `now`: tokens for the kinds "token" and "throttle", else retries. 0 for memory that holds no budget.
+ * Returns the balance at `now`: tokens for the kinds "token" and "throttle", else retries; 0 for memory without a
+ * budget.
  */
 double holdoff_budget_balance(const struct holdoff_budget *budget,
                               uint64_t now);
 
 /**
- * With which probability holdoff_budget_admit says no at `now`: of the kind "requests", 0 of any other. 1 for memory that holds
- * no budget.
+ * Returns the probability that holdoff_budget_admit refuses at `now`: 0 for all kinds but "requests", 1 for memory
+ * without a budget.
  */
 double holdoff_budget_rejection(const struct holdoff_budget *budget,
                                 uint64_t now);
@@ -3128,9 +3143,10 @@ int holdoff_breaker_init(struct holdoff_breaker *breaker,
                          struct holdoff_problem *problem);
 
 /**
- * May a call run at `now`? If so its permit is written to `permit`; if not, when to ask again to `retry_at` (each may be NULL).
+ * Asks for a permit at `now`. It is written to `permit`; after a refusal the time to ask again is written to
+ * `retry_at` (each may be NULL).
  *
- * Returns whether it may. For memory that holds no breaker it may not, at HOLDOFF_NEVER.
+ * Returns true for a permit. Memory without a breaker refuses, at HOLDOFF_NEVER.
  */
 bool holdoff_breaker_acquire(struct holdoff_breaker *breaker,
                              uint64_t now,
@@ -3138,22 +3154,22 @@ bool holdoff_breaker_acquire(struct holdoff_breaker *breaker,
                              uint64_t *retry_at);
 
 /**
- * The same for a breaker that is closed, which takes no clock: if the answer is false ask holdoff_breaker_acquire.
+ * Asks a closed breaker for a permit, which takes no clock; if the answer is false ask holdoff_breaker_acquire.
  */
 bool holdoff_breaker_acquire_closed(const struct holdoff_breaker *breaker,
                                     uint32_t *permit);
 
 /**
- * Whether a call at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which may be
- * NULL). A half-open breaker does not say so beforehand. True for memory that holds no breaker.
+ * Tells whether a call at `at` would be refused, and writes until when to `retry_at` (which may be NULL). A half-open
+ * breaker does not say so beforehand. True for memory without a breaker.
  */
 bool holdoff_breaker_refuses(const struct holdoff_breaker *breaker,
                              uint64_t at,
                              uint64_t *retry_at);
 
 /**
- * The call with this permit ended at `now`, well or as a failure of the other side, after it took `took_ns`. An old permit
- * changes nothing.
+ * Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An
+ * old permit changes nothing.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
@@ -3164,14 +3180,15 @@ int holdoff_breaker_record(struct holdoff_breaker *breaker,
                            uint64_t took_ns);
 
 /**
- * The call with this permit ended, or never ran, and nothing is known of it: its place comes back.
+ * Gives back the permit of a call that never ran, or whose end says nothing about the server.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_breaker_abandon(struct holdoff_breaker *breaker, uint32_t permit, uint64_t now);
 
 /**
- * The server said at `now` not to come before `span_ns` are over: a breaker that listens to hints is open until then.
+ * Records that the server asked at `now` for `span_ns` without calls: a breaker that listens to hints is open until
+ * then.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
@@ -3180,40 +3197,40 @@ int holdoff_breaker_hint(struct holdoff_breaker *breaker,
                          uint64_t span_ns);
 
 /**
- * Opens it by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
+ * Opens the breaker by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_breaker_isolate(struct holdoff_breaker *breaker, uint64_t now);
 
 /**
- * Closes it by hand, as successes would have.
+ * Closes the breaker by hand, as successes would.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_breaker_force_close(struct holdoff_breaker *breaker, uint64_t now);
 
 /**
- * Makes it as new: closed, and its openings forgotten.
+ * Makes the breaker as new: closed, and its openings forgotten.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_breaker_reset(struct holdoff_breaker *breaker, uint64_t now);
 
 /**
- * How it stands at `now`: a HOLDOFF_BREAKER_ number.
+ * Returns the state at `now`, a HOLDOFF_BREAKER_ number.
  */
 uint32_t holdoff_breaker_state(const struct holdoff_breaker *breaker, uint64_t now);
 
 /**
- * Until when it is open; of a half-open one when the permits that are out expire, of an isolated one and for memory that holds
- * no breaker HOLDOFF_NEVER, of a closed one 0.
+ * Returns the time until which an open breaker stays open, and at which the permits of a half-open one expire; 0 for a
+ * closed breaker, HOLDOFF_NEVER for an isolated one and for memory without a breaker.
  */
 uint64_t holdoff_breaker_retry_at(const struct holdoff_breaker *breaker);
 
 /**
- * Writes how many calls count at `now`, how many of them failed and how many were slow (each pointer may be NULL). Of a
- * consecutive breaker the first two are the failures in a row.
+ * Writes how many calls count at `now`, how many of them failed and how many were slow (each pointer may be NULL). The
+ * first two are the failures in a row for the kind "consecutive".
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
@@ -3224,13 +3241,14 @@ int holdoff_breaker_rates(const struct holdoff_breaker *breaker,
                           uint32_t *slow);
 
 /**
- * How often it has opened, by itself or by a hint, since it was made or reset; 0 for memory that holds no breaker.
+ * Returns how often the breaker has opened, by itself or by a hint, since it was made or reset; 0 for memory without a
+ * breaker.
  */
 uint32_t holdoff_breaker_openings(const struct holdoff_breaker *breaker);
 
 /**
- * How many words of room the limiter needs that the options describe: the limit of a "log", 0 for any other, for none, and for
- * options that have a problem.
+ * Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
+ * other kind, for no limiter, and for options with a problem.
  */
 size_t holdoff_limiter_room(const struct holdoff_options *options);
 
@@ -3253,7 +3271,7 @@ int holdoff_limiter_init(struct holdoff_limiter *limiter,
  * Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for more than
  * there may ever be at once. A refusal changes nothing.
  *
- * Returns whether they may be made; false for memory that holds no limiter, at HOLDOFF_NEVER.
+ * Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
  */
 bool holdoff_limiter_take(struct holdoff_limiter *limiter,
                           uint32_t count,
@@ -3261,8 +3279,8 @@ bool holdoff_limiter_take(struct holdoff_limiter *limiter,
                           uint64_t *retry_at);
 
 /**
- * Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which
- * may be NULL). True for memory that holds no limiter.
+ * Tells whether `count` calls at `at` would be refused, and writes until when to `retry_at` (which may be NULL). True
+ * for memory without a limiter.
  */
 bool holdoff_limiter_refuses(struct holdoff_limiter *limiter,
                              uint32_t count,
@@ -3277,8 +3295,8 @@ bool holdoff_limiter_refuses(struct holdoff_limiter *limiter,
 int holdoff_limiter_give_back(struct holdoff_limiter *limiter, uint32_t count, uint64_t now);
 
 /**
- * How many bytes holdoff_guard_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
- * limiter.
+ * Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
+ * memory without a limiter.
  */
 size_t holdoff_limiter_saved(const struct holdoff_limiter *limiter);
 
@@ -3305,7 +3323,7 @@ int holdoff_adaptive_begin_with(struct holdoff_adaptive *adaptive,
  * Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may be NULL),
  * HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
  *
- * Returns whether they were there; false for memory that holds no rate, at HOLDOFF_NEVER.
+ * Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
  */
 bool holdoff_adaptive_take(struct holdoff_adaptive *adaptive,
                            double cost,
@@ -3320,30 +3338,30 @@ bool holdoff_adaptive_take(struct holdoff_adaptive *adaptive,
 int holdoff_adaptive_give_back(struct holdoff_adaptive *adaptive, double cost, uint64_t now);
 
 /**
- * An answer came at `now`, throttled or not: moves the rate.
+ * Records an answer at `now`, throttled or not, which moves the rate.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_adaptive_update(struct holdoff_adaptive *adaptive, uint64_t now, bool throttled);
 
 /**
- * The rate in calls a second; 0 for memory that holds none. One of the kind "cubic" has one before it limits, too.
+ * Returns the rate in calls a second; 0 for memory without a rate. The kind "cubic" has a rate even before it limits.
  */
 double holdoff_adaptive_rate(const struct holdoff_adaptive *adaptive);
 
 /**
- * The measured rate of answers in calls a second; 0 for memory that holds no rate.
+ * Returns the measured rate of answers in calls a second; 0 for memory without a rate.
  */
 double holdoff_adaptive_measured(const struct holdoff_adaptive *adaptive);
 
 /**
- * The tokens there are at `now`; 0 for memory that holds no rate.
+ * Returns the tokens at `now`; 0 for memory without a rate.
  */
 double holdoff_adaptive_tokens(const struct holdoff_adaptive *adaptive, uint64_t now);
 
 /**
- * Whether it limits: one of the kind "aimd" always, of the kind "cubic" from the first throttling on. False for memory that
- * holds no rate.
+ * Tells whether the rate limits: the kind "aimd" always, the kind "cubic" from the first throttling on. False for
+ * memory without a rate.
  */
 bool holdoff_adaptive_limits(const struct holdoff_adaptive *adaptive);
 
@@ -3357,53 +3375,53 @@ int holdoff_bulkhead_init(struct holdoff_bulkhead *bulkhead,
                           struct holdoff_problem *problem);
 
 /**
- * A newcomer asks. A place in the queue is written to `place` (which may be NULL).
+ * Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
  *
- * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory that holds no bulkhead.
+ * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory without a bulkhead.
  */
 uint32_t holdoff_bulkhead_enter(struct holdoff_bulkhead *bulkhead,
                                 uint32_t *place);
 
 /**
- * One that waits asks again.
+ * Asks again for a call that waits in the queue.
  *
- * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for memory
- * that holds no bulkhead.
+ * Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for
+ * memory without a bulkhead.
  */
 uint32_t holdoff_bulkhead_enter_from(struct holdoff_bulkhead *bulkhead,
                                      uint32_t place);
 
 /**
- * One that ran is done, however it ended.
+ * Ends a call that ran, with any result.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_bulkhead_leave(struct holdoff_bulkhead *bulkhead);
 
 /**
- * One that waited waits no longer.
+ * Takes a call that waits out of the queue.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_bulkhead_leave_queue(struct holdoff_bulkhead *bulkhead, uint32_t place);
 
 /**
- * How many run; 0 for memory that holds no bulkhead.
+ * Returns the number of calls that run; 0 for memory without a bulkhead.
  */
 uint32_t holdoff_bulkhead_running(const struct holdoff_bulkhead *bulkhead);
 
 /**
- * How many wait; 0 for memory that holds no bulkhead.
+ * Returns the number of calls that wait; 0 for memory without a bulkhead.
  */
 uint32_t holdoff_bulkhead_waiting(const struct holdoff_bulkhead *bulkhead);
 
 /**
- * How many may run at once; 0 for memory that holds no bulkhead.
+ * Returns how many calls may run at once; 0 for memory without a bulkhead.
  */
 uint32_t holdoff_bulkhead_limit(const struct holdoff_bulkhead *bulkhead);
 
 /**
- * How long one waits at most, in nanoseconds; 0 for memory that holds no bulkhead.
+ * Returns how long a call waits at most, in nanoseconds; 0 for memory without a bulkhead.
  */
 uint64_t holdoff_bulkhead_max_wait(const struct holdoff_bulkhead *bulkhead);
 
@@ -3418,14 +3436,14 @@ int holdoff_stretch_init(struct holdoff_stretch *stretch,
                          struct holdoff_problem *problem);
 
 /**
- * An attempt ended at `now`, failed or not.
+ * Records an attempt that ended at `now`, failed or not.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_stretch_record(struct holdoff_stretch *stretch, uint64_t now, bool failed);
 
 /**
- * What a delay becomes at `now`, in nanoseconds; the delay for memory that holds no stretch.
+ * Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
  */
 uint64_t holdoff_stretch_delay(const struct holdoff_stretch *stretch,
                                uint64_t now,
@@ -3441,7 +3459,7 @@ int holdoff_hedge_init(struct holdoff_hedge *hedge,
                        struct holdoff_problem *problem);
 
 /**
- * An attempt that succeeded took that long.
+ * Records how long an attempt took that succeeded.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
@@ -3450,13 +3468,14 @@ int holdoff_hedge_record(struct holdoff_hedge *hedge, uint64_t took_ns);
 /**
  * Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in nanoseconds.
  *
- * Returns whether there is one: not before the first record, and not for memory that holds no hedge.
+ * Returns whether there is one: not before the first record, and not for memory without a hedge.
  */
 bool holdoff_hedge_quantile(const struct holdoff_hedge *hedge,
                             uint64_t *ns);
 
 /**
- * How long after an attempt the next one starts beside it, in nanoseconds; HOLDOFF_LONGEST_NS for memory that holds no hedge.
+ * Returns how long after an attempt the next one starts beside it, in nanoseconds; HOLDOFF_LONGEST_NS for memory
+ * without a hedge.
  */
 uint64_t holdoff_hedge_delay(const struct holdoff_hedge *hedge);
 
@@ -3499,9 +3518,10 @@ struct holdoff_step holdoff_guarded_begin(struct holdoff_guarded *call,
                                           uint64_t now);
 
 /**
- * The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
+ * Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
+ * flight.
  *
- * Returns the step that holds now.
+ * Returns the step without aw.
  */
 struct holdoff_step holdoff_guarded_succeed(struct holdoff_guarded *call,
                                             const struct holdoff_guards *guards,
@@ -3509,10 +3529,10 @@ struct holdoff_step holdoff_guarded_succeed(struct holdoff_guarded *call,
                                             uint64_t now);
 
 /**
- * The attempt with this ticket failed at `now`.
+ * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
- * or HOLDOFF_STOP.
+ * Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
+ * HOLDOFF_SLEEP, or HOLDOFF_STOP.
  */
 struct holdoff_step holdoff_guarded_fail(struct holdoff_guarded *call,
                                          const struct holdoff_policy *policy,
@@ -3522,10 +3542,10 @@ struct holdoff_step holdoff_guarded_fail(struct holdoff_guarded *call,
                                          struct holdoff_failure failure);
 
 /**
- * The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
- * program. The call is over, as after a permanent failure.
+ * Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
+ * The call is over, as after a permanent failure.
  *
- * Returns the step that holds now.
+ * Returns the step without aw.
  */
 struct holdoff_step holdoff_guarded_abandon(struct holdoff_guarded *call,
                                             const struct holdoff_guards *guards,
@@ -3533,7 +3553,7 @@ struct holdoff_step holdoff_guarded_abandon(struct holdoff_guarded *call,
                                             uint64_t now);
 
 /**
- * Nothing but time has passed, or a place in the bulkhead has come free.
+ * Lets time pass, or takes a free place in the bulkhead.
  *
  * Returns the step that holds at `now`.
  */
@@ -3543,7 +3563,7 @@ struct holdoff_step holdoff_guarded_tick(struct holdoff_guarded *call,
                                          uint64_t now);
 
 /**
- * The caller wants no more of it, whatever is going on: the guards get back what the call holds.
+ * Cancels the call in any state: the guards get back the permits that it holds.
  *
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
  */
@@ -3552,17 +3572,18 @@ struct holdoff_step holdoff_guarded_cancel(struct holdoff_guarded *call,
                                            uint64_t now);
 
 /**
- * How many attempts have been started; 0 for memory that holds no call.
+ * Returns the number of attempts started; 0 for memory without a call.
  */
 uint32_t holdoff_guarded_attempt(const struct holdoff_guarded *call);
 
 /**
- * How many attempts are in flight; 0 for memory that holds no call.
+ * Returns the number of attempts in flight; 0 for memory without a call.
  */
 uint32_t holdoff_guarded_flying(const struct holdoff_guarded *call);
 
 /**
- * How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
+ * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+ * without a call.
  */
 uint64_t holdoff_guarded_remaining(const struct holdoff_guarded *call,
                                    uint64_t now);
@@ -3602,23 +3623,24 @@ int holdoff_nesting_init(struct holdoff_nesting *nesting,
                          struct holdoff_problem *problem);
 
 /**
- * How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells
- * of, the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry
- * around; a NULL nesting changes nothing.
+ * Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
+ * makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`
+ * is NULL for no retry around; a NULL nesting changes nothing.
  */
 uint32_t holdoff_nesting_attempts(const struct holdoff_nesting *nesting,
                                   const struct holdoff_token *token,
                                   uint32_t own);
 
 /**
- * What a failure is that a retry inside has already given up on: permanent for HOLDOFF_NESTED_INNERMOST, else what it was.
+ * Returns the failure to report after an inner retry has given up: permanent for HOLDOFF_NESTED_INNERMOST, else the
+ * same.
  */
 struct holdoff_failure holdoff_nesting_after_inner(const struct holdoff_nesting *nesting,
                                                    struct holdoff_failure failure);
 
 /**
- * What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the
- * retry that `parent` tells of; NULL for none.
+ * Returns the token that attempt `attempt` (from 1) of a policy with `attempts` attempts (4294967295 for no limit)
+ * hands down, inside the retry of `parent`; NULL for no retry around.
  */
 struct holdoff_token holdoff_token_child(const struct holdoff_token *parent,
                                          uint32_t attempt,
@@ -3663,9 +3685,9 @@ bool holdoff_token_from_grpc(const char *value,
                              struct holdoff_token *token);
 
 /**
- * What an event says.
+ * Reads the fields of an event.
  *
- * Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory that holds no event, such as zeroed memory,
+ * Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory without a event, such as zeroed memory,
  * HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
  */
 int holdoff_event_get(const struct holdoff_event *event,
@@ -3676,7 +3698,7 @@ int holdoff_event_get(const struct holdoff_event *event,
  * bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always enough. A log is
  * its events' bytes one after the other.
  *
- * Returns how many there are; 0 when they do not fit, for NULL, for memory that holds no event, and for a text that is no
+ * Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
  * UTF-8.
  */
 size_t holdoff_event_bytes(const struct holdoff_event *event,
@@ -3703,7 +3725,7 @@ int holdoff_event_from_bytes(struct holdoff_event *event,
  * Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields under
  * Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both may be NULL.
  *
- * Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory that holds no event, and
+ * Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
  * for a text that is no UTF-8.
  */
 int holdoff_event_json(const struct holdoff_event *event,
@@ -3726,9 +3748,9 @@ struct holdoff_step holdoff_recorder_begin(struct holdoff_recorder *recorder,
                                            struct holdoff_events *events);
 
 /**
- * The attempt with this ticket succeeded at `now`.
+ * Records the success of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now and writes `events`.
+ * Returns the step without aw and writes `events`.
  */
 struct holdoff_step holdoff_recorder_succeed(struct holdoff_recorder *recorder,
                                              const struct holdoff_guards *guards,
@@ -3737,9 +3759,9 @@ struct holdoff_step holdoff_recorder_succeed(struct holdoff_recorder *recorder,
                                              struct holdoff_events *events);
 
 /**
- * The attempt with this ticket failed at `now`.
+ * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
+ * Returns the step without aw, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
  */
 struct holdoff_step holdoff_recorder_fail(struct holdoff_recorder *recorder,
                                           const struct holdoff_policy *policy,
@@ -3750,10 +3772,10 @@ struct holdoff_step holdoff_recorder_fail(struct holdoff_recorder *recorder,
                                           struct holdoff_events *events);
 
 /**
- * The attempt with this ticket ended at `now` by a fault of the caller's own program, which says nothing about the other side.
- * In the log it is a permanent failure.
+ * Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
+ * server. In the log it is a permanent failure.
  *
- * Returns the step that holds now and writes `events`.
+ * Returns the step without aw and writes `events`.
  */
 struct holdoff_step holdoff_recorder_abandon(struct holdoff_recorder *recorder,
                                              const struct holdoff_guards *guards,
@@ -3762,7 +3784,7 @@ struct holdoff_step holdoff_recorder_abandon(struct holdoff_recorder *recorder,
                                              struct holdoff_events *events);
 
 /**
- * Nothing but time has passed, or a place in the bulkhead has come free.
+ * Lets time pass, or takes a free place in the bulkhead.
  *
  * Returns the step that holds at `now` and writes `events`: none when nothing has changed.
  */
@@ -3773,7 +3795,7 @@ struct holdoff_step holdoff_recorder_tick(struct holdoff_recorder *recorder,
                                           struct holdoff_events *events);
 
 /**
- * The caller wants no more of it, whatever is going on.
+ * Cancels it in any state.
  *
  * Returns HOLDOFF_STOP and writes `events`.
  */
@@ -3787,7 +3809,7 @@ struct holdoff_step holdoff_recorder_cancel(struct holdoff_recorder *recorder,
  * in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number); then it has
  * failed, as a timeout.
  *
- * Returns the step that holds now and writes `events`.
+ * Returns the step without aw and writes `events`.
  */
 struct holdoff_step holdoff_recorder_resume(struct holdoff_recorder *recorder,
                                             const struct holdoff_policy *policy,
@@ -3797,32 +3819,35 @@ struct holdoff_step holdoff_recorder_resume(struct holdoff_recorder *recorder,
                                             struct holdoff_events *events);
 
 /**
- * The step that holds. Zeroed memory is a call that was cancelled, other memory that holds no recorder HOLDOFF_INVALID.
+ * Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
+ * HOLDOFF_INVALID.
  */
 struct holdoff_step holdoff_recorder_step(const struct holdoff_recorder *recorder);
 
 /**
- * The place in the log of the latest event; 0 for memory that holds no recorder.
+ * Returns the place of the latest event in the log; 0 for memory without a recorder.
  */
 uint64_t holdoff_recorder_sequence(const struct holdoff_recorder *recorder);
 
 /**
- * The attempt in flight or else the last one that ran; 0 for none, and for memory that holds no recorder.
+ * Returns the number of the attempt in flight or else of the last one that ran; 0 for none, and for memory without a
+ * recorder.
  */
 uint32_t holdoff_recorder_attempt(const struct holdoff_recorder *recorder);
 
 /**
- * How often the attempt in flight was run again because it was interrupted; 0 for memory that holds no recorder.
+ * Returns how often the attempt in flight was run again after an interruption; 0 for memory without a recorder.
  */
 uint32_t holdoff_recorder_reruns(const struct holdoff_recorder *recorder);
 
 /**
- * When the call began; 0 for memory that holds no recorder.
+ * Returns the time at which the call began; 0 for memory without a recorder.
  */
 uint64_t holdoff_recorder_started(const struct holdoff_recorder *recorder);
 
 /**
- * How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no recorder.
+ * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+ * without a recorder.
  */
 uint64_t holdoff_recorder_remaining(const struct holdoff_recorder *recorder,
                                     uint64_t now);
@@ -3838,8 +3863,8 @@ int holdoff_recorder_save(const struct holdoff_recorder *recorder,
                           struct holdoff_saved *saved);
 
 /**
- * Makes the recorder that wrote a log of `length` bytes (see holdoff_event_bytes), as it was when it wrote the latest event.
- * What comes next is holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
+ * Makes the recorder that wrote a log of `length` bytes (see holdoff_event_bytes), as it was when it wrote the latest
+ * event. Go on with holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
  * HOLDOFF_REPLAY_ANY_POLICY added if wanted.
  *
  * Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED or another
@@ -3868,14 +3893,14 @@ int holdoff_replay_events(struct holdoff_recorder *recorder,
                           struct holdoff_problem *problem);
 
 /**
- * A wheel without timers.
+ * Makes a wheel without timers.
  *
  * Returns NULL when there is no memory.
  */
 struct holdoff_wheel *holdoff_wheel_new(void);
 
 /**
- * Gives a wheel and its timers back. NULL is as good as none.
+ * Frees a wheel and its timers. NULL changes nothing.
  */
 void holdoff_wheel_free(struct holdoff_wheel *wheel);
 
@@ -3901,12 +3926,12 @@ bool holdoff_wheel_cancel(struct holdoff_wheel *wheel, uint64_t key);
 bool holdoff_wheel_pop(struct holdoff_wheel *wheel, uint64_t now, uint64_t *key, uint64_t *at);
 
 /**
- * When the next timer is due; HOLDOFF_NEVER when there is none that ever fires.
+ * Returns the time at which the next timer is due; HOLDOFF_NEVER if no timer will fire.
  */
 uint64_t holdoff_wheel_next_wake(struct holdoff_wheel *wheel);
 
 /**
- * How many timers are pending; 0 for NULL.
+ * Returns the number of pending timers; 0 for NULL.
  */
 size_t holdoff_wheel_length(const struct holdoff_wheel *wheel);
 
@@ -3916,8 +3941,8 @@ size_t holdoff_wheel_length(const struct holdoff_wheel *wheel);
 void holdoff_wheel_clear(struct holdoff_wheel *wheel);
 
 /**
- * A number below the most timers that there ever were at once in the wheel, which no other pending timer has: what belongs to
- * a timer can be kept in an array.
+ * Returns an index for the timer that no other pending timer has, below the most timers that were ever pending at
+ * once: for an array of data that belongs to timers.
  */
 uint32_t holdoff_timer_index(uint64_t key);
 
@@ -3931,7 +3956,8 @@ int holdoff_parse_duration(const char *duration,
                            uint64_t *ns);
 
 /**
- * The seed of the k-th failing operation (k from 0) of a program that was seeded with `n`: the same in every language.
+ * Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
+ * language.
  */
 uint64_t holdoff_seed_at(uint64_t n,
                          uint64_t k);

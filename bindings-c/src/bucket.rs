@@ -4,7 +4,7 @@ use crate::*;
 use holdoff_core::{Bucket, BucketConfig};
 
 memory! {
-    /// How fast a bucket fills and how much it holds: 32 bytes, shared by any number of buckets and only read. The content is the
+    /// The rate and the size of a bucket: 32 bytes, shared by any number of buckets and only read. The content is the
     /// library's.
     holdoff_bucket_config([u64; 3]) holds BucketConfig, b"hoBuckC1", NotAPolicy
 }
@@ -54,7 +54,7 @@ extern_c! {
         write_some(wait_ns, wait)
     }
 
-    /// The tokens there are at `now`; negative while some are reserved that are not there yet. 0 for wrong use.
+    /// Returns the tokens at `now`; negative while tokens are reserved that are not there yet. 0 for wrong use.
     fn holdoff_bucket_tokens(bucket: *const holdoff_bucket, config: *const holdoff_bucket_config,
         now: Timestamp) -> f64 {
         let bucket = get_untagged::<_, Bucket>(bucket);

@@ -44,16 +44,16 @@ extern_c! {
         status(store(call, Call::underway(seed, started)))
     }
 
-    /// The attempt with this ticket succeeded at `now`. A success after a limit is a success.
+    /// Records the success of the attempt with this ticket at `now`. A success after a limit is a success.
     ///
-    /// Returns the step that holds now: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
+    /// Returns the step without aw: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
     fn holdoff_call_succeed(call: *mut holdoff_call, ticket: u64, now: Timestamp) -> holdoff_step {
         step(call_of(call).map(|call| call.succeed(Ticket::from_raw(ticket), now)))
     }
 
-    /// The attempt with this ticket failed at `now`.
+    /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
+    /// Returns the step without aw: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
     /// `at`, when another try might succeed.
     fn holdoff_call_fail(call: *mut holdoff_call, policy: *const holdoff_policy, ticket: u64, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step {
@@ -63,7 +63,7 @@ extern_c! {
         }))
     }
 
-    /// Nothing but time has passed.
+    /// Lets time pass.
     ///
     /// Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when it is
     /// not, HOLDOFF_STOP when the deadline passed meanwhile.
@@ -71,7 +71,7 @@ extern_c! {
         step(call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))))
     }
 
-    /// The caller wants no more of it, whatever is going on.
+    /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
     fn holdoff_call_cancel(call: *mut holdoff_call, now: Timestamp) -> holdoff_step {
@@ -79,11 +79,11 @@ extern_c! {
     }
 
     /// Returns the number of the attempt in flight or, asleep or at the end, of the last one that ran; from 1. 0 for memory
-    /// that holds no call.
+    /// without a call.
     fn holdoff_call_attempt(call: *const holdoff_call) -> u32 { get(call).map_or(0, Call::attempt) }
 
-    /// Returns how long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds
-    /// no call.
+    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+    /// without a call.
     fn holdoff_call_remaining(call: *const holdoff_call, now: Timestamp) -> Span {
         get(call).map_or(Span::ZERO, |call| call.remaining(now))
     }

@@ -19,9 +19,9 @@ pub struct holdoff_row {
     pub typical_total_ns: u64,
     /// The sum so far when every draw is at the long end.
     pub max_total_ns: u64,
-    /// Which retry, from 1.
+    /// The number of the retry, from 1.
     pub retry: u32,
-    /// Whether it comes before the deadline: a HOLDOFF_IN_TIME_ number.
+    /// A HOLDOFF_IN_TIME_ number: does the retry come before the deadline?
     pub in_time: u32,
 }
 
@@ -46,8 +46,8 @@ extern_c! {
     ///
     /// Shown are at most `rows` retries; 0 for as many as there are, up to 100, or 10 of a policy that retries for ever.
     ///
-    /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and `size` 0
-    /// says how much room it needs; 0 for memory that holds no policy.
+    /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
+    /// `size` 0 says how much room it needs; 0 for memory without a policy.
     fn holdoff_policy_explain(policy: *const holdoff_policy, rows: u32, text: *mut c_char, size: usize) -> c_int {
         print(text, size, get(policy).ok().map(|policy| explained(policy, rows)))
     }
@@ -55,7 +55,7 @@ extern_c! {
     /// Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which may be
     /// NULL). Walks there: the work grows with the number.
     ///
-    /// Returns whether there is such a retry; false for an unknown kind, and for memory that holds no policy.
+    /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
     fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool {
         let policy = pair(get(policy), kind_of(kind)).ok();
         let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(before(retry)?));
@@ -83,13 +83,13 @@ extern_c! {
     /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The deadline
     /// is not looked at.
     ///
-    /// Returns whether there is an end to them; false for memory that holds no policy.
+    /// Returns whether there is an end to them; false for memory without a policy.
     fn holdoff_policy_total_wait(policy: *const holdoff_policy, ns: *mut Span) -> bool {
         write_some(ns, get(policy).ok().and_then(Policy::total_wait))
     }
 
-    /// The next thing that is questionable about a policy: the smallest HOLDOFF_LINT_ number above `after` that there is reason
-    /// for; 0 when there is no other. Begin with 0.
+    /// Returns the next lint of a policy: the smallest HOLDOFF_LINT_ number above `after` that applies to it; 0 if there is
+    /// none. Begin with 0.
     fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32) -> u32 {
         get(policy).map_or(0, |policy| next_lint(policy.lints(), after))
     }
@@ -105,8 +105,8 @@ extern_c! {
     /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
     /// a policy take longer than a caller who waits `timeout_ns` and no longer.
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for memory
-    /// that holds no policy.
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
+    /// memory without a policy.
     fn holdoff_policy_lint_within(policy: *const holdoff_policy, timeout_ns: u64, text: *mut c_char,
         size: usize) -> c_int {
         print(text, size, get(policy).ok().and_then(|policy| {
@@ -118,7 +118,7 @@ extern_c! {
     /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
     /// to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
     ///
-    /// Returns whether there is an end; false for a null pointer and for memory that holds no policy.
+    /// Returns whether there is an end; false for a null pointer and for memory without a policy.
     fn holdoff_nested_attempts(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
         attempts: *mut u64) -> bool {
         write_some(attempts, retries(policies, nestings, count).and_then(nested_attempts))
@@ -127,15 +127,15 @@ extern_c! {
     /// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
     /// `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a null pointer
-    /// and for memory that holds no policy.
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
+    /// null pointer and for memory without a policy.
     fn holdoff_nested_lint(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
         text: *mut c_char, size: usize) -> c_int {
         print(text, size, retries(policies, nestings, count).and_then(Lint::nested))
     }
 }
 
-/// What so many policies are to the retries inside them; nothing unless all of them are policies.
+/// Returns the attempts and the nesting of each policy, or nothing if one of them is not a policy.
 ///
 /// # Safety
 /// `policies` is null or points to `count` policies, `nestings` is null or points to as many nestings.
@@ -157,7 +157,8 @@ unsafe fn retries<'a>(
 }
 
 extern_c! {
-    /// The same as holdoff_policy_explain for what options describe, with a line for each guard.
+    /// Explains the policy and the guards that options describe, as holdoff_policy_explain does, with a line for each
+    /// guard.
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
     fn holdoff_options_explain(options: *const holdoff_options, rows: u32, text: *mut c_char, size: usize) -> c_int {
@@ -165,13 +166,13 @@ extern_c! {
         print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
     }
 
-    /// The next thing that is questionable about what options describe, their guards included: see holdoff_policy_lint. 0 for options
-    /// that have a problem.
+    /// Returns the next lint of the policy and the guards that options describe, as holdoff_policy_lint does; 0 for options
+    /// with a problem.
     fn holdoff_options_lint(options: *const holdoff_options, after: u32) -> u32 {
         described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after))
     }
 
-    /// The same as holdoff_policy_lint_text for what options describe, their guards included.
+    /// Writes one lint of the policy and the guards that options describe, as holdoff_policy_lint_text does.
     fn holdoff_options_lint_text(options: *const holdoff_options, lint: u32, text: *mut c_char, size: usize) -> c_int {
         let described = described(options);
         print(text, size, described.and_then(|(policy, guards)| {

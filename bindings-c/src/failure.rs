@@ -3,8 +3,8 @@
 use crate::*;
 use holdoff_core::{Failure, Hint};
 
-/// One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value.
-/// Where only the kind is given the rest may be zero: that is no hint.
+/// One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value. If only
+/// the kind is known, leave the other fields zero: that means no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct holdoff_failure {
@@ -18,7 +18,8 @@ pub struct holdoff_failure {
 }
 
 impl holdoff_failure {
-    /// Whether it may be retried and has no hint, as most failures. One comparison of the word that both numbers are in.
+    /// Tells whether the failure can be retried and has no hint, as most failures. One comparison of the word that holds
+    /// both numbers.
     #[inline(always)]
     pub(crate) const fn is_plain(self) -> bool {
         const _: () = assert!(HOLDOFF_TRANSIENT == 1 && HOLDOFF_TIMEOUT == 3 && HOLDOFF_PERMANENT == 4);
@@ -59,7 +60,7 @@ pub(crate) fn flat_hint(hint: Hint) -> (u32, u64) {
 }
 
 extern_c! {
-    /// A failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
+    /// Returns a failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
     fn holdoff_failure_of(kind: u32) -> holdoff_failure {
         holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 }
     }

@@ -25,8 +25,8 @@ extern_c! {
         print_or_report(text, size, problem, written())
     }
 
-    /// The same for what options describe, their rules and guards included: gRPC's form has a throttle and a hedge that takes all
-    /// attempts, the others have no guards.
+    /// Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
+    /// and a hedge that takes all attempts, the other forms have no guards.
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
     /// use. `problem` (which may be NULL) then says what is in the way.

@@ -3,20 +3,20 @@
 use crate::*;
 use holdoff_core::{Direction, Gate, GateConfig, GateOptions, Growth};
 
-/// The choices for a gate, plain numbers. holdoff_gate_options_default makes them; then set what differs. Times are nanoseconds;
-/// a field that says yes or no is not 0 for yes.
+/// The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
+/// are nanoseconds; a field that says yes or no is not 0 for yes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct holdoff_gate_options {
     /// The first delay; 1 s by default.
     pub initial_ns: u64,
-    /// What each further failure multiplies it by: finite, from 0 on; 2.
+    /// The factor of each further failure: finite, not negative; 2.
     pub factor: f64,
     /// The longest delay; 5 minutes.
     pub max_ns: u64,
     /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 downward; 0.
     pub jitter: f64,
-    /// The delay of a failure that is let off; 0.
+    /// The delay of a failure that does not count; 0.
     pub grace_delay_ns: u64,
     /// For how long at least it closes after a success; 0.
     pub rest_ns: u64,
@@ -24,19 +24,19 @@ pub struct holdoff_gate_options {
     pub quiet_ns: u64,
     /// For how long an entry that has been open without failures is worth keeping; HOLDOFF_NEVER for ever; 5 minutes.
     pub keep_ns: u64,
-    /// The same with failures; 5 minutes.
+    /// The same for an entry with failures; 5 minutes.
     pub keep_failed_ns: u64,
     /// Delays are rounded to whole multiples of this, half up; 0 to cut them to nanoseconds.
     pub quantum_ns: u64,
-    /// How many failures are let off; 0.
+    /// The number of first failures that do not count; 0.
     pub grace: u32,
-    /// How many failures a success takes back; 4294967295 for all; 1.
+    /// The number of failures that a success takes back; 4294967295 for all; 1.
     pub forgives: u32,
-    /// Whether jitter shortens delays instead of making them longer.
+    /// Not 0: jitter makes delays shorter instead of longer.
     pub downward: u8,
-    /// Whether a delay is the last one, jitter included, times the factor; the first is then not held against max_ns.
+    /// Not 0: a delay is the last one, jitter included, times the factor; max_ns does not limit the first delay.
     pub feedback: u8,
-    /// Whether the first failure after the grace already counts as the second; without feedback only.
+    /// Not 0: the first failure after the grace counts as the second; without feedback only.
     pub ahead: u8,
 }
 
@@ -87,18 +87,18 @@ impl From<holdoff_gate_options> for GateOptions {
 }
 
 extern_c! {
-    /// The choices of a gate that doubles from one second up to five minutes and forgives one failure a success.
+    /// Returns the options of a gate that doubles from one second up to five minutes and takes back one failure a success.
     fn holdoff_gate_options_default() -> holdoff_gate_options { GateOptions::default().into() }
 }
 
 memory! {
-    /// The checked choices for gates: 104 bytes, shared by any number of them and only read. The content is the library's.
+    /// The checked options of gates: 104 bytes, shared by any number of them and only read. The content is the library's.
     holdoff_gate_config([u64; 12]) holds GateConfig, b"hoGateC1", NotAPolicy
 }
 const _: () = assert!(size_of::<GateConfig>() == 12 * 8);
 
 extern_c! {
-    /// Checks the choices.
+    /// Checks the options of gates.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int {
@@ -106,8 +106,8 @@ extern_c! {
         status(built.and_then(|built| store(config, built)))
     }
 
-    /// An entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more than twice
-    /// `max_ns` without a failure. A `max_jitter` that is not positive means none.
+    /// Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
+    /// than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.
     ///
     /// Returns as holdoff_gate_config_build.
     fn holdoff_gate_config_flowcontrol(config: *mut holdoff_gate_config, initial_ns: u64, max_ns: u64,
@@ -116,7 +116,7 @@ extern_c! {
         status(built(GateConfig::flowcontrol(initial, max, max_jitter)).and_then(|built| store(config, built)))
     }
 
-    /// An item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
+    /// Makes an item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int {
@@ -124,7 +124,8 @@ extern_c! {
         status(store(config, GateConfig::item_exponential(base, max)))
     }
 
-    /// An item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then `slow_ns`.
+    /// Makes an item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then
+    /// `slow_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_fast_slow(config: *mut holdoff_gate_config, fast_ns: u64, slow_ns: u64,
@@ -133,8 +134,8 @@ extern_c! {
         status(store(config, GateConfig::fast_slow(fast, slow, max_fast_attempts)))
     }
 
-    /// Chromium's net::BackoffEntry from the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no longest
-    /// delay, an entry that is kept for ever.
+    /// Makes Chromium's net::BackoffEntry of the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no
+    /// longest delay, an entry that is kept for ever.
     ///
     /// Returns as holdoff_gate_config_build.
     fn holdoff_gate_config_chromium(config: *mut holdoff_gate_config, errors_to_ignore: u32, initial_delay_ms: u64,
@@ -155,9 +156,9 @@ extern_c! {
     }
 }
 
-/// What is kept of one key: 32 bytes. Zeroed it is a new one, which is open and knows of no failure, and any other content is
-/// one as well; so it can live in a map or a table of the program's. Forgetting a key is zeroing it. Time is not clamped. The
-/// content is the library's.
+/// The state of one key: 32 bytes. Zeroed it is a new gate, open and without failures, and any other content is valid too;
+/// so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped. The content is the
+/// library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_gate {
@@ -165,7 +166,7 @@ pub struct holdoff_gate {
 }
 
 extern_c! {
-    /// It failed at `now`: closes it for a while.
+    /// Records a failure at `now`, which closes the gate for a while.
     ///
     /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
     /// changes nothing.
@@ -181,7 +182,7 @@ extern_c! {
         gate.map_or(HOLDOFF_NEVER, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
     }
 
-    /// Whether a failure of something at `event` would look at its uniform.
+    /// Tells whether a failure of an operation at `event` would use its uniform `u`.
     fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
         pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event))
     }
@@ -198,51 +199,52 @@ unsafe fn gate_mut<'a>(gate: *mut holdoff_gate) -> Result<&'a mut Gate, ErrorCod
 }
 
 extern_c! {
-    /// It succeeded at `now`: forgives what the configuration says a success forgives.
+    /// Records a success at `now`, which takes back as many failures as the configuration says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int {
         status(pair(gate_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)))
     }
 
-    /// Opens it at `release` and no other time, until a failure puts it off: what a server said, or a person.
+    /// Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
+    /// gave.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int {
         status(gate_mut(gate).map(|gate| gate.release_at(release)))
     }
 
-    /// How many failures count now.
+    /// Returns the number of failures that count.
     fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 { gate_of(gate).map_or(0, Gate::failures) }
 
-    /// What the last failure was answered with, in nanoseconds; 0 when none counts.
+    /// Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
     fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span { gate_of(gate).map_or(Span::ZERO, Gate::delay) }
 
-    /// When it opens or opened; 0 for a new one.
+    /// Returns the time at which the gate opens or opened; 0 for a new gate.
     fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp {
         gate_of(gate).map_or(Timestamp::ZERO, Gate::release)
     }
 
-    /// Whether it is open at `now`. NULL is, like a new one.
+    /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
     fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool {
         gate.is_null() || gate_of(gate).is_ok_and(|gate| gate.is_open(now))
     }
 
-    /// Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It covers
-    /// whatever was before it. Kubernetes' IsInBackOffSinceUpdate.
+    /// Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
+    /// event before the failure. Kubernetes' IsInBackOffSinceUpdate.
     fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
         pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event))
     }
 
-    /// Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
+    /// Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
     /// Kubernetes' IsInBackOffSince.
     fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
         now: Timestamp) -> bool {
         pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now))
     }
 
-    /// Whether at `now` the key can be thrown away: its failures have become too old to count, or it has been open and out of use
-    /// for as long as the configuration keeps one.
+    /// Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
+    /// for as long as the configuration keeps an entry.
     fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
         now: Timestamp) -> bool {
         pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now))

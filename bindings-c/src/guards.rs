@@ -39,24 +39,24 @@ pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, ConfigError>;
 /// The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
 /// several sets.
 ///
-/// Whatever takes guards asks them and changes them, for the one transition that it is. Threads that share a guard lock it for
-/// as long: one mutex for all guards of a set will do, and holdoff_loop.h has a place for it.
+/// Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
+/// all guards of a set is enough, and holdoff_loop.h has a place for it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_guards {
-    /// How many retries there may be for the calls there are.
+    /// Limits retries in proportion to calls.
     pub budget: *mut holdoff_budget,
-    /// Whether the other side is well enough to be called.
+    /// Stops calls to a server that keeps failing.
     pub breaker: *mut holdoff_breaker,
-    /// How many attempts there may be in a time.
+    /// Limits the attempts in a length of time.
     pub limiter: *mut holdoff_limiter,
-    /// A rate that follows the other side's throttling.
+    /// Adapts the rate of calls to the throttling of the server.
     pub adaptive: *mut holdoff_adaptive,
-    /// How many attempts there may be at once.
+    /// Limits the attempts that run at once.
     pub bulkhead: *mut holdoff_bulkhead,
-    /// Longer delays while much fails.
+    /// Makes delays longer while many attempts fail.
     pub stretch: *mut holdoff_stretch,
-    /// A second attempt beside one that takes long.
+    /// Starts a second attempt beside a slow one.
     pub hedge: *mut holdoff_hedge,
 }
 
@@ -129,7 +129,7 @@ pub(crate) unsafe fn init<M: Memory>(
     unsafe { report(problem, described(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
 }
 
-/// What the options describe in a section; that they describe nothing there is an error.
+/// Builds what the options describe in a section; an empty section is an error.
 ///
 /// # Safety
 /// `options` is null or points to options.

@@ -4,7 +4,8 @@ use crate::*;
 use holdoff_core::{Failure, Hint, HintReader};
 
 memory! {
-    /// An answer's headers, as far as they say when to come back: 152 bytes, whatever their number. The content is the library's.
+    /// The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the
+    /// library's.
     ///
     /// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
     /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
@@ -45,10 +46,10 @@ extern_c! {
         }))
     }
 
-    /// What the headers say for an answer with this HTTP status; 0 if it has none or it is not known.
+    /// Returns the hint in the headers of an answer with this HTTP status; give 0 if the status is not known.
     ///
-    /// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may be
-    /// NULL); 0 nanoseconds with the first two. For memory that holds no headers HOLDOFF_HINT_NONE.
+    /// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may
+    /// be NULL); 0 nanoseconds with the first two. For memory without headers HOLDOFF_HINT_NONE.
     fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 {
         let (hint, hint_ns) = flat_hint(hint_of(headers, status));
         write(ns, Span::from_nanos(hint_ns));

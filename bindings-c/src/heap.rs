@@ -11,7 +11,7 @@ unsafe extern "C" {
 
 struct Heap;
 
-/// What malloc aligns to everywhere.
+/// The alignment of malloc on every system.
 const ALIGNED: usize = 8;
 
 // SAFETY: malloc and its kin keep the same promises, for alignments that they know of; others lie within memory of theirs.

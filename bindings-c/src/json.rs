@@ -141,15 +141,15 @@ extern_c! {
     }
 }
 
-/// How deep objects and lists of a document may lie in one another: no field lies deeper than four.
+/// The deepest level of objects and lists that is read: no field is deeper than four.
 const DEPTH: u32 = 8;
 
-/// How a text is read.
+/// The rules by which a text is read.
 #[derive(Clone, Copy)]
 struct Mode {
     /// The unit of numbers in nanoseconds, of which whole ones of 64 bits are exact; none where a time is a text with its unit.
     unit: f64,
-    /// Whether only the fields of the outermost object count.
+    /// True if only the fields of the outermost object count.
     flat: bool,
 }
 
@@ -183,7 +183,7 @@ fn read_json(text: &[u8], mode: Mode, take: Take<'_>) -> Result<(), holdoff_prob
 struct Reading<'r> {
     take: Take<'r>,
     path: String,
-    /// How many objects and lists the current value lies in.
+    /// The number of objects and lists around the current value.
     level: u32,
     mode: Mode,
     refused: Option<holdoff_problem>,

@@ -37,7 +37,7 @@ extern_c! {
         }))
     }
 
-    /// The most attempts there can be over both levels; 0 without a limit, and for memory that holds no layers.
+    /// Returns the most attempts over both levels; 0 without a limit, and for memory without layers.
     fn holdoff_layers_attempts(layers: *const holdoff_layers) -> u32 {
         get(layers).ok().and_then(Layers::attempts).unwrap_or(0)
     }
@@ -71,16 +71,16 @@ extern_c! {
         status(get(layers).and_then(|layers| store(layered, Layered::underway(layers, seed, started))))
     }
 
-    /// The attempt with this ticket succeeded at `now`.
+    /// Records the success of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now.
+    /// Returns the step without aw.
     fn holdoff_layered_succeed(layered: *mut holdoff_layered, ticket: u64, now: Timestamp) -> holdoff_step {
         get_mut(layered).map(|layered| layered.succeed(Ticket::from_raw(ticket), now)).into()
     }
 
-    /// The attempt with this ticket failed at `now`.
+    /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now.
+    /// Returns the step without aw.
     fn holdoff_layered_fail(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
@@ -92,7 +92,7 @@ extern_c! {
     /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told if the
     /// inner one gives up now, whatever the reason. A permanent one ends it.
     ///
-    /// Returns the step that holds now.
+    /// Returns the step without aw.
     fn holdoff_layered_fail_as(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64,
         now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
@@ -102,7 +102,7 @@ extern_c! {
         step.into()
     }
 
-    /// Nothing but time has passed.
+    /// Lets time pass.
     ///
     /// Returns the step that holds at `now`.
     fn holdoff_layered_tick(layered: *mut holdoff_layered, layers: *const holdoff_layers,
@@ -110,32 +110,34 @@ extern_c! {
         pair(get_mut(layered), get(layers)).map(|(layered, layers)| layered.tick(layers, now)).into()
     }
 
-    /// The caller wants no more of it, whatever is going on.
+    /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how it had ended before.
     fn holdoff_layered_cancel(layered: *mut holdoff_layered, now: Timestamp) -> holdoff_step {
         get_mut(layered).map(|layered| layered.cancel(now)).into()
     }
 
-    /// The attempt in flight or the last one that ran, over both levels, from 1; 0 for memory that holds none.
+    /// Returns the number of the attempt in flight or the last one that ran, over both levels, from 1; 0 for memory without
+    /// a call.
     fn holdoff_layered_attempt(layered: *const holdoff_layered) -> u32 { get(layered).map_or(0, Layered::attempt) }
 
-    /// The attempt of the outer level, from 1; 0 for memory that holds none.
+    /// Returns the attempt of the outer level, from 1; 0 for memory without a call.
     fn holdoff_layered_outer_attempt(layered: *const holdoff_layered) -> u32 {
         get(layered).map_or(0, Layered::outer_attempt)
     }
 
-    /// The attempt of the inner level in this attempt of the outer, from 1; 0 for memory that holds none.
+    /// Returns the attempt of the inner level in this attempt of the outer, from 1; 0 for memory without a call.
     fn holdoff_layered_inner_attempt(layered: *const holdoff_layered) -> u32 {
         get(layered).map_or(0, Layered::inner_attempt)
     }
 
-    /// Which level gave up, a HOLDOFF_LEVEL_ number; 0 unless one did.
+    /// Returns the HOLDOFF_LEVEL_ number of the level that gave up; 0 if none did.
     fn holdoff_layered_stopped_by(layered: *const holdoff_layered) -> u32 {
         get(layered).ok().and_then(Layered::stopped_by).map_or(0, |level| level as u32)
     }
 
-    /// Why the inner level last gave up, whether or not the outer one went on: a HOLDOFF_REASON_ number; 0 when it has not.
+    /// Returns the HOLDOFF_REASON_ number for which the inner level last gave up, even if the outer level went on; 0 if it
+    /// never gave up.
     fn holdoff_layered_inner_reason(layered: *const holdoff_layered) -> u32 {
         get(layered).ok().and_then(Layered::inner_reason).map_or(0, |reason| u32::from(reason.code()))
     }

@@ -159,7 +159,7 @@ pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: holdoff_probl
     problem.code as c_int
 }
 
-/// What some options hold, or the first thing that is wrong with them.
+/// Borrows the builder in options, or returns their first problem.
 ///
 /// # Safety
 /// `options` is null or points to options that nothing writes to while the answer lives.

@@ -34,16 +34,16 @@ extern_c! {
         status(pair(reset, get(stepped)).and_then(|(reset, stepped)| store(pace, Pace::new(*stepped, reset, now))))
     }
 
-    /// The same delay each time and up to `jitter` of it more: Kubernetes' NewJitteredBackoffManager, where a jitter that is not
-    /// positive means none.
+    /// Makes a pace of the same delay each time and up to `jitter` of it more: Kubernetes' NewJitteredBackoffManager, where
+    /// a jitter that is not positive means none.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless it is finite, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_pace_init_jittered(pace: *mut holdoff_pace, period_ns: u64, jitter: f64) -> c_int {
         status(built(Pace::jittered(Span::from_nanos(period_ns), jitter)).and_then(|built| store(pace, built)))
     }
 
-    /// Grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than `reset_ns` without being asked, made at
-    /// `now`: Kubernetes' NewExponentialBackoffManager.
+    /// Makes a pace that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than `reset_ns`
+    /// without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_pace_init_exponential(pace: *mut holdoff_pace, initial_ns: u64, max_ns: u64, reset_ns: u64, factor: f64,
@@ -53,8 +53,8 @@ extern_c! {
         status(built(made).and_then(|built| store(pace, built)))
     }
 
-    /// Steps `stepped` and begins again every `reset_ns`, made at `now`: Kubernetes' Backoff.DelayWithReset, where a reset of 0
-    /// means that it never steps at all. Copies the backoff.
+    /// Makes a pace that steps `stepped` and begins again every `reset_ns`, made at `now`: Kubernetes'
+    /// Backoff.DelayWithReset, where a reset of 0 means that it never steps at all. Copies the backoff.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
     fn holdoff_pace_init_with_reset(pace: *mut holdoff_pace, stepped: *const holdoff_stepped, reset_ns: u64,
@@ -63,13 +63,13 @@ extern_c! {
         status(get(stepped).and_then(|stepped| store(pace, Pace::with_reset(*stepped, reset, now))))
     }
 
-    /// The delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on.
-    /// HOLDOFF_NEVER for memory that holds no pace.
+    /// Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves
+    /// on. HOLDOFF_NEVER for memory without a pace.
     fn holdoff_pace_next(pace: *mut holdoff_pace, now: Timestamp, u: f64) -> u64 {
         get_mut(pace).map_or(u64::MAX, |pace| pace.next(now, u).as_nanos())
     }
 
-    /// Whether holdoff_pace_next looks at its uniform.
+    /// Tells whether holdoff_pace_next uses its uniform `u`.
     fn holdoff_pace_draws(pace: *const holdoff_pace) -> bool { get(pace).is_ok_and(Pace::draws) }
 
     /// Copies the backoff as it stands to `stepped`.

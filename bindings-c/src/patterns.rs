@@ -5,7 +5,7 @@ use holdoff_core::{ErrorCode, Kept, Operations};
 /// List, then length.
 const HEAD: usize = 5;
 
-/// What is kept of a value that was set; `used` counts the bytes of `room` that hold patterns.
+/// Keeps the pattern in a value that was set; `used` counts the bytes of `room` that hold patterns.
 pub(crate) fn keep(room: &mut [u8], used: &mut usize, kept: Kept<'_>) -> Result<(), ErrorCode> {
     match kept {
         // A guard's field was kept elsewhere.
@@ -25,7 +25,7 @@ pub(crate) fn keep(room: &mut [u8], used: &mut usize, kept: Kept<'_>) -> Result<
     }
 }
 
-/// Whether the message contains a pattern of the list. The empty one is in every message.
+/// Tells whether the message contains a pattern of the list. Every message contains the empty pattern.
 pub(crate) fn any_in(kept: &[u8], list: Operations, message: &[u8]) -> bool {
     let contains = |text: &[u8]| text.is_empty() || message.windows(text.len()).any(|part| part == text);
     each(kept, list).any(contains)

@@ -23,25 +23,25 @@ const _: () = assert!(
         && HOLDOFF_STOP == FlatPeriodicStep::STOP
 );
 
-/// How a periodic goes about it. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
-/// holdoff_periodic_poll_legacy; what differs is then set. A field that says yes or no is not 0 for yes.
+/// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
+/// holdoff_periodic_poll_legacy; then set the fields that differ. A field that says yes or no is not 0 for yes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct holdoff_periodic_options {
-    /// How long the whole loop may take from when it is made, in nanoseconds; HOLDOFF_NEVER for ever. A run in flight is not
-    /// cut short.
+    /// The longest time of the whole loop, counted from holdoff_periodic_init, in nanoseconds; HOLDOFF_NEVER for no limit.
+    /// A run in flight is not cut short.
     pub deadline_ns: u64,
     /// A HOLDOFF_TIMER_ number.
     pub timer: u32,
-    /// Whether an interval begins with the end of a run and not with its start.
+    /// Not 0: an interval begins at the end of a run, not at its start.
     pub sliding: u8,
-    /// Whether the first run comes before the first interval.
+    /// Not 0: the first run comes before the first interval.
     pub immediate: u8,
-    /// Whether an immediate first run takes place even if cancelled or out of time before it begins.
+    /// Not 0: an immediate first run takes place even if it is cancelled or out of time before it begins.
     pub first_is_sure: u8,
-    /// Whether runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
+    /// Not 0: runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
     pub by_steps: u8,
-    /// Whether there is one last run when the time is up.
+    /// Not 0: there is one last run when the time is up.
     pub last_at_deadline: u8,
 }
 
@@ -87,28 +87,29 @@ impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
 }
 
 extern_c! {
-    /// For ever until cancelled, at once and then at the pace's intervals: Kubernetes' BackoffUntil, JitterUntil and Until, and not
-    /// `sliding` NonSlidingUntil.
+    /// Returns options to run at once and then at the pace's intervals until cancelled: Kubernetes' BackoffUntil,
+    /// JitterUntil and Until, and not `sliding` NonSlidingUntil.
     fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options { PeriodicOptions::until(sliding).into() }
 
-    /// Until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff and client-go's retry.OnError.
+    /// Returns options to run until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff
+    /// and client-go's retry.OnError.
     fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options { PeriodicOptions::while_steps_last().into() }
 
-    /// Until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`: PollUntilContextCancel and its kin.
-    /// For memory that holds no stepped backoff as for one without a duration.
+    /// Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`:
+    /// PollUntilContextCancel and its kin. Memory without a stepped backoff reads as one without a duration.
     fn holdoff_periodic_poll(stepped: *const holdoff_stepped, immediate: bool,
         sliding: bool) -> holdoff_periodic_options {
         PeriodicOptions::poll(&get(stepped).copied().unwrap_or_default(), immediate, sliding).into()
     }
 
-    /// Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped, and one last run when the
-    /// time is up.
+    /// Returns options of Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped,
+    /// and one last run when the time is up.
     fn holdoff_periodic_poll_legacy(immediate: bool) -> holdoff_periodic_options {
         PeriodicOptions::poll_legacy(immediate).into()
     }
 }
 
-/// What to do next with a periodic: 24 bytes, by value. Numbers that a kind has no use for are 0, times HOLDOFF_NEVER.
+/// The next step of a periodic: 24 bytes, by value. Numbers that a kind does not use are 0, times are HOLDOFF_NEVER.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct holdoff_periodic_step {
@@ -157,12 +158,12 @@ extern_c! {
         }))
     }
 
-    /// Nothing but time has passed: begins it, or starts the next run if it is due at `now`.
+    /// Lets time pass: begins the periodic, or starts the next run if it is due at `now`.
     fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: Timestamp) -> holdoff_periodic_step {
         get_mut(periodic).map(|periodic| periodic.tick(now)).into()
     }
 
-    /// The run with this number ended at `now` with a HOLDOFF_ANSWER_ number.
+    /// Ends the run with this number at `now` with a HOLDOFF_ANSWER_ number.
     fn holdoff_periodic_finish(periodic: *mut holdoff_periodic, run: u64, now: Timestamp,
         answer: u32) -> holdoff_periodic_step {
         let step = get_mut(periodic).and_then(|periodic| {
@@ -172,15 +173,16 @@ extern_c! {
         step.into()
     }
 
-    /// The caller wants no more of it. Asleep it is over; a run in flight is the last one.
+    /// Cancels it. If it sleeps it is over; a run in flight is the last one.
     fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step {
         get_mut(periodic).map(Periodic::cancel).into()
     }
 
-    /// The number of the run in flight or else the last one; 0 before the first, and for memory that holds no periodic.
+    /// Returns the number of the run in flight, or else of the last one; 0 before the first, and for memory without a
+    /// periodic.
     fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 { get(periodic).map_or(0, Periodic::runs) }
 
-    /// When its time is up; HOLDOFF_NEVER without a limit, and for memory that holds no periodic.
+    /// Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
     fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp {
         get(periodic).map_or(Timestamp::NEVER, Periodic::deadline)
     }

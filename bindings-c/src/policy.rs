@@ -3,7 +3,7 @@
 use crate::*;
 use holdoff_core::{Policy, Preset};
 
-/// What a policy starts with; a library and a header of other layouts differ in it.
+/// The first word of a policy; it differs between a library and a header of other layouts.
 pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;
 
 /// A valid policy: 272 bytes, to be shared by any number of calls and threads, and never written to by them. May be
@@ -66,8 +66,8 @@ extern_c! {
         report(problem, build())
     }
 
-    /// How many attempts a call may make, the first one included; 4294967295 for as many as it takes, and 0 for memory that holds
-    /// no policy.
+    /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
+    /// a policy.
     fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 {
         get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
     }
@@ -80,29 +80,29 @@ extern_c! {
         status(get(policy).map(|policy| policy.with_attempts(attempts)).and_then(|changed| store_policy(policy, changed)))
     }
 
-    /// How long a call's first attempt may take, in nanoseconds: the smaller of deadline and attempt timeout; HOLDOFF_NEVER
-    /// without either, and for memory that holds no policy.
+    /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
+    /// HOLDOFF_NEVER without either, and for memory without a policy.
     fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 { get(policy).map_or(u64::MAX, limit) }
 
-    /// A number that tells policies apart by what they decide, the same in every language: what a saved state remembers of its
-    /// policy. 0 for memory that holds no policy.
+    /// Returns a number that differs between policies that decide differently, the same in every language: a saved state
+    /// keeps it. 0 for memory without a policy.
     fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 { get(policy).map_or(0, Policy::fingerprint) }
 
-    /// The policy's jitter and cap applied to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops that
-    /// have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u` that is
-    /// out of its range as the end it is beyond.
+    /// Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
+    /// that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
+    /// that is out of its range as the end it is beyond.
     ///
-    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
     fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span {
         let (delay, max) = (Span::from_nanos(delay_ns), Span::from_nanos(max_ns));
         get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
     }
 
-    /// The policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number in place of a uniform:
-    /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more bits than
-    /// a double. Other kinds of jitter leave the delay as it is.
+    /// Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
+    /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
+    /// bits than a double. Other kinds of jitter leave the delay as it is.
     ///
-    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory that holds no policy.
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
     fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span {
         let delay = Span::from_nanos(delay_ns);
         get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))

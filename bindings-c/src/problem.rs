@@ -4,8 +4,8 @@ use crate::*;
 use core::fmt::{self, Display};
 use holdoff_core::{ConfigError, EventError, Field, FormError, Given, GuardsBuilder, SaveError, Value};
 
-/// What is wrong with a configuration or a saved state. All texts are in here, end with a zero and are cut, if need be, after a whole
-/// character; nothing has to be freed and nothing points anywhere.
+/// A problem of a configuration or a saved state. It holds all its texts, which end with a zero and are cut, if need be,
+/// after a whole character; nothing has to be freed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct holdoff_problem {
@@ -15,7 +15,7 @@ pub struct holdoff_problem {
     pub path: [c_char; 48],
     /// The value as it was given, texts in quotes; empty when the rule is not about one value.
     pub value: [c_char; 48],
-    /// What the field must be, such as "must be below the deadline".
+    /// The rule of the field, such as "must be below the deadline".
     pub rule: [c_char; 256],
     /// The valid name or word nearest to the one that was given; empty when none is near.
     pub nearest: [c_char; 36],
@@ -53,26 +53,26 @@ impl holdoff_problem {
         .show(value)
     }
 
-    /// The same problem, with the name of what was to be set.
+    /// Returns the problem with the name of its field.
     pub(crate) fn at(mut self, name: &dyn Display) -> Self {
         fill(&mut self.path, name);
         self
     }
 
-    /// The same problem, with the name as it was given where no field has it.
+    /// Returns the problem with the name that the caller used, unless it has that of a field.
     #[cfg(feature = "json")]
     pub(crate) fn named(self, name: &str) -> Self {
         if self.path[0] == 0 { self.at(&name) } else { self }
     }
 
-    /// The same problem, with a text in the place of the value.
+    /// Returns the problem with a text in the place of the value.
     #[cfg(feature = "json")]
     pub(crate) fn showing(mut self, value: &str) -> Self {
         fill(&mut self.value, &value);
         self
     }
 
-    /// The same problem, with the value as it was given.
+    /// Returns the problem with the value that the caller used.
     pub(crate) fn show(mut self, value: Value<'_>) -> Self {
         let out = &mut self.value;
         match value {

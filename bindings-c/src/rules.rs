@@ -19,8 +19,7 @@ pub struct holdoff_rules {
 memory!(holdoff_rules holds Rules, b"hoRules1", NotAPolicy);
 const _: () = assert!(size_of::<Rules>() == 20 * 8);
 
-/// What is known of an error beside its failure. Zeroed it is an error of which nothing is known, of an operation that can
-/// run twice without harm.
+/// The facts about an error that its failure does not have. Zeroed: nothing is known, and the operation may run twice.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_facts {
@@ -63,8 +62,9 @@ pub(crate) unsafe fn put_rules(rules: *mut holdoff_rules, made: Rules, patterns:
 }
 
 extern_c! {
-    /// What the rules make of a failure: of a kind that is retried if a list names the error, permanent if the lists that speak of
-    /// it do not, and as it was if none does. The hint stays. Only failures are asked about: not a cancellation.
+    /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
+    /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
+    /// cancellation.
     ///
     /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which every
     /// machine answers with HOLDOFF_INVALID.
@@ -118,10 +118,10 @@ unsafe fn judged(
 }
 
 extern_c! {
-    /// Whether an HTTP answer is to be judged: one with a status from 400 on is a failure anyway, and one below is when the rules
-    /// list it (202 for an operation that is not done yet).
+    /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
+    /// operation that is not done yet).
     ///
-    /// Returns whether it is one; for memory that holds no rules what holds without any.
+    /// Returns the same for memory without rules as for rules without lists.
     fn holdoff_rules_is_failure(rules: *const holdoff_rules, http: u32, non_idempotent: bool) -> bool {
         get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent))
     }
@@ -129,8 +129,8 @@ extern_c! {
     /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the rules
     /// as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
     ///
-    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL and
-    /// `size` 0 says how much room it needs; 0 for memory that holds no policy, or rules that are none.
+    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
+    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
     fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
         size: usize) -> c_int {
         let written = pair(get(policy), optional_rules(rules));

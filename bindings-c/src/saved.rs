@@ -3,9 +3,9 @@
 use crate::*;
 use holdoff_core::{Call, Retry, Saved};
 
-/// How many bytes a saved retry has.
+/// The number of bytes of a saved retry.
 pub const HOLDOFF_SAVED_RETRY: usize = 56;
-/// How many bytes a saved call has; the most that holdoff_saved_bytes writes.
+/// The number of bytes of a saved call; the most that holdoff_saved_bytes writes.
 pub const HOLDOFF_SAVED_CALL: usize = 72;
 const _: () = assert!(HOLDOFF_SAVED_RETRY == Retry::SAVED && HOLDOFF_SAVED_CALL == Call::SAVED);
 
@@ -72,7 +72,7 @@ extern_c! {
     /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for
     /// `size`.
     ///
-    /// Returns how many there are; 0 when they do not fit, and for memory that holds no saved state.
+    /// Returns how many there are; 0 when they do not fit, and for memory without a saved state.
     fn holdoff_saved_bytes(saved: *const holdoff_saved, bytes: *mut c_char, size: usize) -> usize {
         let state = get(saved).ok().and_then(|saved| saved.to_bytes().ok());
         write_bytes(bytes, size, state.as_ref().and_then(|(bytes, length)| bytes.get(..*length)).ok_or(()))
@@ -80,30 +80,31 @@ extern_c! {
 
     /// Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always enough.
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory that holds no saved state.
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
     fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int {
         print(text, size, get(saved).ok())
     }
 
-    /// Lets the `away_ns` nanoseconds that the state lay somewhere count: against the deadline, and as sleep. Without it they do
-    /// not.
+    /// Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
+    /// do not count.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
     fn holdoff_saved_age(saved: *mut holdoff_saved, away_ns: u64) -> c_int {
         status(get_mut(saved).map(|saved| *saved = saved.aged(Span::from_nanos(away_ns))))
     }
 
-    /// Makes the state one that was saved under this policy, for a policy that is known to have changed harmlessly.
+    /// Lets the state resume under this policy although it was saved under another: for a policy that has changed
+    /// harmlessly.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on.
     fn holdoff_saved_force(saved: *mut holdoff_saved, policy: *const holdoff_policy) -> c_int {
         status(pair(get_mut(saved), get(policy)).map(|(saved, policy)| *saved = saved.forced(policy)))
     }
 
-    /// Whether it is the state of a call; false for that of a retry, and for memory that holds no saved state.
+    /// Tells whether it is the state of a call; false for that of a retry, and for memory without a saved state.
     fn holdoff_saved_is_call(saved: *const holdoff_saved) -> bool { get(saved).is_ok_and(Saved::is_call) }
 
-    /// The fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory that holds no saved
-    /// state.
+    /// Returns the fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory without
+    /// a saved state.
     fn holdoff_saved_fingerprint(saved: *const holdoff_saved) -> u64 { get(saved).map_or(0, Saved::policy) }
 }

@@ -28,7 +28,7 @@ extern_c! {
 
     /// Writes the next delay in nanoseconds to `ns` (which may be NULL).
     ///
-    /// Returns whether there was one: false at the end, and for memory that holds no schedule.
+    /// Returns whether there was one: false at the end, and for memory without a schedule.
     fn holdoff_schedule_next(schedule: *mut holdoff_schedule, ns: *mut Span) -> bool {
         write_some(ns, get_mut(schedule).ok().and_then(Iterator::next))
     }
@@ -36,14 +36,14 @@ extern_c! {
     /// Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw were `u`
     /// from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
     ///
-    /// Returns whether there was one: false at the end, for another kind, and for memory that holds no schedule.
+    /// Returns whether there was one: false at the end, for another kind, and for memory without a schedule.
     fn holdoff_schedule_next_at(schedule: *mut holdoff_schedule, kind: u32, u: f64, ns: *mut Span) -> bool {
         let asked = pair(get_mut(schedule), kind_of(kind)).ok();
         write_some(ns, asked.and_then(|(schedule, kind)| schedule.next_at(kind, u)))
     }
 
-    /// The base delay, before jitter, after failure `n` (from 0) under a policy, whether or not there is an attempt after it, in
-    /// nanoseconds; of a backoff that is its own jitter the shortest. 0 for memory that holds no policy.
+    /// Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after
+    /// it, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.
     fn holdoff_policy_base_at(policy: *const holdoff_policy, n: u32) -> Span {
         get(policy).map_or(Span::ZERO, |policy| Schedule::base_at(policy, n))
     }

@@ -3,7 +3,7 @@
 use crate::*;
 use holdoff_core::{FlatStep, Outcome, Step};
 
-/// What to do next: 24 bytes, by value. Numbers that a kind has no use for are 0, times that it has no use for
+/// The next step of a call: 24 bytes, by value. Numbers that a kind does not use are 0, times that it does not use are
 /// HOLDOFF_NEVER.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -67,7 +67,8 @@ impl From<Result<Step, ErrorCode>> for holdoff_step {
 }
 
 extern_c! {
-    /// The ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another kind.
+    /// Returns the ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another
+    /// kind.
     fn holdoff_step_ticket(step: holdoff_step) -> u64 {
         if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 }
     }

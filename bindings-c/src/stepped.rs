@@ -23,8 +23,8 @@ extern_c! {
         status(built(Stepped::new(duration, factor, jitter, cap, steps)).and_then(|built| store(stepped, built)))
     }
 
-    /// The same from the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not positive means
-    /// none.
+    /// Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
+    /// positive means none.
     ///
     /// Returns as holdoff_stepped_init.
     fn holdoff_stepped_init_kubernetes(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64,
@@ -33,8 +33,8 @@ extern_c! {
         status(built(made).and_then(|built| store(stepped, built)))
     }
 
-    /// Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not positive reads
-    /// as 1.
+    /// Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
+    /// positive reads as 1.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stepped_init_kubernetes_jitter(stepped: *mut holdoff_stepped, duration_ns: u64,
@@ -45,24 +45,24 @@ extern_c! {
 }
 
 extern_c! {
-    /// The next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter looks at; moves on. HOLDOFF_NEVER for
-    /// memory that holds none.
+    /// Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
+    /// HOLDOFF_NEVER for memory without a backoff.
     fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 {
         get_mut(stepped).map_or(u64::MAX, |stepped| stepped.step(u).as_nanos())
     }
 
-    /// Whether a step looks at its uniform.
+    /// Tells whether holdoff_stepped_step uses its uniform `u`.
     fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool { get(stepped).is_ok_and(Stepped::draws) }
 
-    /// The delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory that holds none.
+    /// Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
     fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 {
         get(stepped).map_or(u64::MAX, |stepped| stepped.duration().as_nanos())
     }
 
-    /// How many steps may still multiply the duration; 0 for memory that holds none.
+    /// Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
     fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 { get(stepped).map_or(0, Stepped::steps) }
 
-    /// What multiplying stops at, in nanoseconds; HOLDOFF_LONGEST_NS for nothing, and for memory that holds none.
+    /// Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
     fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> Span { get(stepped).map_or(Span::MAX, Stepped::cap) }
 
     /// Begins again with `duration_ns` and `steps`, the rest as it is.

@@ -13,7 +13,8 @@ extern_c! {
         status(span.map(|span| write(ns, span)))
     }
 
-    /// The seed of the k-th failing operation (k from 0) of a program that was seeded with `n`: the same in every language.
+    /// Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
+    /// language.
     fn holdoff_seed_at(n: u64, k: u64) -> u64 { seed_at(n, k) }
 
     /// Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do that take

@@ -14,7 +14,7 @@ pub struct holdoff_wheel {
 }
 
 extern_c! {
-    /// A wheel without timers.
+    /// Makes a wheel without timers.
     ///
     /// Returns NULL when there is no memory.
     fn holdoff_wheel_new() -> *mut holdoff_wheel {
@@ -26,7 +26,7 @@ extern_c! {
         memory.leak().as_mut_ptr()
     }
 
-    /// Gives a wheel and its timers back. NULL is as good as none.
+    /// Frees a wheel and its timers. NULL changes nothing.
     fn holdoff_wheel_free(wheel: *mut holdoff_wheel) {
         if !wheel.is_null() {
             // It comes from holdoff_wheel_new, in memory for exactly one.
@@ -58,12 +58,12 @@ extern_c! {
         write_some(key, popped.map(|(key, _)| key)) && write_some(at, popped.map(|(_, at)| at))
     }
 
-    /// When the next timer is due; HOLDOFF_NEVER when there is none that ever fires.
+    /// Returns the time at which the next timer is due; HOLDOFF_NEVER if no timer will fire.
     fn holdoff_wheel_next_wake(wheel: *mut holdoff_wheel) -> Timestamp {
         wheel.as_mut().and_then(|wheel| wheel.wheel.next_wake()).unwrap_or(Timestamp::NEVER)
     }
 
-    /// How many timers are pending; 0 for NULL.
+    /// Returns the number of pending timers; 0 for NULL.
     fn holdoff_wheel_length(wheel: *const holdoff_wheel) -> usize {
         wheel.as_ref().map_or(0, |wheel| wheel.wheel.len())
     }
@@ -75,7 +75,7 @@ extern_c! {
         }
     }
 
-    /// A number below the most timers that there ever were at once in the wheel, which no other pending timer has: what belongs to
-    /// a timer can be kept in an array.
+    /// Returns an index for the timer that no other pending timer has, below the most timers that were ever pending at
+    /// once: for an array of data that belongs to timers.
     fn holdoff_timer_index(key: TimerKey) -> u32 { key.index() }
 }

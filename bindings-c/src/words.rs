@@ -396,7 +396,7 @@ pub const HOLDOFF_BREAKER_OPEN: u32 = 1;
 /// State of a breaker. A few calls at a time may try.
 pub const HOLDOFF_BREAKER_HALF_OPEN: u32 = 2;
 
-/// State of a breaker. Somebody opened it by hand, until they close it.
+/// State of a breaker. Opened by hand, until it is closed by hand.
 pub const HOLDOFF_BREAKER_ISOLATED: u32 = 3;
 
 /// Event kind. The call began, and with it its first attempt, unless a guard made it wait. Has a policy and a seed.

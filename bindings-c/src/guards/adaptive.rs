@@ -3,17 +3,17 @@
 use crate::*;
 use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart, GuardsBuilder};
 
-/// How many bytes a saved adaptive rate has.
+/// The number of bytes of a saved adaptive rate.
 pub const HOLDOFF_SAVED_ADAPTIVE: usize = 84;
 const _: () = assert!(HOLDOFF_SAVED_ADAPTIVE == Adaptive::SAVED);
 
 memory! {
-    /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it lets nobody
-    /// through. The content is the library's.
+    /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
+    /// lets no call through. The content is the library's.
     holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig, Adaptive>, b"hoAdapt1", NotAGuard
 }
 
-/// What a rate begins with that is carried over from another system. Rates are calls a second.
+/// The state of a rate that comes from another system. Rates are calls a second.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct holdoff_adaptive_start {
@@ -25,9 +25,9 @@ pub struct holdoff_adaptive_start {
     pub measured: f64,
     /// The rate at which it was last throttled; 0 if never.
     pub last_max_rate: f64,
-    /// When it was.
+    /// The time of that throttling.
     pub throttled_at: Timestamp,
-    /// Whether it limits yet; not 0 for yes.
+    /// Not 0: the rate limits already.
     pub limits: u32,
 }
 
@@ -72,7 +72,7 @@ extern_c! {
     /// Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may be NULL),
     /// HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
     ///
-    /// Returns whether they were there; false for memory that holds no rate, at HOLDOFF_NEVER.
+    /// Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
     fn holdoff_adaptive_take(adaptive: *mut holdoff_adaptive, cost: f64, now: Timestamp,
         retry_at: *mut Timestamp) -> bool {
         let asked = get_mut(adaptive).map(|Guard { config, state }| state.take(config, cost, now));
@@ -86,30 +86,30 @@ extern_c! {
         status(get_mut(adaptive).map(|Guard { config, state }| state.give_back(config, cost, now)))
     }
 
-    /// An answer came at `now`, throttled or not: moves the rate.
+    /// Records an answer at `now`, throttled or not, which moves the rate.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_adaptive_update(adaptive: *mut holdoff_adaptive, now: Timestamp, throttled: bool) -> c_int {
         status(get_mut(adaptive).map(|Guard { config, state }| state.update(config, now, throttled)))
     }
 
-    /// The rate in calls a second; 0 for memory that holds none. One of the kind "cubic" has one before it limits, too.
+    /// Returns the rate in calls a second; 0 for memory without a rate. The kind "cubic" has a rate even before it limits.
     fn holdoff_adaptive_rate(adaptive: *const holdoff_adaptive) -> f64 {
         get(adaptive).map_or(0.0, |guard| guard.state.rate())
     }
 
-    /// The measured rate of answers in calls a second; 0 for memory that holds no rate.
+    /// Returns the measured rate of answers in calls a second; 0 for memory without a rate.
     fn holdoff_adaptive_measured(adaptive: *const holdoff_adaptive) -> f64 {
         get(adaptive).map_or(0.0, |guard| guard.state.measured())
     }
 
-    /// The tokens there are at `now`; 0 for memory that holds no rate.
+    /// Returns the tokens at `now`; 0 for memory without a rate.
     fn holdoff_adaptive_tokens(adaptive: *const holdoff_adaptive, now: Timestamp) -> f64 {
         get(adaptive).map_or(0.0, |guard| guard.state.tokens(now))
     }
 
-    /// Whether it limits: one of the kind "aimd" always, of the kind "cubic" from the first throttling on. False for memory that
-    /// holds no rate.
+    /// Tells whether the rate limits: the kind "aimd" always, the kind "cubic" from the first throttling on. False for
+    /// memory without a rate.
     fn holdoff_adaptive_limits(adaptive: *const holdoff_adaptive) -> bool {
         get(adaptive).is_ok_and(|guard| guard.state.limits())
     }

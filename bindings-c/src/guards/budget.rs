@@ -3,7 +3,7 @@
 use crate::*;
 use holdoff_core::{Budget, BudgetConfig, GuardsBuilder, Held};
 
-/// How many bytes a saved budget has.
+/// The number of bytes of a saved budget.
 pub const HOLDOFF_SAVED_BUDGET: usize = 144;
 const _: () = assert!(HOLDOFF_SAVED_BUDGET == Budget::SAVED);
 
@@ -11,10 +11,10 @@ memory! {
     /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no budget, and an
     /// error. The content is the library's.
     ///
-    /// All calls of a client share one. A call says holdoff_budget_begin first and holdoff_budget_end last. Each of its attempts
-    /// asks holdoff_budget_admit. What fails says holdoff_budget_fail and asks holdoff_budget_withdraw for the next attempt. A retry
-    /// that was allowed says holdoff_budget_retried when it has run, or holdoff_budget_refund if it never will. A success says
-    /// holdoff_budget_succeed. A holdoff_guarded does all of that.
+    /// All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
+    /// holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
+    /// holdoff_budget_withdraw before the next attempt. After a retry call holdoff_budget_retried, or holdoff_budget_refund
+    /// if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded does all of that.
     holdoff_budget([u64; 24]) holds Guard<BudgetConfig, Budget>, b"hoBudge1", NotAGuard
 }
 
@@ -33,20 +33,20 @@ extern_c! {
         init(budget, options, problem, "budget", |builder| make(builder, seed, now))
     }
 
-    /// A call begins at `now`.
+    /// Begins a call at `now`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_begin(budget: *mut holdoff_budget, now: Timestamp) -> c_int {
         status(get_mut(budget).map(|Guard { config, state }| state.begin(config, now)))
     }
 
-    /// Whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever says no; false for memory
-    /// that holds no budget.
+    /// Tells whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever refuses; false
+    /// for memory without a budget.
     fn holdoff_budget_admit(budget: *mut holdoff_budget, now: Timestamp) -> bool {
         get_mut(budget).is_ok_and(|Guard { config, state }| state.admit(config, now))
     }
 
-    /// An attempt failed at `now`, as a kind of failure (HOLDOFF_TRANSIENT, ...).
+    /// Records an attempt that failed at `now`, with a kind of failure (HOLDOFF_TRANSIENT, ...).
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_GUARD or HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
     fn holdoff_budget_fail(budget: *mut holdoff_budget, now: Timestamp, kind: u32) -> c_int {
@@ -54,50 +54,52 @@ extern_c! {
         status(budget.map(|(Guard { config, state }, kind)| state.fail(config, now, kind)))
     }
 
-    /// May there be a retry at `now`, after a kind of failure? It is paid for then, and what was paid is written to `held` (which may
-    /// be NULL), in the place of what an earlier retry of the call paid.
+    /// Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
+    /// `held` (which may be NULL), in the place of what an earlier retry of the call paid.
     ///
-    /// Returns whether there may; false for an unknown kind, and for memory that holds no budget.
+    /// Returns true if it may run; false for an unknown kind, and for memory without a budget.
     fn holdoff_budget_withdraw(budget: *mut holdoff_budget, now: Timestamp, kind: u32, held: *mut Held) -> bool {
         let paid = pair(get_mut(budget), kind_of(kind));
         write_some(held, paid.ok().and_then(|(Guard { config, state }, kind)| state.withdraw(config, now, kind)))
     }
 
-    /// The retry that paid `held` never ran: it comes back.
+    /// Gives back what a retry paid that never ran.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, held: Held) -> c_int {
         status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, held)))
     }
 
-    /// A retry has run, however it ended.
+    /// Records a retry that has run, with any result.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_retried(budget: *mut holdoff_budget) -> c_int {
         status(get_mut(budget).map(|Guard { config, state }| state.retried(config)))
     }
 
-    /// The call succeeded at `now`. `held` points to what its latest retry paid; NULL when none did.
+    /// Records the success of a call at `now`. `held` points to what its latest retry paid; NULL for a call without a
+    /// retry.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, held: *const Held) -> c_int {
         status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(held))))
     }
 
-    /// The call is over, however it ended. To be said of each call that began, or a "share" counts it for ever.
+    /// Ends a call, with any result. Without it the kind "share" counts the call for ever.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_end(budget: *mut holdoff_budget) -> c_int {
         status(get_mut(budget).map(|Guard { config, state }| state.end(config, None)))
     }
 
-    /// What there is at `now`: tokens for the kinds "token" and "throttle", else retries. 0 for memory that holds no budget.
+    /// Returns the balance at `now`: tokens for the kinds "token" and "throttle", else retries; 0 for memory without a
+    /// budget.
     fn holdoff_budget_balance(budget: *const holdoff_budget, now: Timestamp) -> f64 {
         get(budget).map_or(0.0, |guard| guard.state.balance(&guard.config, now))
     }
 
-    /// With which probability holdoff_budget_admit says no at `now`: of the kind "requests", 0 of any other. 1 for memory that holds
-    /// no budget.
+    /// Returns the probability that holdoff_budget_admit refuses at `now`: 0 for all kinds but "requests", 1 for memory
+    /// without a budget.
     fn holdoff_budget_rejection(budget: *const holdoff_budget, now: Timestamp) -> f64 {
         get(budget).map_or(1.0, |guard| guard.state.rejection(&guard.config, now))
     }

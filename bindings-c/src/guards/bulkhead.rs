@@ -11,10 +11,10 @@ pub const HOLDOFF_QUEUED: u32 = 2;
 pub const HOLDOFF_REFUSED: u32 = 3;
 
 memory! {
-    /// A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: nobody enters. The
-    /// content is the library's.
+    /// A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: no call
+    /// enters. The content is the library's.
     ///
-    /// Newcomers go behind those who wait, and of those the first ones enter first. There is no time here: who waits keeps it.
+    /// Calls enter in the order in which they asked. The bulkhead knows no time: the caller limits its own wait.
     holdoff_bulkhead([u64; 4]) holds Guard<BulkheadConfig, Bulkhead>, b"hoBulkh1", NotAGuard
 }
 
@@ -45,52 +45,52 @@ unsafe fn entry(entry: Result<Entry, ErrorCode>, place: *mut QueuePlace) -> u32 
 }
 
 extern_c! {
-    /// A newcomer asks. A place in the queue is written to `place` (which may be NULL).
+    /// Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
     ///
-    /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory that holds no bulkhead.
+    /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory without a bulkhead.
     fn holdoff_bulkhead_enter(bulkhead: *mut holdoff_bulkhead, place: *mut QueuePlace) -> u32 {
         entry(get_mut(bulkhead).map(|Guard { config, state }| state.enter(config)), place)
     }
 
-    /// One that waits asks again.
+    /// Asks again for a call that waits in the queue.
     ///
-    /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for memory
-    /// that holds no bulkhead.
+    /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for
+    /// memory without a bulkhead.
     fn holdoff_bulkhead_enter_from(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> u32 {
         let entered = get_mut(bulkhead).map(|Guard { config, state }| state.enter_from(config, place));
         entry(entered, core::ptr::null_mut())
     }
 
-    /// One that ran is done, however it ended.
+    /// Ends a call that ran, with any result.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_bulkhead_leave(bulkhead: *mut holdoff_bulkhead) -> c_int {
         status(get_mut(bulkhead).map(|guard| guard.state.leave()))
     }
 
-    /// One that waited waits no longer.
+    /// Takes a call that waits out of the queue.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_bulkhead_leave_queue(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> c_int {
         status(get_mut(bulkhead).map(|guard| guard.state.leave_queue(place)))
     }
 
-    /// How many run; 0 for memory that holds no bulkhead.
+    /// Returns the number of calls that run; 0 for memory without a bulkhead.
     fn holdoff_bulkhead_running(bulkhead: *const holdoff_bulkhead) -> u32 {
         get(bulkhead).map_or(0, |guard| guard.state.running())
     }
 
-    /// How many wait; 0 for memory that holds no bulkhead.
+    /// Returns the number of calls that wait; 0 for memory without a bulkhead.
     fn holdoff_bulkhead_waiting(bulkhead: *const holdoff_bulkhead) -> u32 {
         get(bulkhead).map_or(0, |guard| guard.state.waiting())
     }
 
-    /// How many may run at once; 0 for memory that holds no bulkhead.
+    /// Returns how many calls may run at once; 0 for memory without a bulkhead.
     fn holdoff_bulkhead_limit(bulkhead: *const holdoff_bulkhead) -> u32 {
         get(bulkhead).map_or(0, |guard| guard.config.limit())
     }
 
-    /// How long one waits at most, in nanoseconds; 0 for memory that holds no bulkhead.
+    /// Returns how long a call waits at most, in nanoseconds; 0 for memory without a bulkhead.
     fn holdoff_bulkhead_max_wait(bulkhead: *const holdoff_bulkhead) -> Span {
         get(bulkhead).map_or(Span::ZERO, |guard| guard.config.max_wait())
     }

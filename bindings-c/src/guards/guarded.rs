@@ -14,7 +14,7 @@ memory! {
     ///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
     /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
     ///   shares the bulkhead has ended an attempt;
-    /// - who drops a call before HOLDOFF_STOP says holdoff_guarded_cancel, or what it holds of the guards is lost.
+    /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_cancel, or the permits that it holds are lost.
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
     /// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
@@ -22,7 +22,7 @@ memory! {
 }
 const _: () = assert!(size_of::<Guarded>() == 22 * 8);
 
-/// An input to a call that is there, with its guards.
+/// Gives an input to a call, with its guards.
 ///
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
@@ -65,18 +65,19 @@ extern_c! {
         }
     }
 
-    /// The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
+    /// Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
+    /// flight.
     ///
-    /// Returns the step that holds now.
+    /// Returns the step without aw.
     fn holdoff_guarded_succeed(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)))
     }
 
-    /// The attempt with this ticket failed at `now`.
+    /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them, HOLDOFF_SLEEP,
-    /// or HOLDOFF_STOP.
+    /// Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
+    /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
     fn holdoff_guarded_fail(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
         ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step {
         put(call, guards, |call, guards| {
@@ -84,16 +85,16 @@ extern_c! {
         })
     }
 
-    /// The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
-    /// program. The call is over, as after a permanent failure.
+    /// Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
+    /// The call is over, as after a permanent failure.
     ///
-    /// Returns the step that holds now.
+    /// Returns the step without aw.
     fn holdoff_guarded_abandon(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)))
     }
 
-    /// Nothing but time has passed, or a place in the bulkhead has come free.
+    /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
     fn holdoff_guarded_tick(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
@@ -101,7 +102,7 @@ extern_c! {
         put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)))
     }
 
-    /// The caller wants no more of it, whatever is going on: the guards get back what the call holds.
+    /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
     fn holdoff_guarded_cancel(call: *mut holdoff_guarded, guards: *const holdoff_guards,
@@ -109,13 +110,14 @@ extern_c! {
         put(call, guards, |call, guards| Ok(call.cancel(guards, now)))
     }
 
-    /// How many attempts have been started; 0 for memory that holds no call.
+    /// Returns the number of attempts started; 0 for memory without a call.
     fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::attempt) }
 
-    /// How many attempts are in flight; 0 for memory that holds no call.
+    /// Returns the number of attempts in flight; 0 for memory without a call.
     fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::flying) }
 
-    /// How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no call.
+    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+    /// without a call.
     fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: Timestamp) -> Span {
         get(call).map_or(Span::ZERO, |call| call.remaining(now))
     }

@@ -3,12 +3,12 @@
 use crate::*;
 use holdoff_core::{GuardsBuilder, HedgeConfig, Latency};
 
-/// How many bytes the saved latency of a hedge has.
+/// The number of bytes of the saved latency of a hedge.
 pub const HOLDOFF_SAVED_HEDGE: usize = 32;
 const _: () = assert!(HOLDOFF_SAVED_HEDGE == Latency::SAVED);
 
 memory! {
-    /// When the next attempt starts beside one that still runs, and what is known of how long attempts take: 48 bytes. May be copied
+    /// A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
     /// and moved. Zeroed memory is none. The content is the library's.
     holdoff_hedge([u64; 5]) holds Guard<HedgeConfig, Latency>, b"hoHedge1", NotAGuard
 }
@@ -26,7 +26,7 @@ extern_c! {
         init(hedge, options, problem, "hedge", make)
     }
 
-    /// An attempt that succeeded took that long.
+    /// Records how long an attempt took that succeeded.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_hedge_record(hedge: *mut holdoff_hedge, took_ns: u64) -> c_int {
@@ -37,12 +37,13 @@ extern_c! {
 
     /// Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in nanoseconds.
     ///
-    /// Returns whether there is one: not before the first record, and not for memory that holds no hedge.
+    /// Returns whether there is one: not before the first record, and not for memory without a hedge.
     fn holdoff_hedge_quantile(hedge: *const holdoff_hedge, ns: *mut Span) -> bool {
         write_some(ns, get(hedge).ok().and_then(|guard| guard.state.quantile()))
     }
 
-    /// How long after an attempt the next one starts beside it, in nanoseconds; HOLDOFF_LONGEST_NS for memory that holds no hedge.
+    /// Returns how long after an attempt the next one starts beside it, in nanoseconds; HOLDOFF_LONGEST_NS for memory
+    /// without a hedge.
     fn holdoff_hedge_delay(hedge: *const holdoff_hedge) -> Span {
         get(hedge).map_or(Span::MAX, |guard| guard.config.delay(&guard.state))
     }

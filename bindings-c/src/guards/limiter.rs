@@ -3,8 +3,8 @@
 use crate::*;
 use holdoff_core::{GuardsBuilder, Limiter, LimiterConfig};
 
-/// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be moved; a
-/// copy shares the room. Zeroed memory is no limiter: it lets nobody through. The content is the library's.
+/// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be
+/// moved; a copy shares the room. Zeroed memory is no limiter: it lets no call through. The content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_limiter {
@@ -62,8 +62,8 @@ pub(crate) unsafe fn parts<'a>(
 }
 
 extern_c! {
-    /// How many words of room the limiter needs that the options describe: the limit of a "log", 0 for any other, for none, and for
-    /// options that have a problem.
+    /// Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
+    /// other kind, for no limiter, and for options with a problem.
     fn holdoff_limiter_room(options: *const holdoff_options) -> usize {
         guards_of(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity())
     }
@@ -83,15 +83,15 @@ extern_c! {
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for more than
     /// there may ever be at once. A refusal changes nothing.
     ///
-    /// Returns whether they may be made; false for memory that holds no limiter, at HOLDOFF_NEVER.
+    /// Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
     fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now: Timestamp,
         retry_at: *mut Timestamp) -> bool {
         let asked = parts(limiter).map(|(config, state, log)| state.take(config, log, count, now));
         write_permission(core::ptr::null_mut(), retry_at, asked)
     }
 
-    /// Whether `count` calls at `at` would be refused, as things stand, and then until when, which is written to `retry_at` (which
-    /// may be NULL). True for memory that holds no limiter.
+    /// Tells whether `count` calls at `at` would be refused, and writes until when to `retry_at` (which may be NULL). True
+    /// for memory without a limiter.
     fn holdoff_limiter_refuses(limiter: *mut holdoff_limiter, count: u32, at: Timestamp,
         retry_at: *mut Timestamp) -> bool {
         let refused = parts(limiter).map(|(config, state, log)| state.refuses(config, log, count, at));
@@ -105,8 +105,8 @@ extern_c! {
         status(parts(limiter).map(|(config, state, log)| state.give_back(config, log, count, now)))
     }
 
-    /// How many bytes holdoff_guard_save makes of a limiter: 44, and 8 for each call of a log's limit. 0 for memory that holds no
-    /// limiter.
+    /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
+    /// memory without a limiter.
     fn holdoff_limiter_saved(limiter: *const holdoff_limiter) -> usize {
         get(limiter).map_or(0, |guard| Limiter::saved(&guard.config))
     }

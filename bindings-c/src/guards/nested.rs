@@ -12,7 +12,7 @@ pub const HOLDOFF_NESTED_OUTERMOST: u32 = 2;
 /// Nesting: at most so many attempts in all.
 pub const HOLDOFF_NESTED_CAP: u32 = 3;
 
-/// What a policy does inside another retry, or around one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
+/// The rule for a retry inside another one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct holdoff_nesting {
@@ -22,15 +22,15 @@ pub struct holdoff_nesting {
     pub cap: u32,
 }
 
-/// What an attempt hands down to what runs inside it: 12 bytes, plain numbers.
+/// The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct holdoff_token {
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How many attempts all retries around may make together; 4294967295 for ever.
+    /// The most attempts of all retries around together; 4294967295 for no limit.
     pub allowed: u32,
-    /// How many retries there are around.
+    /// The number of retries around.
     pub depth: u32,
 }
 
@@ -85,20 +85,21 @@ unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {
 }
 
 extern_c! {
-    /// How many attempts a policy that may make `own` of them (4294967295 for ever, both) makes inside the retry that `token` tells
-    /// of, the first one included: what to give a copy of the policy by holdoff_policy_set_attempts. `token` is NULL for no retry
-    /// around; a NULL nesting changes nothing.
+    /// Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
+    /// makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`
+    /// is NULL for no retry around; a NULL nesting changes nothing.
     fn holdoff_nesting_attempts(nesting: *const holdoff_nesting, token: *const holdoff_token, own: u32) -> u32 {
         nesting_of(nesting).attempts(token_of(token), own)
     }
 
-    /// What a failure is that a retry inside has already given up on: permanent for HOLDOFF_NESTED_INNERMOST, else what it was.
+    /// Returns the failure to report after an inner retry has given up: permanent for HOLDOFF_NESTED_INNERMOST, else the
+    /// same.
     fn holdoff_nesting_after_inner(nesting: *const holdoff_nesting, failure: holdoff_failure) -> holdoff_failure {
         Failure::try_from(failure).map_or(failure, |failure| nesting_of(nesting).after_inner(failure).into())
     }
 
-    /// What attempt `attempt` (from 1) of a policy that may make `attempts` of them (4294967295 for ever) hands down, inside the
-    /// retry that `parent` tells of; NULL for none.
+    /// Returns the token that attempt `attempt` (from 1) of a policy with `attempts` attempts (4294967295 for no limit)
+    /// hands down, inside the retry of `parent`; NULL for no retry around.
     fn holdoff_token_child(parent: *const holdoff_token, attempt: u32, attempts: u32) -> holdoff_token {
         Token::child(token_of(parent), attempt, attempts).into()
     }

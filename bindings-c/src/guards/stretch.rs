@@ -3,13 +3,13 @@
 use crate::*;
 use holdoff_core::{GuardsBuilder, Stretch, StretchConfig};
 
-/// How many bytes a saved stretch has.
+/// The number of bytes of a saved stretch.
 pub const HOLDOFF_SAVED_STRETCH: usize = 160;
 const _: () = assert!(HOLDOFF_SAVED_STRETCH == Stretch::SAVED);
 
 memory! {
-    /// What stretches delays, its configuration and its state: 176 bytes. May be copied and moved. Zeroed memory is none: it leaves
-    /// delays as they are. The content is the library's.
+    /// A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
+    /// none: it leaves delays as they are. The content is the library's.
     holdoff_stretch([u64; 21]) holds Guard<StretchConfig, Stretch>, b"hoStret1", NotAGuard
 }
 
@@ -26,14 +26,14 @@ extern_c! {
         init(stretch, options, problem, "stretch", |builder| make(builder, now))
     }
 
-    /// An attempt ended at `now`, failed or not.
+    /// Records an attempt that ended at `now`, failed or not.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_stretch_record(stretch: *mut holdoff_stretch, now: Timestamp, failed: bool) -> c_int {
         status(get_mut(stretch).map(|Guard { config, state }| state.record(config, now, failed)))
     }
 
-    /// What a delay becomes at `now`, in nanoseconds; the delay for memory that holds no stretch.
+    /// Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
     fn holdoff_stretch_delay(stretch: *const holdoff_stretch, now: Timestamp, delay_ns: u64) -> Span {
         let delay = Span::from_nanos(delay_ns);
         get(stretch).map_or(delay, |guard| guard.state.stretch(&guard.config, now, delay))

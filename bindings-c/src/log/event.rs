@@ -4,7 +4,7 @@ use crate::*;
 use holdoff_core::{Cause, Event, FailureKind, Notes, StopReason};
 
 numbers! {
-    /// How many bytes an event has at most, without its text.
+    /// The most bytes that an event has without its text.
     HOLDOFF_EVENT_BYTES: usize = 56 is Event::MOST_BYTES;
 }
 
@@ -29,13 +29,13 @@ impl From<Event> for holdoff_event {
     }
 }
 
-/// What an event says. Numbers that its kind has no use for are 0, times that it has no use for HOLDOFF_NEVER.
+/// The fields of an event. Numbers that its kind does not use are 0, times that it does not use are HOLDOFF_NEVER.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_event_fields {
     /// Its place in the log of its call, from 1.
     pub sequence: u64,
-    /// When it happened: the `now` that went in, never before the event before.
+    /// The time of the event: the `now` that went in, never earlier than the event before it.
     pub at: u64,
     /// Retry scheduled: when the attempt is due. Gave up: when another try might succeed.
     pub until: u64,
@@ -80,9 +80,9 @@ impl From<&Event> for holdoff_event_fields {
 }
 
 extern_c! {
-    /// What an event says.
+    /// Reads the fields of an event.
     ///
-    /// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory that holds no event, such as zeroed memory,
+    /// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory without a event, such as zeroed memory,
     /// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
     fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int {
         let found = if fields.is_null() { Err(ErrorCode::NullPointer) } else { whole(event) };
@@ -93,7 +93,7 @@ extern_c! {
     /// bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always enough. A log is
     /// its events' bytes one after the other.
     ///
-    /// Returns how many there are; 0 when they do not fit, for NULL, for memory that holds no event, and for a text that is no
+    /// Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
     /// UTF-8.
     fn holdoff_event_bytes(event: *const holdoff_event, failure: *const c_char, bytes: *mut c_char,
         size: usize) -> usize {
@@ -125,7 +125,7 @@ extern_c! {
     /// Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields under
     /// Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both may be NULL.
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory that holds no event, and
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
     /// for a text that is no UTF-8.
     fn holdoff_event_json(event: *const holdoff_event, task: *const c_char, failure: *const c_char, text: *mut c_char,
         size: usize) -> c_int {

@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<Recorder>() == 25 * 8);
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_events {
-    /// How many there are.
+    /// The number of events.
     pub count: u64,
     /// The events; from `count` on zeroes.
     pub events: [holdoff_event; 2],
@@ -38,7 +38,7 @@ impl From<Events> for holdoff_events {
     }
 }
 
-/// An input to a recorder that is there, with its guards.
+/// Gives an input to a recorder, with its guards.
 ///
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
@@ -94,17 +94,17 @@ extern_c! {
         }
     }
 
-    /// The attempt with this ticket succeeded at `now`.
+    /// Records the success of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now and writes `events`.
+    /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
         put(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)))
     }
 
-    /// The attempt with this ticket failed at `now`.
+    /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
+    /// Returns the step without aw, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
     fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
         events: *mut holdoff_events) -> holdoff_step {
@@ -113,16 +113,16 @@ extern_c! {
         })
     }
 
-    /// The attempt with this ticket ended at `now` by a fault of the caller's own program, which says nothing about the other side.
-    /// In the log it is a permanent failure.
+    /// Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
+    /// server. In the log it is a permanent failure.
     ///
-    /// Returns the step that holds now and writes `events`.
+    /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
         put(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)))
     }
 
-    /// Nothing but time has passed, or a place in the bulkhead has come free.
+    /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
     fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
@@ -130,7 +130,7 @@ extern_c! {
         put(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)))
     }
 
-    /// The caller wants no more of it, whatever is going on.
+    /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
     fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, now: Timestamp,
@@ -142,34 +142,37 @@ extern_c! {
     /// in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number); then it has
     /// failed, as a timeout.
     ///
-    /// Returns the step that holds now and writes `events`.
+    /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step {
         put(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)))
     }
 
-    /// The step that holds. Zeroed memory is a call that was cancelled, other memory that holds no recorder HOLDOFF_INVALID.
+    /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
+    /// HOLDOFF_INVALID.
     fn holdoff_recorder_step(recorder: *const holdoff_recorder) -> holdoff_step {
         step(get(recorder).map(Recorder::step).map_err(|error| no_call(recorder, error)))
     }
 
-    /// The place in the log of the latest event; 0 for memory that holds no recorder.
+    /// Returns the place of the latest event in the log; 0 for memory without a recorder.
     fn holdoff_recorder_sequence(recorder: *const holdoff_recorder) -> u64 {
         get(recorder).map_or(0, Recorder::sequence)
     }
 
-    /// The attempt in flight or else the last one that ran; 0 for none, and for memory that holds no recorder.
+    /// Returns the number of the attempt in flight or else of the last one that ran; 0 for none, and for memory without a
+    /// recorder.
     fn holdoff_recorder_attempt(recorder: *const holdoff_recorder) -> u32 { get(recorder).map_or(0, Recorder::attempt) }
 
-    /// How often the attempt in flight was run again because it was interrupted; 0 for memory that holds no recorder.
+    /// Returns how often the attempt in flight was run again after an interruption; 0 for memory without a recorder.
     fn holdoff_recorder_reruns(recorder: *const holdoff_recorder) -> u32 { get(recorder).map_or(0, Recorder::reruns) }
 
-    /// When the call began; 0 for memory that holds no recorder.
+    /// Returns the time at which the call began; 0 for memory without a recorder.
     fn holdoff_recorder_started(recorder: *const holdoff_recorder) -> Timestamp {
         get(recorder).map_or(Timestamp::ZERO, Recorder::started)
     }
 
-    /// How long to sleep from `now` for a call that sleeps, in nanoseconds; 0 for any other and for memory that holds no recorder.
+    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+    /// without a recorder.
     fn holdoff_recorder_remaining(recorder: *const holdoff_recorder, now: Timestamp) -> Span {
         get(recorder).map_or(Span::ZERO, |recorder| recorder.remaining(now))
     }

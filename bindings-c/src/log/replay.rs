@@ -6,19 +6,19 @@ use holdoff_core::{Event, EventError, EventReader, Replay, ReplayError, ReplayMo
 /// To be added to the mode: the log may have been written under another policy.
 pub const HOLDOFF_REPLAY_ANY_POLICY: u32 = 16;
 
-/// Where a log is wrong.
+/// The place of an error in a log.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_divergence {
-    /// The event that it is about: the one that came, or of a gap the first that did not; 0 for none.
+    /// The place of the event in its log; in a gap that of the first missing event; 0 for no event.
     pub sequence: u64,
-    /// The event that came; zeroes unless `has_recorded`.
+    /// The event in the log; zeroes unless `has_recorded`.
     pub recorded: holdoff_event,
-    /// What the policy decides in its place; zeroes unless `has_computed`.
+    /// The event that the policy decides in its place; zeroes unless `has_computed`.
     pub computed: holdoff_event,
-    /// Whether an event came.
+    /// 1 if there is a recorded event.
     pub has_recorded: bool,
-    /// Whether it is known what the policy decides.
+    /// 1 if the event that the policy decides is known.
     pub has_computed: bool,
 }
 
@@ -84,8 +84,8 @@ unsafe fn end(result: Result<(), Wrong>, divergence: *mut holdoff_divergence, pr
 }
 
 extern_c! {
-    /// Makes the recorder that wrote a log of `length` bytes (see holdoff_event_bytes), as it was when it wrote the latest event.
-    /// What comes next is holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
+    /// Makes the recorder that wrote a log of `length` bytes (see holdoff_event_bytes), as it was when it wrote the latest
+    /// event. Go on with holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
     /// HOLDOFF_REPLAY_ANY_POLICY added if wanted.
     ///
     /// Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED or another
