@@ -5,13 +5,16 @@ use crate::classify::{self, On, OnResult};
 use crate::failure::Failure;
 use crate::guards::set::{self, Guards};
 use crate::operation::Operation;
+use crate::parameters::{
+    CancelToken, Classify, Fallback, GuardsOption, OnErrors, OnGiveUp, OnResults, OnRetry, PolicyOrName, Seed,
+    SeedNumber,
+};
 use crate::policy::{self, Policy};
-use crate::retried::Retried;
+use crate::retried::{ASYNC_GENERATOR, COROUTINE, GENERATOR, Retried, code_flags};
 use crate::vectorcall::{Calls, counted};
 use crate::{clock, convert};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -28,28 +31,28 @@ pub(crate) struct Retrying {
     pub(crate) on_give_up: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
     pub(crate) seed: Option<u64>,
-    /// Whether the operation can run twice without harm.
+    /// True if the operation can run twice without harm.
     pub(crate) idempotent: bool,
     pub(crate) guards: Option<Py<Guards>>,
     pub(crate) fallback: Option<Py<PyAny>>,
-    /// Whether there is something to look at around the first attempt: a limit, a token, its value, or guards.
+    /// True if the first attempt has a limit, a token, a judged value, or guards.
     guarded: bool,
-    /// There is a breaker to look at and nothing else.
+    /// True if the first attempt has nothing but a breaker.
     quick: bool,
 }
 
-/// The options of one use, as they were given.
+/// The options of one use, as Python passes them.
 pub(crate) struct Options<'a, 'py> {
-    pub(crate) on: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) on_result: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) cancel: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) seed: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) on_retry: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) on_give_up: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) classify: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) on: Option<OnErrors<'a, 'py>>,
+    pub(crate) on_result: Option<OnResults<'a, 'py>>,
+    pub(crate) cancel: Option<CancelToken<'a, 'py>>,
+    pub(crate) seed: Seed,
+    pub(crate) on_retry: Option<OnRetry<'a, 'py>>,
+    pub(crate) on_give_up: Option<OnGiveUp<'a, 'py>>,
+    pub(crate) classify: Option<Classify<'a, 'py>>,
     pub(crate) idempotent: bool,
-    pub(crate) guards: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) fallback: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) guards: Option<GuardsOption<'a, 'py>>,
+    pub(crate) fallback: Option<Fallback<'a, 'py>>,
 }
 
 impl Retrying {
@@ -79,21 +82,21 @@ impl Retrying {
     pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
         let plain = match options.guards {
             None => Self::plain(policy)?,
-            Some(guards) => Self::with(policy, set::given(guards)?),
+            Some(guards) => Self::with(policy, set::of_option(&guards)?),
         };
-        let on_result = OnResult::new(options.on_result)?;
+        let on_result = OnResult::new(options.on_result.as_deref())?;
         let looks = options.cancel.is_some() || on_result.is_some();
         Ok(Self {
-            on: On::new(options.on)?,
+            on: On::new(options.on.as_deref())?,
             quick: plain.quick && !looks,
             guarded: plain.guarded || looks,
-            fallback: function("fallback", options.fallback)?,
+            fallback: function("fallback", options.fallback.as_deref())?,
             on_result,
-            classify: function("classify", options.classify)?,
-            on_retry: function("on_retry", options.on_retry)?,
-            on_give_up: function("on_give_up", options.on_give_up)?,
-            cancel: options.cancel.map(token).transpose()?,
-            seed: options.seed.map(|seed| convert::seed("seed", seed)).transpose()?,
+            classify: function("classify", options.classify.as_deref())?,
+            on_retry: function("on_retry", options.on_retry.as_deref())?,
+            on_give_up: function("on_give_up", options.on_give_up.as_deref())?,
+            cancel: options.cancel.as_deref().map(token).transpose()?,
+            seed: options.seed.map(|SeedNumber(seed)| seed),
             idempotent: options.idempotent,
             ..plain
         })
@@ -205,7 +208,7 @@ impl Retrying {
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, with))
     }
 
-    /// Whether a second attempt may run beside the first.
+    /// True if a second attempt may run beside the first.
     pub(crate) fn hedges(&self) -> bool {
         self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
     }
@@ -351,22 +354,23 @@ impl Retrying {
     #[new]
     #[pyo3(signature = (
         policy = None, /, *, on = None, on_result = None, cancel = None, seed = None, on_retry = None,
-        on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None, **fields
+        on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None,
+        **fields: "Unpack[PolicyFields]"
     ))]
     #[allow(clippy::too_many_arguments)]
     fn made(
         py: Python<'_>,
-        policy: Option<&Bound<'_, PyAny>>,
-        on: Option<&Bound<'_, PyAny>>,
-        on_result: Option<&Bound<'_, PyAny>>,
-        cancel: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
-        on_retry: Option<&Bound<'_, PyAny>>,
-        on_give_up: Option<&Bound<'_, PyAny>>,
-        classify: Option<&Bound<'_, PyAny>>,
+        policy: Option<PolicyOrName<'_>>,
+        on: Option<OnErrors<'_, '_>>,
+        on_result: Option<OnResults<'_, '_>>,
+        cancel: Option<CancelToken<'_, '_>>,
+        seed: Seed,
+        on_retry: Option<OnRetry<'_, '_>>,
+        on_give_up: Option<OnGiveUp<'_, '_>>,
+        classify: Option<Classify<'_, '_>>,
         idempotent: bool,
-        guards: Option<&Bound<'_, PyAny>>,
-        fallback: Option<&Bound<'_, PyAny>>,
+        guards: Option<GuardsOption<'_, '_>>,
+        fallback: Option<Fallback<'_, '_>>,
         fields: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options =
@@ -375,13 +379,15 @@ impl Retrying {
     }
 
     /// The function, retried.
-    #[pyo3(signature = (function, /))]
+    #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         Self::decorate(slf, function)
     }
 
     /// Call the function until it succeeds or the policy gives up.
-    #[pyo3(signature = (function, /, *args, **kwargs))]
+    #[pyo3(signature = (
+        function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
+    ) -> "_R")]
     pub(crate) fn call<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -397,69 +403,69 @@ impl Retrying {
         self.policy.clone_ref(py)
     }
 
-    /// Whether a limit, a token or the value is looked at around the first attempt.
+    /// True if the first attempt has a limit, a token, a judged value, or guards.
     #[getter]
     fn guarded(&self) -> bool {
         self.guarded
     }
 
-    /// The guards: those that were given, else the policy's own; None without any.
+    /// The guards of the option, else the policy's own; None without any.
     #[getter(guards)]
     fn own_guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
         self.guards.as_ref().map(|guards| guards.clone_ref(py))
     }
 
-    /// Whether a second attempt may run beside the first.
+    /// True if a second attempt may run beside the first.
     #[getter(hedges)]
     fn may_hedge(&self) -> bool {
         self.hedges()
     }
 
-    /// Whether a breaker is all there may be to look at around an attempt.
+    /// True if an attempt has nothing but a breaker.
     #[getter(quick)]
     fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// The first attempt failed, without anything to look at before it: the operation, if there will be another. If not,
-    /// raise the error, which carries the outcome.
+    /// The first attempt failed: the operation, if there will be another attempt. If not, raise the error, which carries the
+    /// outcome.
     fn failed<'py>(slf: &Bound<'py, Self>, error: &Bound<'py, PyException>) -> PyResult<Option<Bound<'py, Operation>>> {
         let mut operation = Operation::of(slf.clone().unbind());
         let goes_on = operation.fails(error, false)?;
         goes_on.then(|| Bound::new(slf.py(), operation)).transpose()
     }
 
-    /// Where that is so: the breaker's permit if it is closed and the first attempt may run; None when it must be asked.
+    /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
     fn enter(&self) -> Option<u32> {
         let guards = self.guards.as_ref().filter(|_| self.quick)?;
         guards.get().acquire_closed().map(Permit::as_raw)
     }
 
-    /// The attempt with that permit succeeded. One that failed is an `Operation` with it.
+    /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
     fn leave(&self, py: Python<'_>, permit: u32) -> PyResult<()> {
         self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)))
     }
 
-    /// Whether something may end an attempt before its time, or is handed down to it.
+    /// True if an attempt has a limit or a cancel token, or hands a token down.
     #[getter]
     fn watches(&self) -> bool {
         let policy = self.policy.get();
         self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
     }
 
-    /// Whether there is something to return instead of the last error.
+    /// True if a fallback replaces the last error.
     #[getter]
     fn falls_back(&self) -> bool {
         self.fallback.is_some()
     }
 
-    /// What that error is taken for, `timed_out` or not; None is a fault of the program itself, of which guards are not told.
+    /// The failure of an error; None for a fault of the program itself, which guards do not count.
     #[pyo3(signature = (error, *, timed_out = false))]
     fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
         Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
     }
 
-    /// Whether a returned value may be a failure.
+    /// True if a returned value may be a failure.
     #[getter]
     fn judges(&self) -> bool {
         self.on_result.is_some()
@@ -492,17 +498,17 @@ impl Retrying {
 pub(crate) fn retry<'py>(
     py: Python<'py>,
     function: Option<&Bound<'py, PyAny>>,
-    on: Option<&Bound<'py, PyAny>>,
-    on_result: Option<&Bound<'py, PyAny>>,
-    policy: Option<&Bound<'py, PyAny>>,
-    cancel: Option<&Bound<'py, PyAny>>,
-    seed: Option<&Bound<'py, PyAny>>,
-    on_retry: Option<&Bound<'py, PyAny>>,
-    on_give_up: Option<&Bound<'py, PyAny>>,
-    classify: Option<&Bound<'py, PyAny>>,
+    on: Option<OnErrors<'_, 'py>>,
+    on_result: Option<OnResults<'_, 'py>>,
+    policy: Option<PolicyOrName<'py>>,
+    cancel: Option<CancelToken<'_, 'py>>,
+    seed: Seed,
+    on_retry: Option<OnRetry<'_, 'py>>,
+    on_give_up: Option<OnGiveUp<'_, 'py>>,
+    classify: Option<Classify<'_, 'py>>,
     idempotent: bool,
-    guards: Option<&Bound<'py, PyAny>>,
-    fallback: Option<&Bound<'py, PyAny>>,
+    guards: Option<GuardsOption<'_, 'py>>,
+    fallback: Option<Fallback<'_, 'py>>,
     fields: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let policy = policy::of(py, policy, fields)?;
@@ -563,33 +569,4 @@ pub(crate) fn find_coroutine_type(py: Python<'_>) -> PyResult<()> {
 #[inline]
 fn is_coroutine(value: &Bound<'_, PyAny>) -> bool {
     COROUTINE_TYPE.get(value.py()).is_some_and(|coroutine| value.get_type_ptr() == coroutine.as_ptr().cast())
-}
-
-const GENERATOR: u32 = 0x20;
-const COROUTINE: u32 = 0x80;
-const ASYNC_GENERATOR: u32 = 0x200;
-
-/// The flags of the code that calling it runs: through partial objects, methods and callable objects.
-fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let py = function.py();
-    let mut inner = function.clone();
-    // Deeper than anybody nests, and an end for objects that have every attribute.
-    for _ in 0..16 {
-        if let Some(code) = inner.getattr_opt(intern!(py, "__code__"))? {
-            return Ok(code.getattr_opt(intern!(py, "co_flags"))?.and_then(|flags| flags.extract().ok()).unwrap_or(0));
-        }
-        let next = match inner.getattr_opt(intern!(py, "func"))? {
-            Some(next) => Some(next),
-            None => inner.getattr_opt(intern!(py, "__func__"))?,
-        };
-        match next {
-            Some(next) => inner = next,
-            None if inner.is_instance_of::<PyType>() => return Ok(0),
-            None => match inner.get_type().getattr_opt(intern!(py, "__call__"))? {
-                Some(call) => inner = call,
-                None => return Ok(0),
-            },
-        }
-    }
-    Ok(0)
 }

@@ -1,9 +1,9 @@
-//! The clock and the wait: Python's own clock, read without it, and Python's own wait, so that signals are handled. Tests can
-//! replace both.
+//! The clock and the wait: the clock of `time.monotonic_ns`, read without Python, and Python's own wait, which handles signals.
+//! Tests can replace both.
 
 use crate::convert::seconds;
-use crate::guards::bell::Bell;
 use crate::guards::nested::Token;
+use crate::guards::notify::Notify;
 use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
@@ -16,12 +16,12 @@ use std::time::Instant;
 /// The longest single wait: no timer's limit is below it, and nobody notices waking once a day.
 const LONGEST_WAIT: Span = Span::from_secs(86_400);
 
-/// Whether the clock is replaced: looked at instead of the lock.
+/// True while the clock is replaced: read instead of the lock.
 static REPLACED: AtomicBool = AtomicBool::new(false);
 /// An object with `monotonic_ns()`, `time_ns()` and `sleep(seconds)`.
 static REPLACEMENT: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 
-/// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns what was in force.
+/// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns the previous replacement.
 #[pyfunction]
 #[pyo3(signature = (replacement, /))]
 pub(crate) fn override_time(replacement: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
@@ -30,12 +30,12 @@ pub(crate) fn override_time(replacement: Option<Py<PyAny>>) -> Option<Py<PyAny>>
     std::mem::replace(&mut *slot, replacement)
 }
 
-/// Whether anything replaces the clock and the sleep.
+/// True while a replacement of the clock and the sleep is in force.
 pub(crate) fn is_overridden() -> bool {
     REPLACED.load(Ordering::Acquire)
 }
 
-/// What replaces the clock and the sleep, if anything.
+/// The replacement of the clock and the sleep, if any.
 #[pyfunction]
 #[pyo3(name = "overridden_time")]
 pub(crate) fn overridden_time(py: Python<'_>) -> Option<Py<PyAny>> {
@@ -51,36 +51,31 @@ pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
     now(py).map(Timestamp::as_nanos)
 }
 
-/// The same, read without Python's help where nothing replaces it.
+/// The same, read without Python unless it is replaced.
 #[inline]
 pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     if is_overridden() {
-        return counted(py, || asked(py));
+        return counted(py, || python_time(py));
     }
     static SET: OnceLock<(Instant, u64)> = OnceLock::new();
     let &(since, nanos) = match SET.get() {
         Some(set) => set,
         None => {
-            let read = (Instant::now(), counted(py, || asked(py))?.as_nanos());
+            let read = (Instant::now(), counted(py, || python_time(py))?.as_nanos());
             SET.get_or_init(|| read)
         }
     };
     Ok(Timestamp::from_nanos(nanos.saturating_add(since.elapsed().as_nanos() as u64)))
 }
 
-/// What Python says, or whatever replaces it.
+/// The time by Python's clock, or by its replacement.
 #[cold]
-fn asked(py: Python<'_>) -> PyResult<Timestamp> {
+fn python_time(py: Python<'_>) -> PyResult<Timestamp> {
     let read = match overridden_time(py) {
         Some(time) => time.bind(py).call_method0(intern!(py, "monotonic_ns"))?,
         None => py.import("time")?.call_method0("monotonic_ns")?,
     };
     read.extract().map(Timestamp::from_nanos)
-}
-
-/// A time that was given, else now.
-pub(crate) fn given(py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Timestamp> {
-    now.map_or_else(|| self::now(py), |now| crate::convert::time("now", now))
 }
 
 /// The clock on the wall: nanoseconds since the Unix epoch, for the dates in a server's answers.
@@ -90,25 +85,25 @@ pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
         Some(time) => time.bind(py).call_method0(intern!(py, "time_ns"))?,
         None => CLOCK.import(py, "time", "time_ns")?.call0()?,
     };
-    // Before 1970 nothing is known.
+    // A time before 1970 is unknown.
     Ok(read.extract().unwrap_or(u64::MAX))
 }
 
-/// Waits in this thread, until then or for the longest single wait, or until `cancel` wakes it or a bell rings more often
-/// than it had.
+/// Waits in this thread for `length` or the longest single wait, or until `cancel` is cancelled or the count of a notify passes
+/// a number.
 pub(crate) fn wait(
     py: Python<'_>,
     length: Span,
     cancel: Option<&Bound<'_, PyAny>>,
-    bell: Option<(Py<Bell>, u64)>,
+    notify: Option<(Py<Notify>, u64)>,
 ) -> PyResult<()> {
     static SLEEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     static LISTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
         time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
-    } else if let Some((bell, seen)) = bell {
-        LISTEN.import(py, "holdoff._cancel", "listen")?.call1((bell, seen, seconds, cancel))?;
+    } else if let Some((notify, seen)) = notify {
+        LISTEN.import(py, "holdoff._cancel", "listen")?.call1((notify, seen, seconds, cancel))?;
     } else if let Some(cancel) = cancel {
         cancel.call_method1(intern!(py, "wait"), (seconds,))?;
     } else {

@@ -298,6 +298,25 @@ fn plain(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
     }
 }
 
+/// A field of a saved state or an event, whose numbers are exact; `text` is the storage of a text.
+pub(crate) fn exact<'a>(value: &Bound<'_, PyAny>, text: &'a mut String) -> Value<'a> {
+    if value.is_none() {
+        return Value::Nothing;
+    }
+    if let Ok(string) = value.cast::<PyString>() {
+        *text = string.to_string_lossy().into_owned();
+        return Value::Text(text);
+    }
+    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+        // No field is negative or beyond 64 bits.
+        return value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos);
+    }
+    match value.cast::<PyFloat>() {
+        Ok(float) => Value::Number { value: float.value(), unit: 1.0 },
+        Err(_) => Value::Other,
+    }
+}
+
 /// A `timedelta` in nanoseconds; more than any time for a negative one, so that the core refuses it.
 fn delta_nanos(delta: &Bound<'_, PyDelta>) -> u64 {
     let (days, seconds) = (i128::from(delta.get_days()), i128::from(delta.get_seconds()));
@@ -344,11 +363,9 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
 }
 
 /// The same where "none" is a length: without a limit, as if it was not given.
-pub(crate) fn span_or_none(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Span>> {
-    match value {
-        Some(value) if !(value.is_instance_of::<PyString>() && value.eq("none")?) => span(name, value).map(Some),
-        _ => Ok(None),
-    }
+pub(crate) fn span_or_none(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Span>> {
+    let none = value.is_instance_of::<PyString>() && value.eq("none")?;
+    if none { Ok(None) } else { span(name, value).map(Some) }
 }
 
 /// A configuration, or what is wrong with it.

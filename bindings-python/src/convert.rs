@@ -1,19 +1,29 @@
-//! Numbers and words at the border: what Python may hand in, and what it hears when it hands in something else.
+//! Conversions of single values from Python, and their errors.
 
 use crate::config::{Problem, config_error};
-use holdoff_core::{ErrorCode, FailureKind, Timestamp};
-use pyo3::exceptions::PyTypeError;
+use holdoff_core::{ErrorCode, FailureKind, Span, StopReason, Timestamp};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
 /// A time of a raw machine: an int of nanoseconds, 0 to 2^64-1.
 pub(crate) fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
-    unsigned(name, value, ErrorCode::TimeRange).map(Timestamp::from_nanos)
+    number(name, value).map(Timestamp::from_nanos)
 }
 
-/// The time at which a raw machine is made; 0 unless given.
-pub(crate) fn now(value: Option<&Bound<'_, PyAny>>) -> PyResult<Timestamp> {
-    value.map_or(Ok(Timestamp::ZERO), |now| time("now", now))
+/// A length of time: an int of nanoseconds.
+pub(crate) fn nanos(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
+    number(name, value).map(Span::from_nanos)
+}
+
+/// An int, 0 to 2^64-1.
+pub(crate) fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    unsigned(name, value, ErrorCode::TimeRange)
+}
+
+/// A number of 32 bits; larger ones read as the largest.
+pub(crate) fn half(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok(u32::try_from(number(name, value)?).unwrap_or(u32::MAX))
 }
 
 /// A seed: an int, 0 to 2^64-1.
@@ -21,7 +31,7 @@ pub(crate) fn seed(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     unsigned(name, value, ErrorCode::SeedRange)
 }
 
-/// An int from 0 to 2^64-1. A truth value is an int to Python, but nobody means one here.
+/// An int from 0 to 2^64-1. Python counts a bool as an int; here it is an error.
 fn unsigned(name: &str, value: &Bound<'_, PyAny>, code: ErrorCode) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err(format!("{name} must be an int, not {}", type_name(value))));
@@ -42,10 +52,22 @@ pub(crate) fn kind(value: &Bound<'_, PyAny>) -> PyResult<FailureKind> {
         return Err(PyTypeError::new_err(format!("kind must be a str, not {}", type_name(value))));
     };
     let word = text.to_cow().unwrap_or_default();
-    match FailureKind::ALL.into_iter().find(|kind| kind.name() == word) {
-        Some(kind) => Ok(kind),
-        None => Err(config_error(value.py(), &Problem::of(ErrorCode::UnknownFailureKind, "kind", Some(value)))),
-    }
+    FailureKind::from_name(&word)
+        .ok_or_else(|| config_error(value.py(), &Problem::of(ErrorCode::UnknownFailureKind, "kind", Some(value))))
+}
+
+/// The word of a reason to stop.
+pub(crate) fn reason(value: &Bound<'_, PyAny>) -> PyResult<StopReason> {
+    let word: String = value.extract()?;
+    StopReason::from_name(&word).ok_or_else(|| PyValueError::new_err(format!("{word:?} is no reason to stop")))
+}
+
+/// The choice that the word of the parameter `name` stands for.
+pub(crate) fn choice<T: Copy>(name: &str, word: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    choices.iter().find(|choice| choice.0 == word).map(|choice| choice.1).ok_or_else(|| {
+        let known: Vec<_> = choices.iter().map(|choice| choice.0).collect();
+        PyValueError::new_err(format!("{name} = {word:?}: must be one of {}", known.join(", ")))
+    })
 }
 
 /// The name of a value's type, for a message.
@@ -53,7 +75,7 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }
 
-/// Seconds, as Python writes them.
+/// Nanoseconds as seconds.
 pub(crate) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }

@@ -1,12 +1,13 @@
-//! What happened to a call: events that a host writes down. The texts are the host's, lent where an event is written.
+//! The events of a call, for a host to write down. Texts belong to the host, which passes them where an event is written.
 
 use crate::config::{self, Problem, raise_about, shown};
-use crate::failure::Failure;
+use crate::failure::{Failure, HintSeconds};
+use crate::parameters::{Cause, EventKind, StopReason};
 use crate::{convert, json};
-use holdoff_core::{ErrorCode, EventError, EventKind, EventReader, Notes, Span, Value};
+use holdoff_core::{ErrorCode, EventError, EventReader, Notes, Span, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyType};
 
 /// One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -15,11 +16,11 @@ pub(crate) struct Event(pub(crate) holdoff_core::Event);
 
 impl Event {
     fn scheduled(&self) -> Option<&holdoff_core::Event> {
-        (self.0.kind() == EventKind::RetryScheduled).then_some(&self.0)
+        (self.0.kind() == holdoff_core::EventKind::RetryScheduled).then_some(&self.0)
     }
 
     fn begun(&self) -> Option<&holdoff_core::Event> {
-        (self.0.kind() == EventKind::Started).then_some(&self.0)
+        (self.0.kind() == holdoff_core::EventKind::Started).then_some(&self.0)
     }
 
     /// Texts of errors may be none to Unicode, and are written all the same.
@@ -45,18 +46,17 @@ impl Event {
 
     /// "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP" or "CANCELLED".
     #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind().name()
+    fn kind(&self) -> EventKind {
+        EventKind(self.0.kind())
     }
 
-    /// Whether nothing comes after it.
+    /// True if it is the last event.
     #[getter]
     fn is_end(&self) -> bool {
         self.0.kind().is_end()
     }
 
-    /// The attempt it is about: the one that failed, the one that comes, the one that begins; at an end the last one that
-    /// ran, 0 for none.
+    /// The attempt that failed, is scheduled or begins; at an end the last attempt that ran, 0 for none.
     #[getter]
     fn attempt(&self) -> u32 {
         self.0.attempt()
@@ -88,20 +88,20 @@ impl Event {
 
     /// Retry scheduled: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
     #[getter]
-    fn cause(&self) -> Option<&'static str> {
-        self.0.cause().map(holdoff_core::Cause::name)
+    fn cause(&self) -> Option<Cause> {
+        self.0.cause().map(Cause)
     }
 
-    /// Attempt failed: its kind and what the server said.
+    /// Attempt failed: its kind and the server's hint.
     #[getter]
     fn failure(&self) -> Option<Failure> {
         self.0.failure().map(|kind| Failure(holdoff_core::Failure::new(kind).with_hint(self.0.hint())))
     }
 
-    /// Attempt failed: the failure's hint in seconds, "never", or None when the server said nothing.
+    /// Attempt failed: the failure's hint in seconds, "never", or None without a hint.
     #[getter]
-    fn hint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.failure().map_or(Ok(None), |failure| failure.hint(py))
+    fn hint(&self) -> Option<HintSeconds> {
+        self.failure().and_then(|failure| failure.hint())
     }
 
     /// Attempt failed: the failure's hint in nanoseconds; None when there is none or it is "never".
@@ -112,14 +112,14 @@ impl Event {
 
     /// Gave up: why.
     #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        self.0.reason().map(holdoff_core::StopReason::name)
+    fn reason(&self) -> Option<StopReason> {
+        self.0.reason().map(StopReason)
     }
 
     /// Gave up: when another try might succeed; NEVER when nobody knows.
     #[getter]
     fn retry_at(&self) -> Option<u64> {
-        (self.0.kind() == EventKind::GaveUp).then(|| self.0.until().as_nanos())
+        (self.0.kind() == holdoff_core::EventKind::GaveUp).then(|| self.0.until().as_nanos())
     }
 
     /// Started: the seed of the call.
@@ -134,14 +134,14 @@ impl Event {
         self.begun().map(holdoff_core::Event::policy)
     }
 
-    /// Started: whether the call shares guards.
+    /// Started: True if the call shares guards.
     #[getter]
     fn is_guarded(&self) -> Option<bool> {
         self.begun().map(holdoff_core::Event::is_guarded)
     }
 
-    /// The fields of its JSON, with the texts that are given: the name of the task, and what the failure said.
-    #[pyo3(signature = (task = None, failure_reason = None))]
+    /// The fields of its JSON, with the name of the task and the text of the failure if given.
+    #[pyo3(signature = (task = None, failure_reason = None) -> "dict[str, Any]")]
     fn to_dict<'py>(
         &self,
         py: Python<'py>,
@@ -151,32 +151,31 @@ impl Event {
         Ok(json::loads(&PyString::new(py, &self.json(task, failure_reason)))?.cast_into()?)
     }
 
-    /// Its JSON in one line, with the texts that are given.
+    /// Its JSON in one line, with the name of the task and the text of the failure if given.
     #[pyo3(signature = (task = None, failure_reason = None))]
     fn to_json(&self, task: Option<&Bound<'_, PyString>>, failure_reason: Option<&Bound<'_, PyString>>) -> String {
         self.json(task, failure_reason)
     }
 
-    /// Its bytes with a text of at most 65535 bytes: what the failure said. A log is the bytes of its events, one after the
-    /// other.
+    /// Its bytes with the text of the failure, at most 65535 bytes. A log is the bytes of its events, one after the other.
     #[pyo3(signature = (failure_reason = None))]
     fn to_bytes<'py>(&self, py: Python<'py>, failure_reason: Option<&Bound<'py, PyString>>) -> Bound<'py, PyBytes> {
         let text = failure_reason.map(|text| text.to_string_lossy()).unwrap_or_default();
-        let mut room = vec![0; holdoff_core::Event::MOST_BYTES + text.len()];
-        let length = self.0.to_bytes(&text, &mut room).unwrap_or_default();
-        PyBytes::new(py, room.get(..length).unwrap_or_default())
+        let mut buffer = vec![0; holdoff_core::Event::MOST_BYTES + text.len()];
+        let length = self.0.to_bytes(&text, &mut buffer).unwrap_or_default();
+        PyBytes::new(py, buffer.get(..length).unwrap_or_default())
     }
 
-    /// The event of such fields; its texts are for the caller to keep.
+    /// The event with these fields; its texts stay with the caller.
     #[staticmethod]
-    #[pyo3(signature = (fields, /))]
+    #[pyo3(signature = (fields: "Mapping[str, Any]", /))]
     fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
         of_fields(fields)
     }
 
-    /// The event of such JSON; its texts are for the caller to keep.
+    /// The event in this JSON; its texts stay with the caller.
     #[staticmethod]
-    #[pyo3(signature = (text, /))]
+    #[pyo3(signature = (text: "str | bytes", /))]
     fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let parsed = json::loads(text).ok();
         let code = match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
@@ -190,17 +189,15 @@ impl Event {
     /// The events of a log's bytes, each with its text.
     #[staticmethod]
     #[pyo3(signature = (log, /))]
-    fn read_all<'py>(log: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyList>> {
-        let py = log.py();
-        let events = PyList::empty(py);
-        for read in EventReader::new(log.as_bytes()) {
-            let (event, text) = read.map_err(|error| event_error(py, &error, "", None))?;
-            events.append((Self(event), text))?;
-        }
-        Ok(events)
+    fn read_all(log: &Bound<'_, PyBytes>) -> PyResult<Vec<(Self, String)>> {
+        let events = EventReader::new(log.as_bytes()).map(|read| match read {
+            Ok((event, text)) => Ok((Self(event), text.to_owned())),
+            Err(error) => Err(event_error(log.py(), &error, "", None)),
+        });
+        events.collect()
     }
 
-    /// Events travel between processes.
+    /// Events are pickled as their JSON.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         Ok((slf.get_type().getattr("from_json")?, (slf.get().json(None, None),)))
     }
@@ -229,7 +226,7 @@ fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {
     event.check().map(Event).map_err(|error| event_error(fields.py(), &error, "", None))
 }
 
-/// Puts fields into the event; `within` is what their names begin with.
+/// Sets fields of the event; `within` is the prefix of their names.
 fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMapping>) -> PyResult<()> {
     for item in fields.items()? {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
@@ -241,30 +238,18 @@ fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMappi
             put(event, "payload.", nested)?;
             continue;
         }
-        let text;
-        let converted = if value.is_none() {
-            Value::Nothing
-        } else if let Ok(string) = value.cast::<PyString>() {
-            text = string.to_string_lossy();
-            Value::Text(&text)
-        } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
+        let mut text = String::new();
+        let converted = if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
             Value::Empty
-        } else if value.is_instance_of::<PyBool>() {
-            Value::Other
-        } else if value.is_instance_of::<PyInt>() {
-            // Beyond 64 bits, or below 0, it is no number of an event.
-            value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)
-        } else if value.is_instance_of::<PyFloat>() {
-            Value::Number { value: value.extract()?, unit: 1.0 }
         } else {
-            Value::Other
+            config::exact(&value, &mut text)
         };
         event.set(&name, converted).map_err(|error| event_error(fields.py(), &error, &name, Some(&value)))?;
     }
     Ok(())
 }
 
-/// What is wrong with the value of a field, or with an event as a whole.
+/// The EventError about a field, or about the whole event.
 pub(crate) fn event_error(py: Python<'_>, error: &EventError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let path = error.field.unwrap_or(name);

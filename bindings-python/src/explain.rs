@@ -1,25 +1,26 @@
-//! What a policy does, as rows and as text, and what is questionable about it.
+//! The delays of a policy as rows and as text, and warnings about its choices.
 
 use crate::convert;
-use crate::policy::{Given, Policy};
+use crate::parameters::{InTime, Kind, PolicyOrName, PresetName};
+use crate::policy::Policy;
 use holdoff_core::{Given as Number, GuardsBuilder, Preset, Span};
 use pyo3::prelude::*;
 
-/// What a policy does: its rows by iteration, and everything as text by str().
+/// The explanation of a policy: its rows by iteration, and the whole as text by str().
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Explanation(holdoff_core::Explanation, GuardsBuilder);
 
 impl Explanation {
-    pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<Kind>) -> Self {
         let mut explanation = policy.core().explain();
         if let Some(rows) = rows {
             explanation = explanation.rows(rows);
         }
         if let Some(after) = after {
-            explanation = explanation.after(convert::kind(after)?);
+            explanation = explanation.after(after.0);
         }
-        Ok(Self(explanation, policy.document().guards))
+        Self(explanation, policy.document().guards)
     }
 }
 
@@ -54,14 +55,14 @@ impl Rows {
     }
 }
 
-/// One retry: what is waited before it, and until then in all, in nanoseconds.
+/// One retry: the delay before it, and the sum of the delays so far, in nanoseconds.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Row(holdoff_core::Row);
 
 #[pymethods]
 impl Row {
-    /// Which retry, from 1.
+    /// The number of the retry, from 1.
     #[getter]
     fn retry(&self) -> u32 {
         self.0.retry
@@ -103,10 +104,10 @@ impl Row {
         self.0.max_total.as_nanos()
     }
 
-    /// Whether it comes before the deadline: "always", "sometimes" or "never".
+    /// Before the deadline "always", "sometimes" or "never".
     #[getter]
-    fn in_time(&self) -> &'static str {
-        self.0.in_time.name()
+    fn in_time(&self) -> InTime {
+        InTime(self.0.in_time)
     }
 
     fn __repr__(&self) -> String {
@@ -115,7 +116,7 @@ impl Row {
     }
 }
 
-/// One thing that is questionable about a policy.
+/// One warning about a policy.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Lint(holdoff_core::Lint);
@@ -144,19 +145,19 @@ impl Lint {
         self.0.kind.name()
     }
 
-    /// What is wrong, in words.
+    /// The warning in words.
     #[getter]
     fn text(&self) -> &'static str {
         self.0.kind.text()
     }
 
-    /// What the policy has: seconds or a number; None where there is nothing to show.
+    /// The value in the policy: seconds or a number; None without one.
     #[getter]
     fn found(&self) -> Option<f64> {
         number(self.0.found)
     }
 
-    /// What it is held against, in the same unit.
+    /// The limit that the value breaks, in the same unit.
     #[getter]
     fn limit(&self) -> Option<f64> {
         number(self.0.limit)
@@ -171,25 +172,25 @@ impl Lint {
     }
 }
 
-fn number(given: Number) -> Option<f64> {
-    match given {
+fn number(value: Number) -> Option<f64> {
+    match value {
         Number::Unshown => None,
         Number::Span(span) => Some(convert::seconds(span.as_nanos())),
         Number::Number(number) => Some(number),
     }
 }
 
-/// What is questionable about retries that are inside one another, the outermost first; None for nothing. Its `found` is how
-/// often the innermost operation runs at most, None for ever.
+/// The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the innermost
+/// operation runs at most, None without a limit.
 #[pyfunction]
-#[pyo3(signature = (policies, /))]
-pub(crate) fn lint_nested(policies: Vec<Given<'_>>) -> Option<Lint> {
+#[pyo3(signature = (policies: "Sequence[Policy | PresetName]", /))]
+pub(crate) fn lint_nested(policies: Vec<PolicyOrName<'_>>) -> Option<Lint> {
     let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.nesting()));
     holdoff_core::Lint::nested(retries).map(Lint)
 }
 
 /// The names of the presets.
 #[pyfunction]
-pub(crate) fn preset_names() -> Vec<&'static str> {
-    Preset::ALL.into_iter().map(Preset::name).collect()
+pub(crate) fn preset_names() -> Vec<PresetName> {
+    Preset::ALL.into_iter().map(PresetName).collect()
 }

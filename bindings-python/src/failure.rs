@@ -1,10 +1,13 @@
-//! A failed attempt as the core sees it: a kind and what the server said.
+//! A failed attempt as the core sees it: a kind and the server's hint.
 
 use crate::convert;
+use crate::parameters::{Kind, Word};
 use holdoff_core::{ErrorCode, Hint, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+#[cfg(feature = "stub")]
+use pyo3::{inspect::PyStaticExpr, type_hint_identifier};
 
 /// One failed attempt: its kind and the server's hint on when to come back.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -14,13 +17,11 @@ pub(crate) struct Failure(pub(crate) holdoff_core::Failure);
 #[pymethods]
 impl Failure {
     #[new]
-    #[pyo3(signature = (kind = None, *, hint = None, hint_ns = None))]
-    fn new(
-        kind: Option<&Bound<'_, PyAny>>,
-        hint: Option<&Bound<'_, PyAny>>,
-        hint_ns: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let kind = kind.map_or(Ok(holdoff_core::FailureKind::Transient), convert::kind)?;
+    #[pyo3(signature = (
+        kind = None, *, hint: "Duration | Literal['never'] | None" = None, hint_ns: "int | None" = None
+    ))]
+    fn new(kind: Option<Kind>, hint: Option<&Bound<'_, PyAny>>, hint_ns: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let kind = kind.map_or(holdoff_core::FailureKind::Transient, |kind| kind.0);
         let hint = match (hint, hint_ns) {
             (None, None) => Hint::NONE,
             (Some(hint), None) if hint.eq("never")? => Hint::NEVER,
@@ -33,20 +34,14 @@ impl Failure {
 
     /// "transient", "throttled", "timeout" or "permanent".
     #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind.name()
+    fn kind(&self) -> Word {
+        Word(self.0.kind)
     }
 
-    /// Seconds from the failure before which not to come back, "never", or None when the server said nothing.
+    /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
     #[getter]
-    pub(crate) fn hint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.0.hint {
-            hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
-            hint => match hint.span() {
-                Some(span) => Ok(Some(convert::seconds(span.as_nanos()).into_pyobject(py)?.into_any())),
-                None => Ok(None),
-            },
-        }
+    pub(crate) fn hint(&self) -> Option<HintSeconds> {
+        HintSeconds::of(self.0.hint)
     }
 
     /// The hint in nanoseconds; None when there is none or it is "never".
@@ -57,16 +52,41 @@ impl Failure {
 
     fn __repr__(&self) -> String {
         match self.0.hint {
-            hint if hint.is_never() => format!("Failure('{}', hint='never')", self.kind()),
+            hint if hint.is_never() => format!("Failure('{}', hint='never')", self.0.kind.name()),
             hint => match hint.span() {
-                Some(span) => format!("Failure('{}', hint='{span}')", self.kind()),
-                None => format!("Failure('{}')", self.kind()),
+                Some(span) => format!("Failure('{}', hint='{span}')", self.0.kind.name()),
+                None => format!("Failure('{}')", self.0.kind.name()),
             },
         }
     }
 
     fn __hash__(&self) -> u64 {
         self.0.hint.as_raw().wrapping_mul(31) ^ u64::from(self.0.kind.code())
+    }
+}
+
+/// The seconds of a hint, or "never".
+pub(crate) struct HintSeconds(Hint);
+
+impl HintSeconds {
+    pub(crate) fn of(hint: Hint) -> Option<Self> {
+        (hint.is_never() || hint.span().is_some()).then_some(Self(hint))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for HintSeconds {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    #[cfg(feature = "stub")]
+    const OUTPUT_TYPE: PyStaticExpr = type_hint_identifier!("holdoff.types", "HintSeconds");
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        match self.0.span() {
+            Some(span) => Ok(convert::seconds(span.as_nanos()).into_pyobject(py)?.into_any()),
+            None => Ok(PyString::intern(py, "never").into_any()),
+        }
     }
 }
 

@@ -1,13 +1,13 @@
-//! What outlives an operation: a gate that closes after failures, one a key, and a bucket of tokens.
+//! Machines that outlive an operation: a gate that closes after failures, a gate for each key, and a bucket of tokens.
 
-use crate::config::{self, span, span_or_none};
-use crate::convert;
+use crate::config;
+use crate::convert::choice;
+use crate::guards::Shared;
+use crate::parameters::{Duration, EventTime, Limit, ReleaseTime, Seed, SpanOr as _, Time};
 use crate::seeds::Draws;
 use holdoff_core::{Direction, GateOptions, Growth, Span, Timestamp};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How the delays of a gate grow, checked once.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -18,66 +18,51 @@ pub(crate) struct GateConfig(holdoff_core::GateConfig);
 impl GateConfig {
     #[new]
     #[pyo3(signature = (
-        *, initial = None, factor = 2.0, max = None, jitter = 0.0, direction = "up", growth = "power", grace = 0,
-        grace_delay = None, ahead = false, forgives = None, rest = None, quiet = None, keep = None,
-        keep_failed = None, quantum = None
+        *, initial = None, factor = 2.0, max = None, jitter = 0.0, direction: "Literal['up', 'down']" = "up",
+        growth: "Literal['power', 'feedback']" = "power", grace = 0, grace_delay = None, ahead = false,
+        forgives: "int | Literal['all'] | None" = None, rest = None, quiet = None, keep = None, keep_failed = None,
+        quantum = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        initial: Option<&Bound<'_, PyAny>>,
+        initial: Option<Duration<'_, '_>>,
         factor: f64,
-        max: Option<&Bound<'_, PyAny>>,
+        max: Option<Limit<'_, '_>>,
         jitter: f64,
         direction: &str,
         growth: &str,
         grace: u32,
-        grace_delay: Option<&Bound<'_, PyAny>>,
+        grace_delay: Option<Duration<'_, '_>>,
         ahead: bool,
         forgives: Option<&Bound<'_, PyAny>>,
-        rest: Option<&Bound<'_, PyAny>>,
-        quiet: Option<&Bound<'_, PyAny>>,
-        keep: Option<&Bound<'_, PyAny>>,
-        keep_failed: Option<&Bound<'_, PyAny>>,
-        quantum: Option<&Bound<'_, PyAny>>,
+        rest: Option<Duration<'_, '_>>,
+        quiet: Option<Limit<'_, '_>>,
+        keep: Option<Limit<'_, '_>>,
+        keep_failed: Option<Limit<'_, '_>>,
+        quantum: Option<Duration<'_, '_>>,
     ) -> PyResult<Self> {
-        let given = GateOptions::default();
-        let or = |name: &str, value: Option<&Bound<'_, PyAny>>, none: Span| {
-            value.map_or(Ok(none), |value| span(name, value))
-        };
-        // "none" is a word of its own here, since what is not given is five minutes.
-        let kept = |name: &str, value: Option<&Bound<'_, PyAny>>, none: Option<Span>| {
-            if value.is_none() { Ok(none) } else { span_or_none(name, value) }
+        let default = GateOptions::default();
+        // Without the option the default holds; "none" is no limit.
+        let kept = |name: &str, value: Option<Limit<'_, '_>>, default: Option<Span>| {
+            value.map_or(Ok(default), |limit| limit.span(name))
         };
         let options = GateOptions {
-            initial: or("initial", initial, given.initial)?,
+            initial: initial.span_or("initial", default.initial)?,
             factor,
-            max: match max {
-                None => given.max,
-                max => span_or_none("max", max)?.unwrap_or(Span::MAX),
-            },
+            max: max.span_or("max", default.max)?,
             jitter,
-            direction: match direction {
-                "up" => Direction::Up,
-                "down" => Direction::Down,
-                other => return Err(PyValueError::new_err(format!("direction = {other:?}: must be one of up, down"))),
-            },
-            growth: match growth {
-                "power" => Growth::Power,
-                "feedback" => Growth::Feedback,
-                other => {
-                    return Err(PyValueError::new_err(format!("growth = {other:?}: must be one of power, feedback")));
-                }
-            },
+            direction: choice("direction", direction, &[("up", Direction::Up), ("down", Direction::Down)])?,
+            growth: choice("growth", growth, &[("power", Growth::Power), ("feedback", Growth::Feedback)])?,
             grace,
-            grace_delay: or("grace_delay", grace_delay, given.grace_delay)?,
+            grace_delay: grace_delay.span_or("grace_delay", default.grace_delay)?,
             ahead,
-            forgives: forgives.map_or(Ok(given.forgives), self::forgives)?,
-            rest: or("rest", rest, given.rest)?,
-            quiet: span_or_none("quiet", quiet)?,
-            keep: kept("keep", keep, given.keep)?,
-            keep_failed: kept("keep_failed", keep_failed, given.keep_failed)?,
-            quantum: or("quantum", quantum, given.quantum)?,
+            forgives: forgives.map_or(Ok(default.forgives), self::forgives)?,
+            rest: rest.span_or("rest", default.rest)?,
+            quiet: kept("quiet", quiet, None)?,
+            keep: kept("keep", keep, default.keep)?,
+            keep_failed: kept("keep_failed", keep_failed, default.keep_failed)?,
+            quantum: quantum.span_or("quantum", default.quantum)?,
         };
         config::valid(py, options.build()).map(Self)
     }
@@ -86,29 +71,27 @@ impl GateConfig {
     #[staticmethod]
     #[pyo3(signature = (initial, max, *, max_jitter = 0.0, quiet = None))]
     fn flowcontrol(
-        initial: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        initial: Duration<'_, '_>,
+        max: Duration<'_, '_>,
         max_jitter: f64,
-        quiet: Option<&Bound<'_, PyAny>>,
+        quiet: Option<Duration<'_, '_>>,
     ) -> PyResult<Self> {
-        let made = holdoff_core::GateConfig::flowcontrol(span("initial", initial)?, span("max", max)?, max_jitter);
-        let made = config::valid(initial.py(), made)?;
-        Ok(Self(match quiet {
-            Some(quiet) => made.with_quiet(span("quiet", quiet)?),
-            None => made,
-        }))
+        let made = holdoff_core::GateConfig::flowcontrol(initial.span("initial")?, max.span("max")?, max_jitter);
+        let made = config::valid(py, made)?;
+        Ok(Self(quiet.map_or(Ok(made), |quiet| quiet.span("quiet").map(|quiet| made.with_quiet(quiet)))?))
     }
 
     /// An item of Kubernetes' ItemExponentialFailureRateLimiter.
     #[staticmethod]
-    fn item_exponential(base: &Bound<'_, PyAny>, max: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(holdoff_core::GateConfig::item_exponential(span("base", base)?, span("max", max)?)))
+    fn item_exponential(base: Duration<'_, '_>, max: Duration<'_, '_>) -> PyResult<Self> {
+        Ok(Self(holdoff_core::GateConfig::item_exponential(base.span("base")?, max.span("max")?)))
     }
 
     /// An item of Kubernetes' ItemFastSlowRateLimiter.
     #[staticmethod]
-    fn fast_slow(fast: &Bound<'_, PyAny>, slow: &Bound<'_, PyAny>, max_fast_attempts: i64) -> PyResult<Self> {
-        Ok(Self(holdoff_core::GateConfig::fast_slow(span("fast", fast)?, span("slow", slow)?, max_fast_attempts)))
+    fn fast_slow(fast: Duration<'_, '_>, slow: Duration<'_, '_>, max_fast_attempts: i64) -> PyResult<Self> {
+        Ok(Self(holdoff_core::GateConfig::fast_slow(fast.span("fast")?, slow.span("slow")?, max_fast_attempts)))
     }
 
     /// Chromium's net::BackoffEntry, from the fields of its policy; times in milliseconds, None for its -1.
@@ -150,7 +133,7 @@ fn forgives(value: &Bound<'_, PyAny>) -> PyResult<u32> {
     if value.is_instance_of::<PyString>() && value.eq("all")? { Ok(u32::MAX) } else { value.extract() }
 }
 
-/// One key's failures and until when it is closed. Times are ints of nanoseconds.
+/// The failures of one key, and until when it is closed. Times are ints of nanoseconds.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Gate {
     machine: holdoff_core::Gate,
@@ -161,34 +144,24 @@ pub(crate) struct Gate {
 impl Gate {
     #[new]
     #[pyo3(signature = (*, seed = None))]
-    fn new(seed: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Self { machine: holdoff_core::Gate::new(), draws: Draws::new(seed)? })
+    fn new(seed: Seed) -> Self {
+        Self { machine: holdoff_core::Gate::new(), draws: Draws::new(seed) }
     }
 
-    /// It failed; says for how long it closes. `event` is when what failed happened, now unless given; the uniform from
-    /// [0, 1) is drawn unless it is given.
-    #[pyo3(signature = (config, now, *, event = None, u = None))]
-    fn failure(
-        &mut self,
-        config: &Bound<'_, GateConfig>,
-        now: &Bound<'_, PyAny>,
-        event: Option<&Bound<'_, PyAny>>,
-        u: Option<f64>,
-    ) -> PyResult<u64> {
-        let (now, event) = times(now, event)?;
-        fail(&mut self.machine, &mut self.draws, &config.get().0, event, now, u)
+    /// A failure: returns for how long the gate closes. `event` is when the failed operation happened, now unless given.
+    #[pyo3(signature = (config, now, *, event = None))]
+    fn failure(&mut self, config: &GateConfig, now: Time, event: Option<EventTime>) -> PyResult<u64> {
+        fail(&mut self.machine, &mut self.draws, &config.0, now, event)
     }
 
-    /// It succeeded: forgives what the configuration says a success forgives.
-    fn success(&mut self, config: &Bound<'_, GateConfig>, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.machine.success(&config.get().0, convert::time("now", now)?);
-        Ok(())
+    /// A success: forgives as many failures as the configuration says.
+    fn success(&mut self, config: &GateConfig, now: Time) {
+        self.machine.success(&config.0, now.0);
     }
 
-    /// Opens then and at no other time, until a failure puts it off.
-    fn release_at(&mut self, release: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.machine.release_at(convert::time("release", release)?);
-        Ok(())
+    /// Opens at that time and at no other, until the next failure.
+    fn release_at(&mut self, release: ReleaseTime) {
+        self.machine.release_at(release.0);
     }
 
     /// Starts anew.
@@ -196,35 +169,29 @@ impl Gate {
         self.machine.forget();
     }
 
-    /// Whether it is open at that time.
-    fn is_open(&self, now: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.machine.is_open(convert::time("now", now)?))
+    /// True if the gate is open at that time.
+    fn is_open(&self, now: Time) -> bool {
+        self.machine.is_open(now.0)
     }
 
-    /// Whether a failure of something at that time would draw a uniform.
-    fn draws(&self, config: &Bound<'_, GateConfig>, event: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.machine.draws(&config.get().0, convert::time("event", event)?))
+    /// True if a failure at that time would draw a uniform.
+    fn draws(&self, config: &GateConfig, event: EventTime) -> bool {
+        self.machine.draws(&config.0, event.0)
     }
 
-    /// Whether the delay of the last failure, counted from then, still covers something that happened at that time.
-    fn covers(&self, config: &Bound<'_, GateConfig>, event: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.machine.covers(&config.get().0, convert::time("event", event)?))
+    /// True if the delay of the last failure, counted from the failure, covers an event at that time.
+    fn covers(&self, config: &GateConfig, event: EventTime) -> bool {
+        self.machine.covers(&config.0, event.0)
     }
 
-    /// Whether less time than the delay of the last failure has passed since something that happened at that time.
-    fn covers_since(
-        &self,
-        config: &Bound<'_, GateConfig>,
-        event: &Bound<'_, PyAny>,
-        now: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        let (event, now) = (convert::time("event", event)?, convert::time("now", now)?);
-        Ok(self.machine.covers_since(&config.get().0, event, now))
+    /// True if less time than the delay of the last failure has passed since an event at that time.
+    fn covers_since(&self, config: &GateConfig, event: EventTime, now: Time) -> bool {
+        self.machine.covers_since(&config.0, event.0, now.0)
     }
 
-    /// Whether it can be thrown away at that time.
-    fn is_discardable(&self, config: &Bound<'_, GateConfig>, now: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.machine.is_discardable(&config.get().0, convert::time("now", now)?))
+    /// True if the gate can be thrown away at that time.
+    fn is_discardable(&self, config: &GateConfig, now: Time) -> bool {
+        self.machine.is_discardable(&config.0, now.0)
     }
 
     /// How many failures count now.
@@ -233,13 +200,13 @@ impl Gate {
         self.machine.failures()
     }
 
-    /// What the last failure was answered with, in nanoseconds; 0 when none counts.
+    /// The delay of the last failure, in nanoseconds; 0 when no failure counts.
     #[getter]
     fn delay(&self) -> u64 {
         self.machine.delay().as_nanos()
     }
 
-    /// When it opens or opened.
+    /// When the gate opens or opened.
     #[getter]
     fn release(&self) -> u64 {
         self.machine.release().as_nanos()
@@ -250,118 +217,89 @@ impl Gate {
     }
 }
 
-fn times(now: &Bound<'_, PyAny>, event: Option<&Bound<'_, PyAny>>) -> PyResult<(Timestamp, Timestamp)> {
-    let now = convert::time("now", now)?;
-    Ok((now, event.map_or(Ok(now), |event| convert::time("event", event))?))
-}
-
 fn fail(
     gate: &mut holdoff_core::Gate,
     draws: &mut Draws,
     config: &holdoff_core::GateConfig,
-    event: Timestamp,
-    now: Timestamp,
-    u: Option<f64>,
+    now: Time,
+    event: Option<EventTime>,
 ) -> PyResult<u64> {
-    let u = draws.take(u, gate.draws(config, event))?;
-    Ok(gate.failure_of(config, event, now, u).as_nanos())
+    let event = event.map_or(now.0, |event| event.0);
+    let uniform = draws.uniform(gate.draws(config, event))?;
+    Ok(gate.failure_of(config, event, now.0, uniform).as_nanos())
 }
 
-/// One gate a key, bounded: the key used longest ago is given up for a new one. May be shared by threads.
+/// Gates by their keys, and the draws of all.
+type Gates = (holdoff_core::Keyed<String, holdoff_core::Gate>, Draws);
+
+/// A gate for each key, bounded: a new key replaces the key used longest ago. May be shared by threads.
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Keyed {
-    config: holdoff_core::GateConfig,
-    gates: Mutex<(holdoff_core::Keyed<String, holdoff_core::Gate>, Draws)>,
-}
-
-impl Keyed {
-    fn gates(&self) -> MutexGuard<'_, (holdoff_core::Keyed<String, holdoff_core::Gate>, Draws)> {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(crate) struct Keyed(Shared<holdoff_core::GateConfig, Gates>);
 
 #[pymethods]
 impl Keyed {
-    /// At most that many keys; those unused for more than `idle` are forgotten.
+    /// At most `most` keys; keys unused for more than `idle` are forgotten.
     #[new]
     #[pyo3(signature = (config, *, most = 65536, idle = None, seed = None))]
-    fn new(
-        config: &Bound<'_, GateConfig>,
-        most: usize,
-        idle: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let idle = span_or_none("idle", idle)?.unwrap_or(Span::MAX);
-        let gates = Mutex::new((holdoff_core::Keyed::new(most, idle), Draws::new(seed)?));
-        Ok(Self { config: config.get().0, gates })
+    fn new(config: &GateConfig, most: usize, idle: Option<Limit<'_, '_>>, seed: Seed) -> PyResult<Self> {
+        let gates = holdoff_core::Keyed::new(most, idle.span_or("idle", Span::MAX)?);
+        Ok(Self(Shared::new(config.0, (gates, Draws::new(seed)))))
     }
 
-    /// Something with this key failed; says for how long it closes. As Gate.failure.
-    #[pyo3(signature = (key, now, *, event = None, u = None))]
-    fn failure(
-        &self,
-        key: String,
-        now: &Bound<'_, PyAny>,
-        event: Option<&Bound<'_, PyAny>>,
-        u: Option<f64>,
-    ) -> PyResult<u64> {
-        let (now, event) = times(now, event)?;
-        let (gates, draws) = &mut *self.gates();
-        fail(gates.entry(key, now, holdoff_core::Gate::new), draws, &self.config, event, now, u)
+    /// A failure of this key: returns for how long it closes. As Gate.failure.
+    #[pyo3(signature = (key, now, *, event = None))]
+    fn failure(&self, key: String, now: Time, event: Option<EventTime>) -> PyResult<u64> {
+        self.0.with(|config, (gates, draws)| {
+            fail(gates.entry(key, now.0, holdoff_core::Gate::new), draws, config, now, event)
+        })
     }
 
-    /// Something with this key succeeded.
-    fn success(&self, key: &str, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        let now = convert::time("now", now)?;
-        let (gates, _) = &mut *self.gates();
-        let mut new = holdoff_core::Gate::new();
-        new.success(&self.config, now);
-        // A gate that is open and knows of no failure is as good as none.
-        if gates.peek(key, now).is_some() || !new.is_open(now) {
-            gates.entry(key.to_owned(), now, holdoff_core::Gate::new).success(&self.config, now);
-        }
-        Ok(())
+    /// A success of this key.
+    fn success(&self, key: &str, now: Time) {
+        self.0.with(|config, (gates, _)| {
+            let mut new = holdoff_core::Gate::new();
+            new.success(config, now.0);
+            // An open gate without failures need not be stored.
+            if gates.peek(key, now.0).is_some() || !new.is_open(now.0) {
+                gates.entry(key.to_owned(), now.0, holdoff_core::Gate::new).success(config, now.0);
+            }
+        });
     }
 
-    /// The key opens then and at no other time, until a failure puts it off.
-    fn release_at(&self, key: String, now: &Bound<'_, PyAny>, release: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (now, release) = (convert::time("now", now)?, convert::time("release", release)?);
-        self.gates().0.entry(key, now, holdoff_core::Gate::new).release_at(release);
-        Ok(())
+    /// Opens the key at that time and at no other, until its next failure.
+    fn release_at(&self, key: String, now: Time, release: ReleaseTime) {
+        self.0.with(|_, (gates, _)| gates.entry(key, now.0, holdoff_core::Gate::new).release_at(release.0));
     }
 
-    /// Whether the key is open at that time.
-    fn is_open(&self, key: &str, now: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let now = convert::time("now", now)?;
-        Ok(self.gates().0.peek(key, now).is_none_or(|gate| gate.is_open(now)))
+    /// True if the key is open at that time.
+    fn is_open(&self, key: &str, now: Time) -> bool {
+        self.0.with(|_, (gates, _)| gates.peek(key, now.0).is_none_or(|gate| gate.is_open(now.0)))
     }
 
-    /// A copy of the key's gate, to look at; None when there is none.
-    fn peek(&self, key: &str, now: &Bound<'_, PyAny>) -> PyResult<Option<Gate>> {
-        let now = convert::time("now", now)?;
-        Ok(self.gates().0.peek(key, now).map(|gate| Gate { machine: *gate, draws: Draws::default() }))
+    /// A copy of the key's gate; None when there is no gate.
+    fn peek(&self, key: &str, now: Time) -> Option<Gate> {
+        self.0.with(|_, (gates, _)| gates.peek(key, now.0).map(|gate| Gate { machine: *gate, draws: Draws::default() }))
     }
 
-    /// Forgets the key; whether there was one.
+    /// Forgets the key; returns True if it was known.
     fn forget(&self, key: &str) -> bool {
-        self.gates().0.remove(key).is_some()
+        self.0.with(|_, (gates, _)| gates.remove(key)).is_some()
     }
 
-    /// Throws away what can be at that time: keys that are idle, and gates that are discardable. Says how many.
-    fn collect(&self, now: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let now = convert::time("now", now)?;
-        let (gates, _) = &mut *self.gates();
-        let idle = gates.collect_idle(now);
-        Ok(idle + gates.retain(|_, gate| !gate.is_discardable(&self.config, now)))
+    /// Throws away idle keys and discardable gates; returns how many.
+    fn collect(&self, now: Time) -> usize {
+        self.0.with(|config, (gates, _)| {
+            gates.collect_idle(now.0) + gates.retain(|_, gate| !gate.is_discardable(config, now.0))
+        })
     }
 
     /// The keys in their order.
     fn keys(&self) -> Vec<String> {
-        self.gates().0.iter().map(|(key, _)| key.clone()).collect()
+        self.0.with(|_, (gates, _)| gates.iter().map(|(key, _)| key.clone()).collect())
     }
 
     fn __len__(&self) -> usize {
-        self.gates().0.len()
+        self.0.with(|_, (gates, _)| gates.len())
     }
 
     fn __repr__(&self) -> String {
@@ -369,43 +307,32 @@ impl Keyed {
     }
 }
 
-/// Tokens that drip into a bucket: so many each `per`, and so many at once. May be shared by threads.
+/// Tokens that drip into a bucket: `rate` in each `per`, and at most `burst` at once. May be shared by threads.
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Bucket {
-    config: holdoff_core::BucketConfig,
-    tokens: Mutex<holdoff_core::Bucket>,
-}
+pub(crate) struct Bucket(Shared<holdoff_core::BucketConfig, holdoff_core::Bucket>);
 
 #[pymethods]
 impl Bucket {
     /// A full bucket.
     #[new]
     #[pyo3(signature = (rate, burst, *, per = None, now = None))]
-    fn new(
-        py: Python<'_>,
-        rate: f64,
-        burst: u64,
-        per: Option<&Bound<'_, PyAny>>,
-        now: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let per = per.map_or(Ok(Span::from_secs(1)), |per| span("per", per))?;
+    fn new(py: Python<'_>, rate: f64, burst: u64, per: Option<Duration<'_, '_>>, now: Option<Time>) -> PyResult<Self> {
+        let per = per.span_or("per", Span::from_secs(1))?;
         let config = config::valid(py, holdoff_core::BucketConfig::new(rate, per, burst))?;
-        Ok(Self { config, tokens: Mutex::new(holdoff_core::Bucket::full(&config, convert::now(now)?)) })
+        let now = now.map_or(Timestamp::ZERO, |now| now.0);
+        Ok(Self(Shared::new(config, holdoff_core::Bucket::full(&config, now))))
     }
 
-    /// Takes that many tokens and says how many nanoseconds they take to be there. None, and nothing is taken, for more than
-    /// a burst or when it takes longer than `longest`; 0 takes only what is there.
+    /// Takes `count` tokens; returns how many nanoseconds it takes until they are there. None, and nothing is taken, for more
+    /// than a burst or when it takes longer than `longest`; with 0 only tokens that are there are taken.
     #[pyo3(signature = (now, count = 1, *, longest = None))]
-    fn reserve(&self, now: &Bound<'_, PyAny>, count: u64, longest: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-        let now = convert::time("now", now)?;
-        let longest = span_or_none("longest", longest)?.unwrap_or(Span::MAX);
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(tokens.reserve_within(&self.config, count, now, longest).map(Span::as_nanos))
+    fn reserve(&self, now: Time, count: u64, longest: Option<Limit<'_, '_>>) -> PyResult<Option<u64>> {
+        let longest = longest.span_or("longest", Span::MAX)?;
+        Ok(self.0.with(|config, tokens| tokens.reserve_within(config, count, now.0, longest).map(Span::as_nanos)))
     }
 
-    /// The tokens there are at that time; negative while some are reserved that are not there yet.
-    fn tokens(&self, now: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let now = convert::time("now", now)?;
-        Ok(self.tokens.lock().unwrap_or_else(PoisonError::into_inner).tokens_at(&self.config, now))
+    /// The tokens at that time; negative while tokens are reserved that are not there yet.
+    fn tokens(&self, now: Time) -> f64 {
+        self.0.with(|config, tokens| tokens.tokens_at(config, now.0))
     }
 }

@@ -1,10 +1,10 @@
-//! What many calls share: each guard is a class of its own, with a lock around one transition of the core's machine.
+//! Guards that many calls share: each guard is a class of its own, with a lock around one transition of the core's machine.
 //!
 //! A lock is never held while Python runs, and several are taken in one order: budget, breaker, limiter, adaptive, bulkhead,
 //! stretch, hedge.
 
-use crate::config;
-use crate::{clock, convert, save};
+use crate::parameters::{Now, OrDefault as _, Seed};
+use crate::{config, save};
 use holdoff_core::{ConfigError, GuardsBuilder, SaveError, Timestamp};
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -13,7 +13,6 @@ use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) mod bell;
 pub(crate) mod breaker;
 pub(crate) mod budget;
 pub(crate) mod bulkhead;
@@ -21,11 +20,12 @@ pub(crate) mod guarded;
 pub(crate) mod hedge;
 pub(crate) mod keyed;
 pub(crate) mod nested;
+pub(crate) mod notify;
 pub(crate) mod rates;
 pub(crate) mod set;
 pub(crate) mod stretch;
 
-/// A configuration and a state of which there is one at a time.
+/// A configuration, and a state behind a lock.
 pub(crate) struct Shared<C, S> {
     config: C,
     state: Mutex<S>,
@@ -44,57 +44,146 @@ impl<C, S> Shared<C, S> {
     pub(crate) const fn config(&self) -> &C {
         &self.config
     }
+
+    /// Runs one transition under the lock. It must not run Python.
+    #[inline]
+    pub(crate) fn with<T>(&self, transition: impl FnOnce(&C, &mut S) -> T) -> T {
+        let (config, mut state) = self.lock();
+        transition(config, &mut state)
+    }
+
+    /// The same at the time `now`, the clock's unless given.
+    pub(crate) fn at<T>(
+        &self,
+        py: Python<'_>,
+        now: Now,
+        transition: impl FnOnce(&C, &mut S, Timestamp) -> T,
+    ) -> PyResult<T> {
+        let now = now.or_default(py)?;
+        Ok(self.with(|config, state| transition(config, state, now)))
+    }
 }
 
-/// A guard as a class: what a set of them needs to know of it.
+/// The class of a guard, for sets of guards.
 pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    /// Its name in a document.
+    /// The name of its section in a document.
     const SECTION: &'static str;
 
-    /// The guard of the builder's section, fresh at `now`; none where there is no such section.
+    /// A new guard of the builder's section; none without a section.
     fn fresh(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError>;
 
-    /// Its state as bytes.
+    /// The state as bytes.
     fn bytes(&self, now: Timestamp) -> Vec<u8>;
 
-    /// The guard again, of what was saved.
-    fn again(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError>;
+    /// A guard with the same configuration and the saved state.
+    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError>;
 }
 
-/// What is wrong with a guard that says nothing of itself: a section whose kind is "none".
-fn none<G: Guard>() -> PyErr {
-    PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION))
+/// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods.
+///
+/// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
+macro_rules! guard {
+    (
+        $(#[doc = $doc:literal])*
+        $class:ident $section:literal: $state:ty, $config:ty;
+        fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
+        save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
+        restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
+        new($(*, $($optional:ident: $type:ty),+;)? **fields: $fields:literal, config: $options:literal);
+        repr |$p_config:pat_param, $p_state:pat_param| $format:literal, $($shown:expr),+;
+        $($methods:tt)*
+    ) => {
+        $(#[doc = $doc])*
+        #[pyclass(frozen, module = "holdoff")]
+        pub(crate) struct $class(pub(super) $crate::guards::Shared<$config, $state>);
+
+        impl $crate::guards::Guard for $class {
+            const SECTION: &'static str = $section;
+
+            fn fresh($builder: &GuardsBuilder, $seed: u64, $now: Timestamp) -> Result<Option<Self>, ConfigError> {
+                Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state))))
+            }
+
+            fn bytes(&self, $s_now: Timestamp) -> Vec<u8> {
+                self.0.with(|$s_config, $s_state| $save.into())
+            }
+
+            fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, SaveError> {
+                let $r_config = self.0.config();
+                Ok(Self($crate::guards::Shared::new(*$r_config, $restore)))
+            }
+        }
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields))]
+            fn new(
+                py: Python<'_>,
+                config: Option<&Bound<'_, PyAny>>,
+                $($($optional: $type,)+)?
+                fields: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Self> {
+                #[allow(unused_mut)]
+                let mut start = $crate::guards::Start::default();
+                $($(start.$optional = $optional;)+)?
+                $crate::guards::new(py, config, fields, start)
+            }
+
+            /// The state as bytes, for `restore`.
+            #[pyo3(signature = (now = None))]
+            fn save<'py>(&self, py: Python<'py>, now: Now) -> PyResult<Bound<'py, PyBytes>> {
+                $crate::guards::saved(py, self, now)
+            }
+
+            /// A guard with this configuration and a saved state.
+            #[staticmethod]
+            #[pyo3(signature = (config: $options, state, now = None))]
+            fn restore(config: &Bound<'_, PyAny>, state: &Bound<'_, PyBytes>, now: Now) -> PyResult<Self> {
+                $crate::guards::restored(config, state, now)
+            }
+
+            fn __repr__(&self) -> String {
+                self.0.with(|$p_config, $p_state| format!($format, $($shown),+))
+            }
+
+            $($methods)*
+        }
+    };
+}
+pub(crate) use guard;
+
+/// The seed and the time that a guard starts with.
+#[derive(Clone, Copy, Default)]
+struct Start {
+    seed: Seed,
+    now: Now,
 }
 
-/// A guard with that configuration.
-fn made<G: Guard>(
+/// A guard with this configuration: an option of a policy, or fields by their names.
+fn new<G: Guard>(
     py: Python<'_>,
-    given: Option<&Bound<'_, PyAny>>,
+    config: Option<&Bound<'_, PyAny>>,
     fields: Option<&Bound<'_, PyDict>>,
-    seed: Option<&Bound<'_, PyAny>>,
-    now: Option<&Bound<'_, PyAny>>,
+    start: Start,
 ) -> PyResult<G> {
-    let builder = config::guard(py, G::SECTION, given, fields.map(|fields| fields.as_mapping()))?;
-    let (seed, now) = (crate::seeds::given(seed)?, clock::given(py, now)?);
-    config::valid(py, G::fresh(&builder, seed, now))?.ok_or_else(none::<G>)
+    let builder = config::guard(py, G::SECTION, config, fields.map(|fields| fields.as_mapping()))?;
+    let guard = G::fresh(&builder, start.seed.or_default(py)?, start.now.or_default(py)?);
+    config::valid(py, guard)?
+        .ok_or_else(|| PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION)))
 }
 
-fn saved<'py, G: Guard>(py: Python<'py>, guard: &G, now: Option<&Bound<'_, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &guard.bytes(clock::given(py, now)?)))
+fn saved<'py, G: Guard>(py: Python<'py>, guard: &G, now: Now) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &guard.bytes(now.or_default(py)?)))
 }
 
-fn restored<G: Guard>(
-    given: &Bound<'_, PyAny>,
-    bytes: &Bound<'_, PyBytes>,
-    seed: Option<&Bound<'_, PyAny>>,
-    now: Option<&Bound<'_, PyAny>>,
-) -> PyResult<G> {
-    let py = given.py();
-    let guard: G = made(py, Some(given), None, seed, now)?;
-    save::resumed(py, guard.again(bytes.as_bytes(), clock::given(py, now)?))
+fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
+    let py = config.py();
+    let guard: G = new(py, Some(config), None, Start { seed: None, now })?;
+    save::resumed(py, guard.resumed(bytes.as_bytes(), now.or_default(py)?))
 }
 
-/// Nanoseconds, as an argument.
-fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<holdoff_core::Span> {
-    convert::time(name, value).map(|nanos| holdoff_core::Span::from_nanos(nanos.as_nanos()))
+/// The time of the clock, for a `__repr__`.
+fn clock_time() -> Timestamp {
+    Python::attach(crate::clock::now).unwrap_or(Timestamp::ZERO)
 }

@@ -1,15 +1,16 @@
-//! What a server's answer says about when to come back, and what it means for a retry.
+//! Failures from HTTP and gRPC answers, with the hints in their headers.
 
 use crate::clock;
-use crate::convert;
+use crate::convert::{self, half};
 use crate::failure::Failure;
+use crate::parameters::{Status, WallTime};
 use holdoff_core::{GrpcCode, Hint, HintReader, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// The one header of a gRPC call's trailing metadata that counts.
+/// The header with the hint in a gRPC call's trailing metadata.
 const PUSHBACK: &[u8] = b"grpc-retry-pushback-ms";
 
 /// Reads all header lines: of an object with `multi_items()` (httpx) or `items()`, or pairs of name and value.
@@ -17,7 +18,7 @@ pub(crate) fn read(reader: &mut HintReader, headers: &Bound<'_, PyAny>) -> PyRes
     each(headers, |name, value| reader.header(name, value))
 }
 
-/// Reads those of a gRPC call's trailing metadata that are a pushback.
+/// Reads the pushback in a gRPC call's trailing metadata.
 pub(crate) fn read_pushback(reader: &mut HintReader, metadata: &Bound<'_, PyAny>) -> PyResult<()> {
     each(metadata, |name, value| {
         if name.eq_ignore_ascii_case(PUSHBACK) {
@@ -43,7 +44,7 @@ fn each(headers: &Bound<'_, PyAny>, mut take: impl FnMut(&[u8], &[u8])) -> PyRes
     Ok(())
 }
 
-/// Hands on the bytes of a name or a value.
+/// Passes on the bytes of a name or a value.
 fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
     if let Ok(bytes) = text.cast::<PyBytes>() {
         return Ok(take(bytes.as_bytes()));
@@ -54,18 +55,20 @@ fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<
     }
 }
 
-/// What an HTTP answer means for a retry: its status, and its header lines or the value of its Retry-After alone. None for
+/// The failure that an HTTP answer is, from its status and its header lines, or the value of its Retry-After alone. None for
 /// an answer that is no failure.
 #[pyfunction]
-#[pyo3(signature = (status, retry_after = None, *, headers = None, wall_ns = None))]
+#[pyo3(signature = (
+    status, retry_after: "str | bytes | None" = None, *, headers: "Headers | None" = None, wall_ns = None
+))]
 pub(crate) fn http_failure(
     py: Python<'_>,
-    status: &Bound<'_, PyAny>,
+    status: Status,
     retry_after: Option<&Bound<'_, PyAny>>,
     headers: Option<&Bound<'_, PyAny>>,
-    wall_ns: Option<&Bound<'_, PyAny>>,
+    wall_ns: Option<WallTime>,
 ) -> PyResult<Option<Failure>> {
-    let status = half("status", status)?;
+    let status = status.0;
     let hint = match (retry_after, headers) {
         (None, None) => Hint::NONE,
         (None, Some(headers)) => read_hint(py, headers, status, wall_ns)?,
@@ -87,10 +90,10 @@ pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
     }
 }
 
-/// How a gRPC call ended: its status code, as a number, its name or an enum member, and the value of its
-/// grpc-retry-pushback-ms. None for OK.
+/// The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value of
+/// its grpc-retry-pushback-ms. None for OK.
 #[pyfunction]
-#[pyo3(signature = (code, pushback = None))]
+#[pyo3(signature = (code: "GrpcCode | object", pushback: "str | bytes | None" = None))]
 pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Failure>> {
     let number = grpc_code(code)?;
     let failure = match pushback {
@@ -100,17 +103,17 @@ pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, 
     Ok(failure.map(Failure))
 }
 
-/// What header lines say about when to come back: nanoseconds, "never", or None. The time of the wall clock is for dates:
-/// nanoseconds since the Unix epoch, NEVER if it is not known.
+/// The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the Unix
+/// epoch, NEVER if it is not known.
 #[pyfunction]
-#[pyo3(signature = (headers, *, status = None, wall_ns = None))]
+#[pyo3(signature = (headers: "Headers", *, status = None, wall_ns = None) -> "int | Literal['never'] | None")]
 pub(crate) fn hint_of<'py>(
     py: Python<'py>,
     headers: &Bound<'py, PyAny>,
-    status: Option<&Bound<'py, PyAny>>,
-    wall_ns: Option<&Bound<'py, PyAny>>,
+    status: Option<Status>,
+    wall_ns: Option<WallTime>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let status = status.map_or(Ok(0), |status| half("status", status))?;
+    let status = status.map_or(0, |status| status.0);
     match read_hint(py, headers, status, wall_ns)? {
         hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
         hint => match hint.span().map(Span::as_nanos) {
@@ -120,25 +123,12 @@ pub(crate) fn hint_of<'py>(
     }
 }
 
-fn read_hint(
-    py: Python<'_>,
-    headers: &Bound<'_, PyAny>,
-    status: u32,
-    wall_ns: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Hint> {
+fn read_hint(py: Python<'_>, headers: &Bound<'_, PyAny>, status: u32, wall_ns: Option<WallTime>) -> PyResult<Hint> {
     let mut reader = HintReader::new(wall(py, wall_ns)?);
     read(&mut reader, headers)?;
     Ok(reader.hint_for(status))
 }
 
-fn wall(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    match given {
-        Some(given) => Ok(convert::time("wall_ns", given)?.as_nanos()),
-        None => clock::wall(py),
-    }
-}
-
-/// A status or a code: what is larger than any is as unknown as the largest.
-pub(crate) fn half(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
-    Ok(u32::try_from(convert::time(name, value)?.as_nanos()).unwrap_or(u32::MAX))
+fn wall(py: Python<'_>, time: Option<WallTime>) -> PyResult<u64> {
+    time.map_or_else(|| clock::wall(py), |time| Ok(time.0.as_nanos()))
 }

@@ -1,7 +1,7 @@
 //! The core for Python: decorator, iterator, caller object and raw machines.
 //!
-//! Nothing is decided here. What a file does that the core does not is a host's duty: read the clock, wait, turn errors
-//! into failures, hang the outcome on the error that goes back to the user. The asynchronous loop and `attempts()` are
+//! Nothing is decided here. The files do a host's duties: read the clock, wait, turn errors into failures, attach the outcome
+//! to the error that goes back to the user. The asynchronous loop and `attempts()` are
 //! Python, because only Python can await; they drive the same [`operation::Operation`] as the loop in [`caller`].
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
 
@@ -17,6 +17,7 @@ mod event;
 mod explain;
 mod failure;
 mod gates;
+
 mod guards;
 mod hints;
 mod json;
@@ -24,12 +25,14 @@ mod layers;
 mod machine;
 mod operation;
 mod outcome;
+mod parameters;
 mod policy;
 mod recorder;
 mod retried;
 mod save;
 mod seeds;
 mod stepped;
+mod testing;
 mod vectorcall;
 mod wheel;
 
@@ -52,8 +55,6 @@ mod _holdoff {
     #[pymodule_export]
     use gates::{Bucket, Gate, GateConfig, Keyed};
     #[pymodule_export]
-    use guards::bell::Bell;
-    #[pymodule_export]
     use guards::breaker::Breaker;
     #[pymodule_export]
     use guards::budget::Budget;
@@ -67,6 +68,8 @@ mod _holdoff {
     use guards::keyed::KeyedGuards;
     #[pymodule_export]
     use guards::nested::Token;
+    #[pymodule_export]
+    use guards::notify::Notify;
     #[pymodule_export]
     use guards::rates::{Adaptive, Limiter};
     #[pymodule_export]
@@ -88,9 +91,11 @@ mod _holdoff {
     #[pymodule_export]
     use recorder::{Recorder, replay};
     #[pymodule_export]
-    use seeds::{seed, seed_at};
+    use seeds::{override_uniform, seed, seed_at};
     #[pymodule_export]
     use stepped::{Pace, Periodic, PeriodicStep, Stepped};
+    #[pymodule_export]
+    use testing::{jittered, next_at, pinned};
     #[pymodule_export]
     use wheel::Wheel;
 

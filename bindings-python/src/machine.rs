@@ -1,93 +1,98 @@
 //! The raw machines, for loops and tests of one's own. Times are ints of nanoseconds since any epoch.
 
 use crate::failure::Failure;
-use crate::policy::Given;
-use crate::{convert, save};
-use holdoff_core::{Outcome, Span, Ticket};
+use crate::parameters::{
+    Cause, DecisionKind, Duration, FailureNumber, OutcomeWord, PolicyOrName, SeedNumber, StartTime, StepKind,
+    StopReason, TicketNumber, Time,
+};
+use crate::save;
+use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt};
+use pyo3::types::{PyBytes, PyDict};
 
-/// What the host of a `Call` is to do next. Fields that a kind has no use for are None.
+/// What the host of a `Call` does next. Fields that do not fit the kind are None.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Step(pub(crate) holdoff_core::Step);
+
+impl Step {
+    /// Why the call gave up, and when another try might succeed.
+    fn gave_up(&self) -> Option<(holdoff_core::StopReason, u64)> {
+        match self.0 {
+            holdoff_core::Step::Stop(Outcome::GaveUp { reason, retry_at }) => Some((reason, retry_at.as_nanos())),
+            _ => None,
+        }
+    }
+
+    /// The ticket of the attempt, when to abort it, and when to tick.
+    fn started(&self) -> Option<(holdoff_core::Ticket, u64, u64)> {
+        match self.0 {
+            holdoff_core::Step::Attempt { ticket, abort_at, wake_at } => {
+                Some((ticket, abort_at.as_nanos(), wake_at.as_nanos()))
+            }
+            _ => None,
+        }
+    }
+}
 
 #[pymethods]
 impl Step {
     /// "attempt", "sleep", "wait" or "stop".
     #[getter]
-    fn kind(&self) -> &'static str {
-        match self.0 {
+    fn kind(&self) -> StepKind {
+        StepKind(match self.0 {
             holdoff_core::Step::Attempt { .. } => "attempt",
             holdoff_core::Step::Sleep { .. } => "sleep",
             holdoff_core::Step::Wait { .. } => "wait",
             holdoff_core::Step::Stop(_) => "stop",
-        }
+        })
     }
 
     /// Stop: "succeeded", "gave_up" or "cancelled".
     #[getter]
-    fn outcome(&self) -> Option<&'static str> {
+    fn outcome(&self) -> Option<OutcomeWord> {
         match self.0 {
-            holdoff_core::Step::Stop(Outcome::Succeeded) => Some("succeeded"),
-            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some("gave_up"),
-            holdoff_core::Step::Stop(Outcome::Cancelled) => Some("cancelled"),
+            holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
+            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
+            holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
             _ => None,
         }
     }
 
     /// Gave up: why.
     #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        match self.0 {
-            holdoff_core::Step::Stop(Outcome::GaveUp { reason, .. }) => Some(reason.name()),
-            _ => None,
-        }
+    fn reason(&self) -> Option<StopReason> {
+        self.gave_up().map(|(reason, _)| StopReason(reason))
     }
 
     /// Gave up: when another try might succeed; NEVER when nobody knows.
     #[getter]
     fn retry_at(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Step::Stop(Outcome::GaveUp { retry_at, .. }) => Some(retry_at.as_nanos()),
-            _ => None,
-        }
+        self.gave_up().map(|(_, retry_at)| retry_at)
     }
 
     /// Attempt: its number, from 1.
     #[getter]
     fn attempt(&self) -> Option<u32> {
-        match self.0 {
-            holdoff_core::Step::Attempt { ticket, .. } => Some(ticket.attempt()),
-            _ => None,
-        }
+        self.started().map(|(ticket, ..)| ticket.attempt())
     }
 
-    /// Attempt: what goes back with its result.
+    /// Attempt: its ticket, which goes back with its result.
     #[getter]
     fn ticket(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Step::Attempt { ticket, .. } => Some(ticket.as_raw()),
-            _ => None,
-        }
+        self.started().map(|(ticket, ..)| ticket.as_raw())
     }
 
     /// Attempt: when to abort it; NEVER without a limit.
     #[getter]
     fn abort_at(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Step::Attempt { abort_at, .. } => Some(abort_at.as_nanos()),
-            _ => None,
-        }
+        self.started().map(|(_, abort_at, _)| abort_at)
     }
 
-    /// Attempt: when to tick although it still runs; NEVER unless it hedges.
+    /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
     #[getter]
     fn wake_at(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Step::Attempt { wake_at, .. } => Some(wake_at.as_nanos()),
-            _ => None,
-        }
+        self.started().map(|(.., wake_at)| wake_at)
     }
 
     /// Sleep, wait: when to tick.
@@ -101,11 +106,8 @@ impl Step {
 
     /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
     #[getter]
-    fn cause(&self) -> Option<&'static str> {
-        match self.0 {
-            holdoff_core::Step::Sleep { cause, .. } => Some(cause.name()),
-            _ => None,
-        }
+    fn cause(&self) -> Option<Cause> {
+        if let holdoff_core::Step::Sleep { cause, .. } = self.0 { Some(Cause(cause)) } else { None }
     }
 
     fn __repr__(&self) -> String {
@@ -113,7 +115,7 @@ impl Step {
     }
 }
 
-/// The whole loop as a machine. Every method answers with the step that holds now; see the guide for the contract.
+/// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Call(pub(crate) holdoff_core::Call);
 
@@ -121,49 +123,40 @@ pub(crate) struct Call(pub(crate) holdoff_core::Call);
 impl Call {
     /// Begin a call: the machine and its first step, the first attempt.
     #[staticmethod]
-    fn begin(policy: Given<'_>, seed: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<(Self, Step)> {
-        let (seed, now) = (convert::seed("seed", seed)?, convert::time("now", now)?);
-        let (call, step) = holdoff_core::Call::begin(policy.core(), seed, now);
-        Ok((Self(call), Step(step)))
+    fn begin(policy: PolicyOrName<'_>, seed: SeedNumber, now: Time) -> (Self, Step) {
+        let (call, step) = holdoff_core::Call::begin(policy.core(), seed.0, now.0);
+        (Self(call), Step(step))
     }
 
-    /// A call whose first attempt, ticket 1, runs since then: the lazy way in, after a failure.
+    /// A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
     #[staticmethod]
-    fn underway(seed: &Bound<'_, PyAny>, started: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (seed, started) = (convert::seed("seed", seed)?, convert::time("started", started)?);
-        Ok(Self(holdoff_core::Call::underway(seed, started)))
+    fn underway(seed: SeedNumber, started: StartTime) -> Self {
+        Self(holdoff_core::Call::underway(seed.0, started.0))
     }
 
     /// The attempt with this ticket succeeded.
-    fn succeed(&mut self, ticket: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
-        Ok(Step(self.0.succeed(self::ticket(ticket)?, convert::time("now", now)?)))
+    fn succeed(&mut self, ticket: TicketNumber, now: Time) -> Step {
+        Step(self.0.succeed(ticket.0, now.0))
     }
 
     /// The attempt with this ticket failed.
-    fn fail(
-        &mut self,
-        policy: Given<'_>,
-        ticket: &Bound<'_, PyAny>,
-        now: &Bound<'_, PyAny>,
-        failure: &Bound<'_, Failure>,
-    ) -> PyResult<Step> {
-        let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
-        Ok(Step(self.0.fail(policy.core(), ticket, now, failure.get().0)))
+    fn fail(&mut self, policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step {
+        Step(self.0.fail(policy.core(), ticket.0, now.0, failure.0))
     }
 
-    /// Time has passed: the next attempt, when its sleep is over.
-    fn tick(&mut self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Step> {
-        Ok(Step(self.0.tick(policy.core(), convert::time("now", now)?)))
+    /// Time has passed: returns the next attempt when its sleep is over.
+    fn tick(&mut self, policy: PolicyOrName<'_>, now: Time) -> Step {
+        Step(self.0.tick(policy.core(), now.0))
     }
 
-    /// The caller wants no more of it.
-    fn cancel(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Step> {
-        Ok(Step(self.0.cancel(convert::time("now", now)?)))
+    /// The caller cancels the call.
+    fn cancel(&mut self, now: Time) -> Step {
+        Step(self.0.cancel(now.0))
     }
 
-    /// Nanoseconds still to sleep; 0 when it does not sleep.
-    fn remaining(&self, now: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.remaining(convert::time("now", now)?).as_nanos())
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    fn remaining(&self, now: Time) -> u64 {
+        self.0.remaining(now.0).as_nanos()
     }
 
     /// The attempt in flight or, asleep or at the end, the last one that ran.
@@ -178,34 +171,35 @@ impl Call {
         self.0.started().as_nanos()
     }
 
-    /// The state at that time as bytes that last. The policy is the one that the state was made under.
-    fn save<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.save(policy.core(), save::now(now)?)))
+    /// The state at that time as bytes, for `resume`. The policy is the one that the call runs under.
+    fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.save(policy.core(), now.0))
     }
 
     /// The state at that time as JSON text.
-    fn to_json(&self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<String> {
-        Ok(self.0.saved(policy.core(), save::now(now)?).to_string())
+    fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
+        self.0.saved(policy.core(), now.0).to_string()
     }
 
     /// The state at that time as a dict: the fields of its JSON.
-    fn to_dict<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        save::fields(py, &self.0.saved(policy.core(), save::now(now)?))
+    #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
+    fn to_dict<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, PyDict>> {
+        save::fields(py, &self.0.saved(policy.core(), now.0))
     }
 
-    /// What was saved, as bytes, JSON text or a dict, in whatever language, on a clock that reads `now`. The time it was
-    /// `away` counts only if it is given; `force` takes a state that was saved under another policy.
+    /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
+    /// is counted only if `away` is given; `force` accepts a state that was saved under another policy.
     #[staticmethod]
-    #[pyo3(signature = (state, policy, now, *, away = None, force = false))]
+    #[pyo3(signature = (state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false))]
     fn resume(
         state: &Bound<'_, PyAny>,
-        policy: Given<'_>,
-        now: &Bound<'_, PyAny>,
-        away: Option<&Bound<'_, PyAny>>,
+        policy: PolicyOrName<'_>,
+        now: Time,
+        away: Option<Duration<'_, '_>>,
         force: bool,
     ) -> PyResult<Self> {
         let saved = save::read(state, policy.core(), away, force)?;
-        save::resumed(state.py(), saved.call(policy.core(), save::now(now)?)).map(Self)
+        save::resumed(state.py(), saved.call(policy.core(), now.0)).map(Self)
     }
 
     fn __repr__(&self) -> String {
@@ -213,61 +207,54 @@ impl Call {
     }
 }
 
-/// A ticket; a number that no ticket has names no attempt.
-pub(crate) fn ticket(value: &Bound<'_, PyAny>) -> PyResult<Ticket> {
-    convert::time("ticket", value).map(|raw| Ticket::from_raw(raw.as_nanos()))
-}
-
-/// What to do after a failure: sleep until then, or give up for that reason.
+/// The answer to a failure: sleep until a time, or give up for a reason.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Decision(holdoff_core::Decision);
+
+impl Decision {
+    fn sleep(&self) -> Option<(u64, holdoff_core::Cause)> {
+        if let holdoff_core::Decision::Sleep { until, cause } = self.0 { Some((until.as_nanos(), cause)) } else { None }
+    }
+
+    fn end(&self) -> Option<(holdoff_core::StopReason, u64)> {
+        match self.0 {
+            holdoff_core::Decision::GiveUp { reason, retry_at } => Some((reason, retry_at.as_nanos())),
+            holdoff_core::Decision::Sleep { .. } => None,
+        }
+    }
+}
 
 #[pymethods]
 impl Decision {
     /// "sleep" or "give_up".
     #[getter]
-    fn kind(&self) -> &'static str {
-        match self.0 {
-            holdoff_core::Decision::Sleep { .. } => "sleep",
-            holdoff_core::Decision::GiveUp { .. } => "give_up",
-        }
+    fn kind(&self) -> DecisionKind {
+        DecisionKind(if self.sleep().is_some() { "sleep" } else { "give_up" })
     }
 
     /// Sleep: until when.
     #[getter]
     fn until(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Decision::Sleep { until, .. } => Some(until.as_nanos()),
-            holdoff_core::Decision::GiveUp { .. } => None,
-        }
+        self.sleep().map(|(until, _)| until)
     }
 
     /// Sleep: "backoff", "hint" or "clip".
     #[getter]
-    fn cause(&self) -> Option<&'static str> {
-        match self.0 {
-            holdoff_core::Decision::Sleep { cause, .. } => Some(cause.name()),
-            holdoff_core::Decision::GiveUp { .. } => None,
-        }
+    fn cause(&self) -> Option<Cause> {
+        self.sleep().map(|(_, cause)| Cause(cause))
     }
 
     /// Give up: why.
     #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        match self.0 {
-            holdoff_core::Decision::GiveUp { reason, .. } => Some(reason.name()),
-            holdoff_core::Decision::Sleep { .. } => None,
-        }
+    fn reason(&self) -> Option<StopReason> {
+        self.end().map(|(reason, _)| StopReason(reason))
     }
 
     /// Give up: when another try might succeed; NEVER when nobody knows.
     #[getter]
     fn retry_at(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Decision::GiveUp { retry_at, .. } => Some(retry_at.as_nanos()),
-            holdoff_core::Decision::Sleep { .. } => None,
-        }
+        self.end().map(|(_, retry_at)| retry_at)
     }
 
     fn __repr__(&self) -> String {
@@ -275,26 +262,20 @@ impl Decision {
     }
 }
 
-/// One decision a failure: the state of one operation, without its loop.
+/// The state of one operation without its loop: one decision for each failure.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Retry(holdoff_core::Retry);
 
 #[pymethods]
 impl Retry {
     #[new]
-    fn new(seed: &Bound<'_, PyAny>, started: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (seed, started) = (convert::seed("seed", seed)?, convert::time("started", started)?);
-        Ok(Self(holdoff_core::Retry::new(seed, started)))
+    fn new(seed: SeedNumber, started: StartTime) -> Self {
+        Self(holdoff_core::Retry::new(seed.0, started.0))
     }
 
     /// Decide what to do about an attempt that failed at that time.
-    fn on_failure(
-        &mut self,
-        policy: Given<'_>,
-        now: &Bound<'_, PyAny>,
-        failure: &Bound<'_, Failure>,
-    ) -> PyResult<Decision> {
-        Ok(Decision(self.0.on_failure(policy.core(), convert::time("now", now)?, failure.get().0)))
+    fn on_failure(&mut self, policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision {
+        Decision(self.0.on_failure(policy.core(), now.0, failure.0))
     }
 
     /// How many attempts have failed.
@@ -310,38 +291,39 @@ impl Retry {
     }
 
     /// When the operation as a whole must be over; NEVER without a deadline.
-    fn deadline(&self, policy: Given<'_>) -> u64 {
+    fn deadline(&self, policy: PolicyOrName<'_>) -> u64 {
         self.0.deadline(policy.core()).as_nanos()
     }
 
-    /// The state at that time as bytes that last. The policy is the one that the state was made under.
-    fn save<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.save(policy.core(), save::now(now)?)))
+    /// The state at that time as bytes, for `resume`. The policy is the one that the operation runs under.
+    fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.save(policy.core(), now.0))
     }
 
     /// The state at that time as JSON text.
-    fn to_json(&self, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<String> {
-        Ok(self.0.saved(policy.core(), save::now(now)?).to_string())
+    fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
+        self.0.saved(policy.core(), now.0).to_string()
     }
 
     /// The state at that time as a dict: the fields of its JSON.
-    fn to_dict<'py>(&self, py: Python<'py>, policy: Given<'_>, now: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-        save::fields(py, &self.0.saved(policy.core(), save::now(now)?))
+    #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
+    fn to_dict<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, PyDict>> {
+        save::fields(py, &self.0.saved(policy.core(), now.0))
     }
 
-    /// What was saved, as bytes, JSON text or a dict, in whatever language, on a clock that reads `now`. The time it was
-    /// `away` counts only if it is given; `force` takes a state that was saved under another policy.
+    /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
+    /// is counted only if `away` is given; `force` accepts a state that was saved under another policy.
     #[staticmethod]
-    #[pyo3(signature = (state, policy, now, *, away = None, force = false))]
+    #[pyo3(signature = (state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false))]
     fn resume(
         state: &Bound<'_, PyAny>,
-        policy: Given<'_>,
-        now: &Bound<'_, PyAny>,
-        away: Option<&Bound<'_, PyAny>>,
+        policy: PolicyOrName<'_>,
+        now: Time,
+        away: Option<Duration<'_, '_>>,
         force: bool,
     ) -> PyResult<Self> {
         let saved = save::read(state, policy.core(), away, force)?;
-        save::resumed(state.py(), saved.retry(policy.core(), save::now(now)?)).map(Self)
+        save::resumed(state.py(), saved.retry(policy.core(), now.0)).map(Self)
     }
 
     fn __repr__(&self) -> String {
@@ -351,53 +333,19 @@ impl Retry {
 
 /// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.
 #[pyclass(module = "holdoff")]
-pub(crate) struct Schedule(holdoff_core::Schedule);
+pub(crate) struct Schedule(pub(crate) holdoff_core::Schedule);
 
 #[pymethods]
 impl Schedule {
     #[new]
-    fn new(policy: Given<'_>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(holdoff_core::Schedule::new(policy.core(), convert::seed("seed", seed)?)))
+    fn new(policy: PolicyOrName<'_>, seed: SeedNumber) -> Self {
+        Self(holdoff_core::Schedule::new(policy.core(), seed.0))
     }
 
     /// The base delay, before jitter, after failure n (from 0), in nanoseconds.
     #[staticmethod]
-    fn base_at(policy: Given<'_>, n: &Bound<'_, PyInt>) -> PyResult<u64> {
-        let n = u32::try_from(convert::time("n", n)?.as_nanos()).unwrap_or(u32::MAX);
-        Ok(holdoff_core::Schedule::base_at(policy.core(), n).as_nanos())
-    }
-
-    /// The delays if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its middle,
-    /// 2**32-1 its top.
-    #[staticmethod]
-    fn pinned(policy: Given<'_>, draw: u32) -> Self {
-        Self(holdoff_core::Schedule::pinned(policy.core(), draw))
-    }
-
-    /// The next delay after a failure of this kind if the generator drew u from [0, 1) for it; None at the end.
-    fn next_at(&mut self, kind: &Bound<'_, PyAny>, u: f64) -> PyResult<Option<u64>> {
-        Ok(self.0.next_at(convert::kind(kind)?, u).map(Span::as_nanos))
-    }
-
-    /// What the policy's jitter makes of a delay for the draw u from [0, 1); `longest` is what its cap is about, no limit
-    /// unless given. `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
-    #[staticmethod]
-    #[pyo3(signature = (policy, delay, u = 0.0, *, longest = None, drawn = None))]
-    fn jittered(
-        policy: Given<'_>,
-        delay: &Bound<'_, PyAny>,
-        u: f64,
-        longest: Option<&Bound<'_, PyAny>>,
-        drawn: Option<i64>,
-    ) -> PyResult<u64> {
-        let span = |name, value| convert::time(name, value).map(|nanos| Span::from_nanos(nanos.as_nanos()));
-        let longest = longest.map_or(Ok(Span::MAX), |longest| span("longest", longest))?;
-        let (policy, delay) = (policy.core(), span("delay", delay)?);
-        let jittered = match drawn {
-            Some(drawn) => policy.jitter().apply_drawn(delay, drawn),
-            None => policy.jitter().apply_capped(delay, longest, policy.cap(), u),
-        };
-        Ok(jittered.as_nanos())
+    fn base_at(policy: PolicyOrName<'_>, n: FailureNumber) -> u64 {
+        holdoff_core::Schedule::base_at(policy.core(), n.0).as_nanos()
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -1,7 +1,7 @@
 //! One operation under way: what every loop, native, awaiting or written by the user, does between two attempts.
 
 use crate::caller::Retrying;
-use crate::guards::bell::Bell;
+use crate::guards::notify::Notify;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::{classify, clock, seeds};
@@ -39,8 +39,8 @@ pub(crate) struct Operation {
     wake_at: Timestamp,
     /// Under guards: it is not yet time for an attempt.
     asleep: bool,
-    /// Waiting for a place: how often the bell had rung when it was asked for.
-    rings: Option<u64>,
+    /// While the call waits for a place: the count of the bulkhead's notify when it asked for one.
+    seen: Option<u64>,
     /// When the attempt failed, as long as nothing has happened since.
     just_now: Option<Timestamp>,
     /// The outcome is known and the last error is about to come out.
@@ -108,7 +108,7 @@ impl Operation {
             abort_at: Timestamp::NEVER,
             wake_at: Timestamp::NEVER,
             asleep: false,
-            rings: None,
+            seen: None,
             just_now: None,
             gave_up: false,
             last: None,
@@ -185,14 +185,14 @@ impl Operation {
         if let Some(guards) = &settings.guards {
             let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
             let now = clock::now(py)?;
-            let rings = rings(guards);
+            let seen = notify_count(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = guards.get().lend(py, |guards| Guarded::begin(policy, guards, seed, now));
             self.call = Some(Machine::Shared(call));
             return match step {
                 Step::Stop(_) => Err(self.refused(py, step)),
                 step => {
-                    self.follow(step, rings);
+                    self.follow(step, seen);
                     Ok(())
                 }
             };
@@ -206,15 +206,15 @@ impl Operation {
     }
 
     /// Notes what a step says about the time before or of an attempt.
-    fn follow(&mut self, step: Step, rings: Option<u64>) {
-        self.rings = None;
+    fn follow(&mut self, step: Step, seen: Option<u64>) {
+        self.seen = None;
         match step {
             Step::Attempt { abort_at, wake_at, .. } => {
                 (self.asleep, self.abort_at, self.wake_at) = (false, abort_at, wake_at);
             }
             Step::Sleep { cause, .. } => {
                 (self.asleep, self.wake_at) = (true, Timestamp::NEVER);
-                self.rings = rings.filter(|_| cause == Cause::Bulkhead);
+                self.seen = seen.filter(|_| cause == Cause::Bulkhead);
             }
             Step::Wait { until } => self.wake_at = until,
             Step::Stop(_) => {}
@@ -238,16 +238,16 @@ impl Operation {
     pub(crate) fn rest(&mut self, py: Python<'_>, mut now: Option<Timestamp>) -> PyResult<()> {
         while let Some(length) = self.woken(py, now.take())? {
             let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-            clock::wait(py, length, cancel, self.bell(py)).map_err(|error| self.interrupted(py, error))?;
+            clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))?;
         }
         Ok(())
     }
 
-    /// Who rings when a place may have come free, and how often it had when this call asked for one.
-    fn bell(&self, py: Python<'_>) -> Option<(Py<Bell>, u64)> {
-        let seen = self.rings?;
-        let bell = self.settings.get().guards.as_ref()?.get().bell()?.clone_ref(py);
-        Some((bell, seen))
+    /// The bulkhead's notify, and its count when this call asked for a place; none unless the call waits for one.
+    fn notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
+        let seen = self.seen?;
+        let notify = self.settings.get().guards.as_ref()?.get().notify()?.clone_ref(py);
+        Some((notify, seen))
     }
 
     /// Whatever it holds of its guards goes back.
@@ -330,7 +330,7 @@ impl Operation {
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
         let attempt = ticket.attempt();
-        let rings = settings.guards.as_ref().and_then(rings);
+        let seen = settings.guards.as_ref().and_then(notify_count);
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
         let step = match (call, &settings.guards) {
             (Machine::Alone(call), _) => call.fail(policy, ticket, now, known),
@@ -341,7 +341,7 @@ impl Operation {
             // A machine with guards has them from those settings.
             (Machine::Shared(_), None) => return Ok(Next::Stop),
         };
-        self.follow(step, rings);
+        self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
                 if let Some(on_retry) = &settings.on_retry {
@@ -367,19 +367,19 @@ impl Operation {
         let Some(call) = &mut self.call else { return Ok(None) };
         let settings = self.settings.get();
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-        let (step, remaining, rings) = match (call, &settings.guards) {
+        let (step, remaining, seen) = match (call, &settings.guards) {
             (Machine::Alone(call), _) => {
                 let now = now.map_or_else(|| clock::now(py), Ok)?;
                 (call.tick(policy, now), call.remaining(now), None)
             }
             (Machine::Shared(call), Some(guards)) if self.asleep => {
-                let rings = rings(guards);
+                let seen = notify_count(guards);
                 let now = now.map_or_else(|| clock::now(py), Ok)?;
-                (guards.get().lend(py, |guards| call.tick(policy, guards, now)), call.remaining(now), rings)
+                (guards.get().lend(py, |guards| call.tick(policy, guards, now)), call.remaining(now), seen)
             }
             _ => return Ok(None),
         };
-        self.follow(step, rings);
+        self.follow(step, seen);
         match step {
             Step::Sleep { .. } => Ok(Some(remaining)),
             Step::Attempt { .. } => {
@@ -468,7 +468,7 @@ impl Drop for Operation {
     }
 }
 
-/// How often the bell of a bulkhead has rung.
-fn rings(guards: &Py<Guards>) -> Option<u64> {
-    guards.get().bell().map(|bell| bell.get().rings())
+/// The count of the bulkhead's notify.
+fn notify_count(guards: &Py<Guards>) -> Option<u64> {
+    guards.get().notify().map(|notify| notify.get().count())
 }

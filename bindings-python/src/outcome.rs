@@ -1,19 +1,20 @@
-//! How an operation ended, attached to the error that goes back to the user.
+//! The outcome of an operation, attached to the error that goes back to the user.
 
 use crate::classify::optional;
+use crate::parameters::{StopReason, StopWord};
 use crate::{clock, convert};
-use holdoff_core::{StopReason, Timestamp};
+use holdoff_core::Timestamp;
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
-/// Why there was no other attempt, and what is known about a later one.
+/// Why there was no other attempt, and when another try might succeed.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Outcome {
-    pub(crate) reason: StopReason,
+    pub(crate) reason: holdoff_core::StopReason,
     pub(crate) attempts: u32,
     pub(crate) retry_at: Timestamp,
 }
@@ -22,17 +23,14 @@ pub(crate) struct Outcome {
 impl Outcome {
     #[new]
     #[pyo3(signature = (reason, attempts, retry_at_ns = None))]
-    fn new(reason: &str, attempts: u32, retry_at_ns: Option<u64>) -> PyResult<Self> {
-        let Some(reason) = StopReason::ALL.into_iter().find(|known| known.name() == reason) else {
-            return Err(pyo3::exceptions::PyValueError::new_err(format!("{reason:?} is no reason to stop")));
-        };
-        Ok(Self { reason, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) })
+    fn new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64>) -> Self {
+        Self { reason: reason.0, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) }
     }
 
     /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
     #[getter]
-    fn reason(&self) -> &'static str {
-        self.reason.name()
+    fn reason(&self) -> StopReason {
+        StopReason(self.reason)
     }
 
     /// The reason in a sentence.
@@ -41,25 +39,25 @@ impl Outcome {
         self.reason.text()
     }
 
-    /// How many attempts were begun.
+    /// How many attempts began.
     #[getter]
     fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// When another try might succeed, on the clock of time.monotonic; None when nobody knows.
+    /// When another try might succeed, on the clock of time.monotonic; None if unknown.
     #[getter]
     fn retry_at(&self) -> Option<f64> {
         self.retry_at_ns().map(convert::seconds)
     }
 
-    /// When another try might succeed, on the clock of time.monotonic_ns; None when nobody knows.
+    /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
     #[getter]
     fn retry_at_ns(&self) -> Option<u64> {
         (!self.retry_at.is_never()).then(|| self.retry_at.as_nanos())
     }
 
-    /// Seconds from now until another try might succeed, 0 when that is past; None when nobody knows.
+    /// Seconds from now until another try might succeed, 0 when that is past; None if unknown.
     #[getter]
     fn retry_in(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         if self.retry_at.is_never() {
@@ -68,9 +66,9 @@ impl Outcome {
         Ok(Some(convert::seconds(self.retry_at.since(clock::now(py)?).as_nanos())))
     }
 
-    /// Errors travel between processes, and their outcome with them.
-    fn __getnewargs__(&self) -> (&'static str, u32, Option<u64>) {
-        (self.reason.name(), self.attempts, self.retry_at_ns())
+    /// Outcomes are pickled with their errors.
+    fn __getnewargs__(&self) -> (StopReason, u32, Option<u64>) {
+        (StopReason(self.reason), self.attempts, self.retry_at_ns())
     }
 
     fn __repr__(&self) -> String {
@@ -85,10 +83,10 @@ pub(crate) fn of(error: &Bound<'_, PyAny>) -> Option<Outcome> {
     attached.cast_into::<Outcome>().ok().map(|outcome| *outcome.get())
 }
 
-/// The error of a call that guards let make no attempt.
+/// The error of a call that a guard refused before its first attempt.
 pub(crate) fn refused<'py>(
     py: Python<'py>,
-    reason: StopReason,
+    reason: holdoff_core::StopReason,
     retry_at: Timestamp,
     now: Timestamp,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -102,7 +100,7 @@ pub(crate) fn refused<'py>(
     Ok(error)
 }
 
-/// How the operation that raised this error ended; None when the error did not come out of one.
+/// The outcome of the operation that raised this error; None for other errors.
 ///
 /// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
 #[pyfunction]
@@ -112,8 +110,8 @@ pub(crate) fn outcome_of(error: &Bound<'_, PyBaseException>) -> PyResult<Option<
     Ok(attached.and_then(|outcome| outcome.cast_into::<Outcome>().ok()).map(Bound::unbind))
 }
 
-/// Hangs the outcome on the error: as an attribute and, from Python 3.11 on, as a note. Both are a service: an exception
-/// whose class refuses them goes back to the user all the same.
+/// Attaches the outcome to the error: as an attribute and, from Python 3.11 on, as a note. An exception whose class refuses
+/// either goes back to the user without it.
 pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
     let py = error.py();
     let name = intern!(py, "__holdoff__");
@@ -126,7 +124,7 @@ pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()>
     let Some(add_note) = optional(error, intern!(py, "add_note")) else {
         return Ok(());
     };
-    let ends = if outcome.reason == StopReason::Cancelled { "stopped" } else { "gave up" };
+    let ends = if outcome.reason == holdoff_core::StopReason::Cancelled { "stopped" } else { "gave up" };
     let plural = if outcome.attempts == 1 { "" } else { "s" };
     let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.text());
     // The same exception object may come by again and again.

@@ -1,4 +1,4 @@
-//! `Policy`: the core's, made from keyword arguments, a preset's name or a document.
+//! `Policy`: the core's policy, made from keyword arguments, a preset's name or a document.
 
 use crate::arguments::Arguments;
 use crate::caller::{Options, Retrying};
@@ -7,6 +7,10 @@ use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
 use crate::guards::nested::Token;
 use crate::guards::set::Guards;
+use crate::parameters::{
+    CancelToken, Classify, Duration, Fallback, GuardsOption, Kind, OnErrors, OnGiveUp, OnResults, OnRetry,
+    PolicyOrName, Seed, Status, Text,
+};
 use crate::vectorcall::Calls;
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Nesting, Rules, Span};
@@ -19,11 +23,11 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 #[pyclass(frozen, eq, module = "holdoff")]
 pub(crate) struct Policy {
     document: Document,
-    /// Whether the document has sections of guards, or of retries in retries.
+    /// True if the document has sections of guards, or of retries in retries.
     pub(crate) guarded: bool,
-    /// Whether it has rules of its own for failures.
+    /// True if it has rules of its own for failures.
     pub(crate) rules: bool,
-    /// What it does inside another retry, where the document says so.
+    /// The mode inside another retry, if the document has one.
     pub(crate) nesting: Option<Nesting>,
     /// Its own guards, made when they are first needed.
     guards: PyOnceLock<Option<Py<Guards>>>,
@@ -51,7 +55,7 @@ impl Policy {
         &self.document.policy
     }
 
-    /// Its own guards, the same ones each time; none where the document has none.
+    /// Its own guards, the same ones each time; none if the document has none.
     pub(crate) fn own_guards(&self, py: Python<'_>) -> PyResult<Option<Py<Guards>>> {
         if !self.guarded {
             return Ok(None);
@@ -61,16 +65,16 @@ impl Policy {
     }
 }
 
-/// A policy where one is expected: a `Policy`, or the name of a preset.
-pub(crate) fn given<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Policy>> {
+/// The policy of an option: a `Policy`, or the name of a preset.
+pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Policy>> {
     if let Ok(policy) = value.cast::<Policy>() {
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
         return Bound::new(value.py(), Policy::new(config::document(value.py(), Some(value), None, Numbers::Seconds)?));
     }
-    let given = convert::type_name(value);
-    Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {given}")))
+    let name = convert::type_name(value);
+    Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
 }
 
 fn form(name: &str) -> PyResult<Form> {
@@ -80,40 +84,19 @@ fn form(name: &str) -> PyResult<Form> {
     })
 }
 
-/// A policy given as one or by its fields.
+/// A policy, or the policy with these fields.
 pub(crate) fn of<'py>(
     py: Python<'py>,
-    policy: Option<&Bound<'py, PyAny>>,
+    policy: Option<PolicyOrName<'py>>,
     fields: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, Policy>> {
     match (policy, fields) {
-        (Some(policy), None) => given(policy),
+        (Some(policy), None) => Ok(policy.0),
         (None, fields) => Bound::new(
             py,
             Policy::new(config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?),
         ),
         (Some(_), Some(_)) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
-    }
-}
-
-/// A policy as a parameter of a raw machine: as in [`given`].
-pub(crate) struct Given<'py>(Bound<'py, Policy>);
-
-impl Given<'_> {
-    pub(crate) fn core(&self) -> &holdoff_core::Policy {
-        self.0.get().core()
-    }
-
-    pub(crate) fn nesting(&self) -> Nesting {
-        self.0.get().nesting.unwrap_or_default()
-    }
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Given<'py> {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        given(&value).map(Self)
     }
 }
 
@@ -131,7 +114,7 @@ impl Calls for Policy {
 #[pymethods]
 impl Policy {
     #[new]
-    #[pyo3(signature = (name = None, /, **fields))]
+    #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"))]
     fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), Numbers::Seconds)
             .map(Self::new)
@@ -139,7 +122,7 @@ impl Policy {
 
     /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
     #[staticmethod]
-    #[pyo3(signature = (fields, /))]
+    #[pyo3(signature = (fields: "Mapping[str, Any]", /))]
     fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
         config::document(fields.py(), None, Some(fields), Numbers::Unitless).map(Self::new)
     }
@@ -147,18 +130,18 @@ impl Policy {
     /// The policy of a document: JSON text.
     #[staticmethod]
     #[pyo3(signature = (text, /))]
-    fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
-        json::document(text, None).map(Self::new)
+    fn from_json(text: Text<'_, '_>) -> PyResult<Self> {
+        json::document(&text, None).map(Self::new)
     }
 
-    /// The policy as a document: JSON text in one line, from which from_json makes the same policy in every language.
+    /// The policy as a document: JSON text in one line. `from_json` makes the same policy of it in every language.
     fn to_json(&self) -> String {
         self.document.to_json()
     }
 
-    /// The policy of another system's form: JSON text or what it is parsed to. `entry` says which of a service config's.
+    /// The policy in another system's form: JSON text or its parsed value. `entry` selects an entry of a service config.
     #[staticmethod]
-    #[pyo3(signature = (form, document, *, entry = None))]
+    #[pyo3(signature = (form: "FormName", document: "str | bytes | Mapping[str, Any]", *, entry = None))]
     fn from_form(form: &str, document: &Bound<'_, PyAny>, entry: Option<u32>) -> PyResult<Self> {
         let mut reader = self::form(form)?.reader();
         if let Some(entry) = entry {
@@ -167,56 +150,59 @@ impl Policy {
         json::document(&json::text(document)?, Some(reader)).map(Self::new)
     }
 
-    /// The policy in another system's form, as JSON text; a ConfigError says what that has no way to say.
+    /// The policy in another system's form, as JSON text. Raises ConfigError for a field that the form does not have.
+    #[pyo3(signature = (form: "FormName"))]
     fn to_form(&self, py: Python<'_>, form: &str) -> PyResult<String> {
         self.document.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()))
     }
 
     /// The document as a dict; from_dict makes the same policy of it.
+    #[pyo3(signature = () -> "dict[str, Any]")]
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         Ok(json::loads(&PyString::new(py, &self.to_json()))?.cast_into()?)
     }
 
-    /// What the policy does: rows of its delays, and str() of it the whole as text. `rows` is how many at most; `after` the
-    /// kind of failure they are for.
+    /// The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows; `after` is
+    /// the kind of failure.
     #[pyo3(signature = (*, rows = None, after = None))]
-    fn explain(&self, rows: Option<u32>, after: Option<&Bound<'_, PyAny>>) -> PyResult<Explanation> {
+    fn explain(&self, rows: Option<u32>, after: Option<Kind>) -> Explanation {
         Explanation::of(self, rows, after)
     }
 
-    /// What the policy's `retry_on` makes of a failure: one of an error with that HTTP status, gRPC code (a number, its name
-    /// or an enum member) and message.
-    #[pyo3(signature = (failure, *, http = None, grpc = None, message = "", idempotent = true))]
+    /// The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name or an
+    /// enum member) and message.
+    #[pyo3(signature = (
+        failure, *, http = None, grpc: "GrpcCode | object | None" = None, message = "", idempotent = true
+    ))]
     fn judge(
         &self,
-        failure: &Bound<'_, Failure>,
+        failure: &Failure,
         http: Option<u16>,
         grpc: Option<&Bound<'_, PyAny>>,
         message: &str,
         idempotent: bool,
     ) -> PyResult<Failure> {
         let grpc = grpc.map(hints::grpc_code).transpose()?;
-        let judged = classify::judged(&self.document, failure.get().0, http.unwrap_or(0), grpc, idempotent, || {
+        let judged = classify::judged(&self.document, failure.0, http.unwrap_or(0), grpc, idempotent, || {
             Some(message.to_owned())
         });
         Ok(Failure(judged))
     }
 
-    /// Whether an HTTP answer is a failure: from 400 on, and below when the policy's `retry_on` lists its status.
+    /// True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
     #[pyo3(signature = (status, *, idempotent = true))]
-    fn is_failure(&self, status: &Bound<'_, PyAny>, idempotent: bool) -> PyResult<bool> {
-        Ok(self.document.rules.is_failure(hints::half("status", status)?, idempotent))
+    fn is_failure(&self, status: Status, idempotent: bool) -> bool {
+        self.document.rules.is_failure(status.0, idempotent)
     }
 
-    /// What is questionable about the policy, and about waiting for it for so long and no longer.
+    /// Warnings about the policy, and about a timeout of `within` around it.
     #[pyo3(signature = (*, within = None))]
-    fn lints(&self, within: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Lint>> {
-        let within = within.map(|timeout| config::span("within", timeout)).transpose()?;
+    fn lints(&self, within: Option<Duration<'_, '_>>) -> PyResult<Vec<Lint>> {
+        let within = within.map(|timeout| timeout.span("within")).transpose()?;
         Ok(Lint::all(self, within))
     }
 
-    /// How long all sleeps take together if no draw spreads them, in seconds; None without an end. The deadline is not looked
-    /// at.
+    /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
     #[getter]
     fn total_wait(&self) -> Option<f64> {
         self.total_wait_ns().map(convert::seconds)
@@ -228,7 +214,7 @@ impl Policy {
         self.core().total_wait().map(Span::as_nanos)
     }
 
-    /// How many attempts there may be inside the retry that the token tells of, the first included; None for ever.
+    /// The most attempts inside the retries of the token, the first included; None without a limit.
     #[pyo3(signature = (token = None))]
     fn attempts_inside(&self, token: Option<&Bound<'_, Token>>) -> Option<u32> {
         let own = self.core().attempts().unwrap_or(u32::MAX);
@@ -236,25 +222,27 @@ impl Policy {
         Some(attempts).filter(|attempts| *attempts != u32::MAX)
     }
 
-    /// What a failure is on which a retry inside has given up.
-    fn after_inner(&self, failure: &Bound<'_, Failure>) -> Failure {
-        Failure(self.nesting.unwrap_or_default().after_inner(failure.get().0))
+    /// The failure for this policy after a retry inside gave up on a failure.
+    fn after_inner(&self, failure: &Failure) -> Failure {
+        Failure(self.nesting.unwrap_or_default().after_inner(failure.0))
     }
 
-    /// The guards of its own, which all calls under this object share; None when its fields have none.
+    /// Its own guards, which all calls under this object share; None if its fields have none.
     #[getter]
     fn guards(&self, py: Python<'_>) -> PyResult<Option<Py<Guards>>> {
         self.own_guards(py)
     }
 
-    /// A number that tells policies apart by what they decide; the same in every language.
+    /// A number for the decisions of the policy; the same in every language.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.core().fingerprint()
     }
 
     /// Call the function until it succeeds or the policy gives up.
-    #[pyo3(signature = (function, /, *args, **kwargs))]
+    #[pyo3(signature = (
+        function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
+    ) -> "_R")]
     fn call<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -272,16 +260,16 @@ impl Policy {
     #[allow(clippy::too_many_arguments)]
     fn retrying(
         slf: &Bound<'_, Self>,
-        on: Option<&Bound<'_, PyAny>>,
-        on_result: Option<&Bound<'_, PyAny>>,
-        cancel: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
-        on_retry: Option<&Bound<'_, PyAny>>,
-        on_give_up: Option<&Bound<'_, PyAny>>,
-        classify: Option<&Bound<'_, PyAny>>,
+        on: Option<OnErrors<'_, '_>>,
+        on_result: Option<OnResults<'_, '_>>,
+        cancel: Option<CancelToken<'_, '_>>,
+        seed: Seed,
+        on_retry: Option<OnRetry<'_, '_>>,
+        on_give_up: Option<OnGiveUp<'_, '_>>,
+        classify: Option<Classify<'_, '_>>,
         idempotent: bool,
-        guards: Option<&Bound<'_, PyAny>>,
-        fallback: Option<&Bound<'_, PyAny>>,
+        guards: Option<GuardsOption<'_, '_>>,
+        fallback: Option<Fallback<'_, '_>>,
     ) -> PyResult<Retrying> {
         let options =
             Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
@@ -292,12 +280,13 @@ impl Policy {
         self.fingerprint()
     }
 
-    /// The types of errors that are never retried are in no document.
+    /// For pickle: the types of errors that are never retried are in no document.
     #[staticmethod]
     fn _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> {
         Ok(Self::new(Document { error_types, ..json::document(text, None)? }))
     }
 
+    #[pyo3(signature = () -> "tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]")]
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let document = slf.get().document();
         let parts = (document.to_json(), document.error_types.clone());

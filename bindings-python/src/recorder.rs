@@ -1,26 +1,44 @@
-//! A call that says what to write down, and the same call again from what was written.
+//! A call that returns events to write down, and the same call again from its log.
 
+use crate::convert::choice;
 use crate::event::{Event, event_error};
 use crate::failure::Failure;
 use crate::guards::set::Guards;
-use crate::machine::{Call, Step, ticket};
-use crate::policy::Given;
-use crate::{convert, save};
+use crate::machine::{Call, Step};
+use crate::parameters::{PolicyOrName, SeedNumber, TicketNumber, Time};
 use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple, PyType};
+#[cfg(feature = "stub")]
+use pyo3::{PyTypeInfo as _, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript};
 
-/// What a transition says: the step that holds now, and the events to be written down before anything else is done.
-type Said<'py> = (Step, Bound<'py, PyTuple>);
+/// The events of one transition, to be written down before anything else is done.
+pub(crate) struct Events(holdoff_core::Events);
 
-fn said<'py>(py: Python<'py>, recorded: Recorded) -> PyResult<Said<'py>> {
-    let events = PyTuple::new(py, recorded.events.iter().map(|event| Event(*event)))?;
-    Ok((Step(recorded.step), events))
+impl<'py> IntoPyObject<'py> for Events {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    #[cfg(feature = "stub")]
+    const OUTPUT_TYPE: PyStaticExpr = type_hint_subscript!(
+        type_hint_identifier!("builtins", "tuple"),
+        Event::TYPE_HINT,
+        PyStaticExpr::Constant { value: pyo3::inspect::PyStaticConstant::Ellipsis }
+    );
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        PyTuple::new(py, self.0.iter().map(|event| Event(*event)))
+    }
 }
 
-/// Lends the guards for one transition; a call that shares none is given none.
+/// The result of a transition: the current step, and the events of the transition.
+fn parts(recorded: Recorded) -> (Step, Events) {
+    (Step(recorded.step), Events(recorded.events))
+}
+
+/// Lends the guards for one transition.
 fn lend<T>(
     py: Python<'_>,
     guards: Option<&Bound<'_, Guards>>,
@@ -32,8 +50,8 @@ fn lend<T>(
     }
 }
 
-/// The whole loop as a machine that says what to write down: each method answers with the step that holds now and the
-/// events of the transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge.
+/// The whole loop as a machine that returns events to write down: each method returns the current step and the events of the
+/// transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge.
 #[pyclass(eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Recorder(holdoff_core::Recorder);
@@ -43,107 +61,94 @@ impl Recorder {
     /// Begin a call: the machine, its first step and its first events.
     #[staticmethod]
     #[pyo3(signature = (policy, seed, now, *, guards = None))]
-    fn begin<'py>(
-        py: Python<'py>,
-        policy: Given<'py>,
-        seed: &Bound<'py, PyAny>,
-        now: &Bound<'py, PyAny>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<(Self, Step, Bound<'py, PyTuple>)> {
-        let (seed, now) = (convert::seed("seed", seed)?, convert::time("now", now)?);
-        let (recorder, recorded) =
-            lend(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed, now));
-        let (step, events) = said(py, recorded)?;
-        Ok((Self(recorder), step, events))
+    fn begin(
+        py: Python<'_>,
+        policy: PolicyOrName<'_>,
+        seed: SeedNumber,
+        now: Time,
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Self, Step, Events) {
+        let begun = lend(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
+        let (step, events) = parts(begun.1);
+        (Self(begun.0), step, events)
     }
 
     /// The attempt with this ticket succeeded.
     #[pyo3(signature = (ticket, now, *, guards = None))]
-    fn succeed<'py>(
+    fn succeed(
         &mut self,
-        py: Python<'py>,
-        ticket: &Bound<'py, PyAny>,
-        now: &Bound<'py, PyAny>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
-        said(py, lend(py, guards, |guards| self.0.succeed(guards, ticket, now)))
+        py: Python<'_>,
+        ticket: TicketNumber,
+        now: Time,
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.succeed(guards, ticket.0, now.0)))
     }
 
     /// The attempt with this ticket failed.
     #[pyo3(signature = (policy, ticket, now, failure, *, guards = None))]
-    fn fail<'py>(
+    fn fail(
         &mut self,
-        policy: Given<'py>,
-        ticket: &Bound<'py, PyAny>,
-        now: &Bound<'py, PyAny>,
-        failure: &Bound<'py, Failure>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let (py, failure) = (failure.py(), failure.get().0);
-        let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
-        said(py, lend(py, guards, |guards| self.0.fail(policy.core(), guards, ticket, now, failure)))
+        py: Python<'_>,
+        policy: PolicyOrName<'_>,
+        ticket: TicketNumber,
+        now: Time,
+        failure: &Failure,
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)))
     }
 
-    /// The attempt with this ticket ended in a way that says nothing about the other side.
+    /// The attempt with this ticket ended without a result that guards should count.
     #[pyo3(signature = (ticket, now, *, guards = None))]
-    fn abandon<'py>(
+    fn abandon(
         &mut self,
-        py: Python<'py>,
-        ticket: &Bound<'py, PyAny>,
-        now: &Bound<'py, PyAny>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let (ticket, now) = (self::ticket(ticket)?, convert::time("now", now)?);
-        said(py, lend(py, guards, |guards| self.0.abandon(guards, ticket, now)))
+        py: Python<'_>,
+        ticket: TicketNumber,
+        now: Time,
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.abandon(guards, ticket.0, now.0)))
     }
 
     /// Time has passed, or a place in the bulkhead has come free.
     #[pyo3(signature = (policy, now, *, guards = None))]
-    fn tick<'py>(
+    fn tick(
         &mut self,
-        py: Python<'py>,
-        policy: Given<'py>,
-        now: &Bound<'py, PyAny>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let now = convert::time("now", now)?;
-        said(py, lend(py, guards, |guards| self.0.tick(policy.core(), guards, now)))
+        py: Python<'_>,
+        policy: PolicyOrName<'_>,
+        now: Time,
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.tick(policy.core(), guards, now.0)))
     }
 
-    /// The caller wants no more of it.
+    /// The caller cancels the call.
     #[pyo3(signature = (now, *, guards = None))]
-    fn cancel<'py>(
-        &mut self,
-        py: Python<'py>,
-        now: &Bound<'py, PyAny>,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let now = convert::time("now", now)?;
-        said(py, lend(py, guards, |guards| self.0.cancel(guards, now)))
+    fn cancel(&mut self, py: Python<'_>, now: Time, guards: Option<&Bound<'_, Guards>>) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.cancel(guards, now.0)))
     }
 
-    /// Go on live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
+    /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
     /// `reruns` times; then it has failed, by a timeout.
     #[pyo3(signature = (policy, now, *, reruns = 3, guards = None))]
-    fn resume<'py>(
+    fn resume(
         &mut self,
-        py: Python<'py>,
-        policy: Given<'py>,
-        now: &Bound<'py, PyAny>,
+        py: Python<'_>,
+        policy: PolicyOrName<'_>,
+        now: Time,
         reruns: u32,
-        guards: Option<&Bound<'py, Guards>>,
-    ) -> PyResult<Said<'py>> {
-        let now = save::now(now)?;
-        said(py, lend(py, guards, |guards| self.0.resume(policy.core(), guards, now, reruns)))
+        guards: Option<&Bound<'_, Guards>>,
+    ) -> (Step, Events) {
+        parts(lend(py, guards, |guards| self.0.resume(policy.core(), guards, now.0, reruns)))
     }
 
-    /// Nanoseconds still to sleep; 0 when it does not sleep.
-    fn remaining(&self, now: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.remaining(convert::time("now", now)?).as_nanos())
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    fn remaining(&self, now: Time) -> u64 {
+        self.0.remaining(now.0).as_nanos()
     }
 
-    /// The step that holds.
+    /// The current step.
     #[getter]
     fn step(&self) -> Step {
         Step(self.0.step())
@@ -173,19 +178,19 @@ impl Recorder {
         self.0.reruns()
     }
 
-    /// Whether it began with guards.
+    /// True if the call began with guards.
     #[getter]
     fn is_guarded(&self) -> bool {
         self.0.is_guarded()
     }
 
-    /// A copy of the call as it stands, to be saved or looked at.
+    /// A copy of the call in its current state, to be saved or looked at.
     #[getter]
     fn call(&self) -> Call {
         Call(self.0.call())
     }
 
-    /// For a transition that may have to be made again, with guards that others have changed meanwhile.
+    /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
     fn __copy__(&self) -> Self {
         Self(self.0)
     }
@@ -195,19 +200,21 @@ impl Recorder {
     }
 }
 
-/// The recorder of a log: of its events, or of their bytes. `mode` says what counts where the policy decides otherwise than
-/// the log has it: "follow" takes what was recorded, "verify" refuses it. `any_policy` takes a log of another policy.
+/// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"
+/// keeps the recorded decision and "verify" raises ReplayError. `any_policy` accepts a log of another policy.
 #[pyfunction]
-#[pyo3(signature = (policy, events, *, mode = "follow", any_policy = false))]
-pub(crate) fn replay(policy: Given<'_>, events: &Bound<'_, PyAny>, mode: &str, any_policy: bool) -> PyResult<Recorder> {
+#[pyo3(signature = (
+    policy, events: "Iterable[Event] | bytes", *, mode: "ReplayMode" = "follow", any_policy = false
+))]
+pub(crate) fn replay(
+    policy: PolicyOrName<'_>,
+    events: &Bound<'_, PyAny>,
+    mode: &str,
+    any_policy: bool,
+) -> PyResult<Recorder> {
     let py = events.py();
-    let mut replay = Replay::new(match mode {
-        "follow" => ReplayMode::Follow,
-        "verify" => ReplayMode::Verify,
-        other => {
-            return Err(PyValueError::new_err(format!("mode = {other:?}: must be one of follow, verify")));
-        }
-    });
+    let modes = ReplayMode::ALL.map(|mode| (mode.name(), mode));
+    let mut replay = Replay::new(choice("mode", mode, &modes)?);
     if any_policy {
         replay = replay.any_policy();
     }

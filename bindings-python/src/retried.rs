@@ -109,3 +109,32 @@ impl Retried {
         visit.call(&self.function)
     }
 }
+
+pub(crate) const GENERATOR: u32 = 0x20;
+pub(crate) const COROUTINE: u32 = 0x80;
+pub(crate) const ASYNC_GENERATOR: u32 = 0x200;
+
+/// The flags of the code that calling it runs: through partial objects, methods and callable objects.
+pub(crate) fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let py = function.py();
+    let mut inner = function.clone();
+    // Deeper than anybody nests, and an end for objects that have every attribute.
+    for _ in 0..16 {
+        if let Some(code) = inner.getattr_opt(intern!(py, "__code__"))? {
+            return Ok(code.getattr_opt(intern!(py, "co_flags"))?.and_then(|flags| flags.extract().ok()).unwrap_or(0));
+        }
+        let next = match inner.getattr_opt(intern!(py, "func"))? {
+            Some(next) => Some(next),
+            None => inner.getattr_opt(intern!(py, "__func__"))?,
+        };
+        match next {
+            Some(next) => inner = next,
+            None if inner.is_instance_of::<PyType>() => return Ok(0),
+            None => match inner.get_type().getattr_opt(intern!(py, "__call__"))? {
+                Some(call) => inner = call,
+                None => return Ok(0),
+            },
+        }
+    }
+    Ok(0)
+}

@@ -1,17 +1,18 @@
-//! Saving the state of a machine, to resume it on another clock, in another process, in another language.
+//! Saved states of machines, which may be resumed on another clock, in another process, in another language.
 
 use crate::config::{self, Problem, raise, shown};
-use crate::{convert, json};
-use holdoff_core::{ErrorCode, SaveError, Saved, Timestamp, Value};
+use crate::json;
+use crate::parameters::Duration;
+use holdoff_core::{ErrorCode, SaveError, Saved};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyType};
 
-/// What was saved, in whichever form: bytes, JSON text, or the mapping that JSON is.
+/// Reads a saved state: bytes, JSON text, or a mapping of its fields.
 pub(crate) fn read(
     state: &Bound<'_, PyAny>,
     policy: &holdoff_core::Policy,
-    away: Option<&Bound<'_, PyAny>>,
+    away: Option<Duration<'_, '_>>,
     force: bool,
 ) -> PyResult<Saved> {
     let py = state.py();
@@ -30,7 +31,7 @@ pub(crate) fn read(
         }
     };
     let saved = match away {
-        Some(away) => saved.aged(config::span("away", away)?),
+        Some(away) => saved.aged(away.span("away")?),
         None => saved,
     };
     Ok(if force { saved.forced(policy) } else { saved })
@@ -46,34 +47,16 @@ fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let known = name.extract::<String>();
         let name = known.unwrap_or_else(|_| shown(&name));
-        let text;
-        let converted = if value.is_none() {
-            Value::Nothing
-        } else if let Ok(string) = value.cast::<PyString>() {
-            text = string.to_string_lossy();
-            Value::Text(&text)
-        } else if value.is_instance_of::<PyBool>() {
-            Value::Other
-        } else if value.is_instance_of::<PyInt>() {
-            // Beyond 64 bits, or below 0, it is no number of a state.
-            value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)
-        } else if value.is_instance_of::<PyFloat>() {
-            Value::Number { value: value.extract()?, unit: 1.0 }
-        } else {
-            Value::Other
-        };
+        let mut text = String::new();
+        let converted = config::exact(&value, &mut text);
         saved.set(&name, converted).map_err(|error| save_error(fields.py(), &error, &name, Some(&value)))?;
     }
     Ok(saved)
 }
 
-/// The machine that was saved, or what is wrong.
+/// The resumed machine, or its SaveError.
 pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, SaveError>) -> PyResult<T> {
     made.map_err(|error| save_error(py, &error, "", None))
-}
-
-pub(crate) fn now(value: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
-    convert::time("now", value)
 }
 
 fn save_error(py: Python<'_>, error: &SaveError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {

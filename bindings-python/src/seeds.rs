@@ -1,6 +1,6 @@
 //! Seeds: from the operating system, or counted from one number so that a whole program repeats itself.
 
-use crate::convert;
+use crate::parameters::{Place, ProgramSeed, Seed, SeedNumber};
 use holdoff_core::Rng;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -12,28 +12,26 @@ use std::sync::{Mutex, PoisonError};
 /// The program's seed and how many operations have taken one since it was set.
 static PROGRAM: Mutex<Option<(u64, u64)>> = Mutex::new(None);
 
-/// Make every later operation repeatable: the k-th one that fails, or that begins under guards, gets the k-th seed of the
-/// sequence that n starts.
+/// Make every later operation repeatable: the k-th operation that fails, or that begins under guards, gets the k-th seed of
+/// the sequence that n starts.
 ///
 /// None goes back to seeds from the operating system.
 #[pyfunction]
 #[pyo3(signature = (n, /))]
-pub(crate) fn seed(n: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let n = n.map(|n| convert::seed("seed", n)).transpose()?;
+pub(crate) fn seed(n: Seed) {
     SET.store(n.is_some(), Ordering::Release);
-    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = n.map(|n| (n, 0));
-    Ok(())
+    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = n.map(|SeedNumber(n)| (n, 0));
 }
 
 /// The seed of the k-th failing operation, k from 0, of a program seeded with n.
 #[pyfunction]
 #[pyo3(signature = (n, k, /))]
-pub(crate) fn seed_at(n: &Bound<'_, PyAny>, k: &Bound<'_, PyAny>) -> PyResult<u64> {
-    Ok(holdoff_core::seed_at(convert::seed("n", n)?, convert::seed("k", k)?))
+pub(crate) fn seed_at(n: ProgramSeed, k: Place) -> u64 {
+    holdoff_core::seed_at(n.0, k.0)
 }
 
-/// The seed of an operation: when it has failed for the first time, or at once under guards. From a sequence that starts at a
-/// number from the operating system, since asking that each time would cost more than the rest of the operation.
+/// The seed of an operation: after its first failure, or at once under guards. Seeds come from a sequence that starts at a
+/// number from the operating system: to ask the system each time would cost more than the rest of the operation.
 pub(crate) fn next(py: Python<'_>) -> PyResult<u64> {
     if SET.load(Ordering::Acquire)
         && let Some((n, k)) = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
@@ -49,7 +47,7 @@ pub(crate) fn next(py: Python<'_>) -> PyResult<u64> {
     Ok(holdoff_core::seed_at(start, COUNT.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// Whether the program has a seed: looked at instead of the lock.
+/// True while the program has a seed: read instead of the lock.
 static SET: AtomicBool = AtomicBool::new(false);
 /// Where the sequence starts; 0 before it does.
 static START: AtomicU64 = AtomicU64::new(0);
@@ -79,13 +77,20 @@ fn forget_sequence() {
     START.store(0, Ordering::Release);
 }
 
-fn from_system() -> PyResult<u64> {
+pub(crate) fn from_system() -> PyResult<u64> {
     getrandom::u64().map_err(|error| PyOSError::new_err(format!("the system gives no random seed: {error}")))
 }
 
-/// A seed that was given, else one from the operating system.
-pub(crate) fn given(seed: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    seed.map_or_else(from_system, |seed| convert::seed("seed", seed))
+/// The bits of the uniform that a test puts in place of every draw of a raw machine; `NONE` for no replacement.
+static UNIFORM: AtomicU64 = AtomicU64::new(NONE);
+const NONE: u64 = u64::MAX;
+
+/// Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
+#[pyfunction]
+#[pyo3(signature = (uniform, /))]
+pub(crate) fn override_uniform(uniform: Option<f64>) -> Option<f64> {
+    let old = UNIFORM.swap(uniform.map_or(NONE, f64::to_bits), Ordering::AcqRel);
+    (old != NONE).then(|| f64::from_bits(old))
 }
 
 /// The draws of a raw machine that keeps no seed of its own: from its seed, else from the operating system.
@@ -93,17 +98,18 @@ pub(crate) fn given(seed: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
 pub(crate) struct Draws(Option<Rng>);
 
 impl Draws {
-    pub(crate) fn new(seed: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Self(seed.map(|seed| convert::seed("seed", seed)).transpose()?.map(Rng::new)))
+    pub(crate) fn new(seed: Seed) -> Self {
+        Self(seed.map(|SeedNumber(seed)| Rng::new(seed)))
     }
 
-    /// The uniform that was given, else one that is drawn if it is `needed`.
-    pub(crate) fn take(&mut self, given: Option<f64>, needed: bool) -> PyResult<f64> {
-        match (given, &mut self.0) {
-            (Some(u), _) => Ok(u),
-            (None, _) if !needed => Ok(0.0),
-            (None, Some(rng)) => Ok(rng.uniform()),
-            (None, none) => Ok(none.insert(Rng::new(from_system()?)).uniform()),
+    /// A uniform from [0, 1); 0 where the machine does not need any.
+    pub(crate) fn uniform(&mut self, needed: bool) -> PyResult<f64> {
+        let replaced = UNIFORM.load(Ordering::Acquire);
+        match &mut self.0 {
+            _ if replaced != NONE => Ok(f64::from_bits(replaced)),
+            _ if !needed => Ok(0.0),
+            Some(rng) => Ok(rng.uniform()),
+            none => Ok(none.insert(Rng::new(from_system()?)).uniform()),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Delays that carry their own configuration: the stepped backoff, the pace that begins again, and the loop at a pace.
+//! Delays that carry their own configuration: the wait backoff, the pace that begins again, and the loop at a pace.
 
-use crate::config::{self, span, span_or_none};
-use crate::convert;
+use crate::config;
+use crate::convert::choice;
+use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
 use crate::seeds::Draws;
-use holdoff_core::{Answer, Ended, PeriodicOptions, Reset, Span, Timer};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use holdoff_core::{Answer, ConfigError, PeriodicOptions, Reset, Span, Timer, Timestamp};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// A backoff that steps: each step answers with the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
+/// A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Stepped {
     machine: holdoff_core::Stepped,
@@ -15,12 +16,8 @@ pub(crate) struct Stepped {
 }
 
 impl Stepped {
-    fn of(
-        py: Python<'_>,
-        made: Result<holdoff_core::Stepped, holdoff_core::ConfigError>,
-        seed: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        Ok(Self { machine: config::valid(py, made)?, draws: Draws::new(seed)? })
+    fn of(py: Python<'_>, made: Result<holdoff_core::Stepped, ConfigError>, seed: Seed) -> PyResult<Self> {
+        Ok(Self { machine: config::valid(py, made)?, draws: Draws::new(seed) })
     }
 }
 
@@ -29,53 +26,47 @@ impl Stepped {
     #[new]
     #[pyo3(signature = (duration, *, factor = 0.0, jitter = 0.0, cap = None, steps = 0, seed = None))]
     fn new(
-        duration: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        duration: Duration<'_, '_>,
         factor: f64,
         jitter: f64,
-        cap: Option<&Bound<'_, PyAny>>,
+        cap: Option<Limit<'_, '_>>,
         steps: u64,
-        seed: Option<&Bound<'_, PyAny>>,
+        seed: Seed,
     ) -> PyResult<Self> {
-        let cap = span_or_none("cap", cap)?.unwrap_or(Span::MAX);
-        let made = holdoff_core::Stepped::new(span("duration", duration)?, factor, jitter, cap, steps);
-        Self::of(duration.py(), made, seed)
+        let cap = cap.span_or("cap", Span::MAX)?;
+        Self::of(py, holdoff_core::Stepped::new(duration.span("duration")?, factor, jitter, cap, steps), seed)
     }
 
     /// From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive means none.
     #[staticmethod]
     #[pyo3(signature = (duration, *, factor = 0.0, jitter = 0.0, steps = 0, cap_ns = 0, seed = None))]
     fn kubernetes(
-        duration: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        duration: Duration<'_, '_>,
         factor: f64,
         jitter: f64,
         steps: i64,
         cap_ns: i64,
-        seed: Option<&Bound<'_, PyAny>>,
+        seed: Seed,
     ) -> PyResult<Self> {
-        let made = holdoff_core::Stepped::kubernetes(span("duration", duration)?, factor, jitter, steps, cap_ns);
-        Self::of(duration.py(), made, seed)
+        Self::of(py, holdoff_core::Stepped::kubernetes(duration.span("duration")?, factor, jitter, steps, cap_ns), seed)
     }
 
     /// Kubernetes' wait.Jitter: the same delay and up to max_factor of it more; a factor that is not positive reads as 1.
     #[staticmethod]
     #[pyo3(signature = (duration, max_factor, *, seed = None))]
-    fn kubernetes_jitter(
-        duration: &Bound<'_, PyAny>,
-        max_factor: f64,
-        seed: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let made = holdoff_core::Stepped::kubernetes_jitter(span("duration", duration)?, max_factor);
-        Self::of(duration.py(), made, seed)
+    fn kubernetes_jitter(py: Python<'_>, duration: Duration<'_, '_>, max_factor: f64, seed: Seed) -> PyResult<Self> {
+        Self::of(py, holdoff_core::Stepped::kubernetes_jitter(duration.span("duration")?, max_factor), seed)
     }
 
-    /// The next delay; moves on. The uniform from [0, 1) is drawn unless it is given.
-    #[pyo3(signature = (u = None))]
-    fn step(&mut self, u: Option<f64>) -> PyResult<u64> {
-        let u = self.draws.take(u, self.machine.draws())?;
-        Ok(self.machine.step(u).as_nanos())
+    /// Returns the next delay and moves on.
+    fn step(&mut self) -> PyResult<u64> {
+        let uniform = self.draws.uniform(self.machine.draws())?;
+        Ok(self.machine.step(uniform).as_nanos())
     }
 
-    /// Whether a step draws a uniform.
+    /// True if a step draws a uniform.
     #[getter]
     fn draws(&self) -> bool {
         self.machine.draws()
@@ -93,7 +84,7 @@ impl Stepped {
         self.machine.steps()
     }
 
-    /// What a step multiplies the duration by; 0 for nothing.
+    /// The factor of each step; 0 for none.
     #[getter]
     fn factor(&self) -> f64 {
         self.machine.factor()
@@ -105,7 +96,7 @@ impl Stepped {
         self.machine.jitter()
     }
 
-    /// What multiplying stops at; None for nothing.
+    /// The largest duration; None without a cap.
     #[getter]
     fn cap(&self) -> Option<u64> {
         Some(self.machine.cap()).filter(|cap| *cap < Span::MAX).map(Span::as_nanos)
@@ -120,60 +111,71 @@ impl Stepped {
     }
 }
 
-/// The delays between the runs of something that runs again and again: a stepped backoff that begins again by itself.
+/// The delays between the runs of a repeated task: a wait backoff that begins again by itself.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Pace {
     machine: holdoff_core::Pace,
     draws: Draws,
 }
 
+impl Pace {
+    fn of(machine: holdoff_core::Pace, seed: Seed) -> Self {
+        Self { machine, draws: Draws::new(seed) }
+    }
+}
+
+fn or_zero(now: Option<Time>) -> Timestamp {
+    now.map_or(Timestamp::ZERO, |now| now.0)
+}
+
 #[pymethods]
 impl Pace {
-    /// The delays of a backoff as it stands. It begins again when asked more than `after_quiet` after it was last asked, or
-    /// more than `every` after it last began again.
+    /// The delays of a backoff from its current step. The pace begins again when asked more than `after_quiet` after it was
+    /// last asked, or more than `every` after it last began again.
     #[new]
     #[pyo3(signature = (backoff, *, after_quiet = None, every = None, now = None, seed = None))]
     fn new(
         backoff: &Bound<'_, Stepped>,
-        after_quiet: Option<&Bound<'_, PyAny>>,
-        every: Option<&Bound<'_, PyAny>>,
-        now: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
+        after_quiet: Option<Duration<'_, '_>>,
+        every: Option<Duration<'_, '_>>,
+        now: Option<Time>,
+        seed: Seed,
     ) -> PyResult<Self> {
         let reset = match (after_quiet, every) {
             (None, None) => Reset::Never,
-            (Some(quiet), None) => Reset::AfterQuiet(span("after_quiet", quiet)?),
-            (None, Some(every)) => Reset::Every(span("every", every)?),
+            (Some(quiet), None) => Reset::AfterQuiet(quiet.span("after_quiet")?),
+            (None, Some(every)) => Reset::Every(every.span("every")?),
             (Some(_), Some(_)) => return Err(PyTypeError::new_err("give after_quiet or every, not both")),
         };
-        let machine = holdoff_core::Pace::new(backoff.try_borrow()?.machine, reset, convert::now(now)?);
-        Ok(Self { machine, draws: Draws::new(seed)? })
+        Ok(Self::of(holdoff_core::Pace::new(backoff.try_borrow()?.machine, reset, or_zero(now)), seed))
     }
 
     /// The same delay each time and up to jitter of it more: Kubernetes' NewJitteredBackoffManager.
     #[staticmethod]
     #[pyo3(signature = (period, jitter = 0.0, *, seed = None))]
-    fn jittered(period: &Bound<'_, PyAny>, jitter: f64, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let made = holdoff_core::Pace::jittered(span("period", period)?, jitter);
-        Ok(Self { machine: config::valid(period.py(), made)?, draws: Draws::new(seed)? })
+    fn jittered(py: Python<'_>, period: Duration<'_, '_>, jitter: f64, seed: Seed) -> PyResult<Self> {
+        let made = holdoff_core::Pace::jittered(period.span("period")?, jitter);
+        Ok(Self::of(config::valid(py, made)?, seed))
     }
 
     /// Grows from initial by factor up to max, and begins again after more than reset without being asked: Kubernetes'
     /// NewExponentialBackoffManager.
     #[staticmethod]
     #[pyo3(signature = (initial, max, reset, *, factor = 2.0, jitter = 0.0, now = None, seed = None))]
+    #[allow(clippy::too_many_arguments)]
     fn exponential(
-        initial: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
-        reset: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        initial: Duration<'_, '_>,
+        max: Duration<'_, '_>,
+        reset: Duration<'_, '_>,
         factor: f64,
         jitter: f64,
-        now: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
+        now: Option<Time>,
+        seed: Seed,
     ) -> PyResult<Self> {
-        let (first, longest, quiet) = (span("initial", initial)?, span("max", max)?, span("reset", reset)?);
-        let made = holdoff_core::Pace::exponential(first, longest, quiet, factor, jitter, convert::now(now)?);
-        Ok(Self { machine: config::valid(initial.py(), made)?, draws: Draws::new(seed)? })
+        let (first, longest, quiet) = (initial.span("initial")?, max.span("max")?, reset.span("reset")?);
+        let made = holdoff_core::Pace::exponential(first, longest, quiet, factor, jitter, or_zero(now));
+        Ok(Self::of(config::valid(py, made)?, seed))
     }
 
     /// Steps the backoff and begins again every reset: Kubernetes' Backoff.DelayWithReset.
@@ -181,30 +183,27 @@ impl Pace {
     #[pyo3(signature = (backoff, reset, *, now = None, seed = None))]
     fn with_reset(
         backoff: &Bound<'_, Stepped>,
-        reset: &Bound<'_, PyAny>,
-        now: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
+        reset: Duration<'_, '_>,
+        now: Option<Time>,
+        seed: Seed,
     ) -> PyResult<Self> {
         let backoff = backoff.try_borrow()?.machine;
-        let machine = holdoff_core::Pace::with_reset(backoff, span("reset", reset)?, convert::now(now)?);
-        Ok(Self { machine, draws: Draws::new(seed)? })
+        Ok(Self::of(holdoff_core::Pace::with_reset(backoff, reset.span("reset")?, or_zero(now)), seed))
     }
 
-    /// The delay to wait at that time. The uniform from [0, 1) is drawn unless it is given.
-    #[pyo3(signature = (now, u = None))]
-    fn next(&mut self, now: &Bound<'_, PyAny>, u: Option<f64>) -> PyResult<u64> {
-        let now = convert::time("now", now)?;
-        let u = self.draws.take(u, self.machine.draws())?;
-        Ok(self.machine.next(now, u).as_nanos())
+    /// The delay to wait at that time.
+    fn next(&mut self, now: Time) -> PyResult<u64> {
+        let uniform = self.draws.uniform(self.machine.draws())?;
+        Ok(self.machine.next(now.0, uniform).as_nanos())
     }
 
-    /// Whether a delay draws a uniform.
+    /// True if a delay draws a uniform.
     #[getter]
     fn draws(&self) -> bool {
         self.machine.draws()
     }
 
-    /// A copy of the backoff as it stands.
+    /// A copy of the backoff at its current step.
     #[getter]
     fn backoff(&self) -> Stepped {
         Stepped { machine: *self.machine.backoff(), draws: self.draws.clone() }
@@ -215,7 +214,7 @@ impl Pace {
     }
 }
 
-/// What the host of a `Periodic` is to do next. Fields that a kind has no use for are None.
+/// What the host of a `Periodic` does next. Fields that do not fit the kind are None.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);
@@ -224,40 +223,31 @@ pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);
 impl PeriodicStep {
     /// "run", "sleep", "wait" or "stop".
     #[getter]
-    fn kind(&self) -> &'static str {
-        match self.0 {
+    fn kind(&self) -> PeriodicKind {
+        PeriodicKind(match self.0 {
             holdoff_core::PeriodicStep::Run { .. } => "run",
             holdoff_core::PeriodicStep::Sleep { .. } => "sleep",
             holdoff_core::PeriodicStep::Wait => "wait",
             holdoff_core::PeriodicStep::Stop(_) => "stop",
-        }
+        })
     }
 
     /// Run: its number, from 1, which goes back with the answer.
     #[getter]
     fn run(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::PeriodicStep::Run { run } => Some(run),
-            _ => None,
-        }
+        if let holdoff_core::PeriodicStep::Run { run } = self.0 { Some(run) } else { None }
     }
 
     /// Sleep: when to tick.
     #[getter]
     fn until(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::PeriodicStep::Sleep { until } => Some(until.as_nanos()),
-            _ => None,
-        }
+        if let holdoff_core::PeriodicStep::Sleep { until } = self.0 { Some(until.as_nanos()) } else { None }
     }
 
     /// Stop: "cancelled", "done", "failed", "deadline" or "steps".
     #[getter]
-    fn ended(&self) -> Option<&'static str> {
-        match self.0 {
-            holdoff_core::PeriodicStep::Stop(ended) => Some(Ended::name(ended)),
-            _ => None,
-        }
+    fn ended(&self) -> Option<Ended> {
+        if let holdoff_core::PeriodicStep::Stop(ended) = self.0 { Some(Ended(ended)) } else { None }
     }
 
     fn __repr__(&self) -> String {
@@ -265,7 +255,7 @@ impl PeriodicStep {
     }
 }
 
-/// Something that runs again and again, as a machine. Every method answers with the step that holds now.
+/// A repeated task as a machine. Every method returns the current step.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Periodic(holdoff_core::Periodic);
 
@@ -273,11 +263,13 @@ pub(crate) struct Periodic(holdoff_core::Periodic);
 impl Periodic {
     #[new]
     #[pyo3(signature = (
-        pace, *, timer = "variable", sliding = true, immediate = true, first_is_sure = false, by_steps = false,
-        last_at_deadline = false, deadline = None, seed = None, now = None
+        pace, *, timer: "Literal['variable', 'grid', 'grid_skipping', 'no_wait']" = "variable", sliding = true,
+        immediate = true, first_is_sure = false, by_steps = false, last_at_deadline = false, deadline = None,
+        seed = None, now = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
+        py: Python<'_>,
         pace: &Bound<'_, Pace>,
         timer: &str,
         sliding: bool,
@@ -285,48 +277,37 @@ impl Periodic {
         first_is_sure: bool,
         by_steps: bool,
         last_at_deadline: bool,
-        deadline: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
-        now: Option<&Bound<'_, PyAny>>,
+        deadline: Option<Limit<'_, '_>>,
+        seed: Seed,
+        now: Option<Time>,
     ) -> PyResult<Self> {
-        let timer = match timer {
-            "variable" => Timer::Variable,
-            "grid" => Timer::Grid,
-            "grid_skipping" => Timer::GridSkipping,
-            "no_wait" => Timer::NoWait,
-            other => {
-                let known = "variable, grid, grid_skipping, no_wait";
-                return Err(PyValueError::new_err(format!("timer = {other:?}: must be one of {known}")));
-            }
-        };
-        let deadline = span_or_none("deadline", deadline)?;
+        let timers = [
+            ("variable", Timer::Variable),
+            ("grid", Timer::Grid),
+            ("grid_skipping", Timer::GridSkipping),
+            ("no_wait", Timer::NoWait),
+        ];
+        let timer = choice("timer", timer, &timers)?;
+        let deadline = deadline.map_or(Ok(None), |deadline| deadline.span("deadline"))?;
         let options =
             PeriodicOptions { timer, sliding, immediate, first_is_sure, by_steps, last_at_deadline, deadline };
-        let seed = crate::seeds::given(seed)?;
-        Ok(Self(holdoff_core::Periodic::new(pace.try_borrow()?.machine, options, seed, convert::now(now)?)))
+        let machine = pace.try_borrow()?.machine;
+        Ok(Self(holdoff_core::Periodic::new(machine, options, seed.or_default(py)?, or_zero(now))))
     }
 
-    /// Time has passed: begins it, or starts the next run if it is due.
-    fn tick(&mut self, now: &Bound<'_, PyAny>) -> PyResult<PeriodicStep> {
-        Ok(PeriodicStep(self.0.tick(convert::time("now", now)?)))
+    /// Time has passed: begins the task, or starts the next run if it is due.
+    fn tick(&mut self, now: Time) -> PeriodicStep {
+        PeriodicStep(self.0.tick(now.0))
     }
 
     /// The run with this number ended: "again", "done" or "failed".
-    #[pyo3(signature = (run, now, answer = "again"))]
-    fn finish(&mut self, run: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>, answer: &str) -> PyResult<PeriodicStep> {
-        let answer = match answer {
-            "again" => Answer::Again,
-            "done" => Answer::Done,
-            "failed" => Answer::Failed,
-            other => {
-                return Err(PyValueError::new_err(format!("answer = {other:?}: must be one of again, done, failed")));
-            }
-        };
-        let run = convert::time("run", run)?.as_nanos();
-        Ok(PeriodicStep(self.0.finish(run, convert::time("now", now)?, answer)))
+    #[pyo3(signature = (run, now, answer: "Answer" = "again"))]
+    fn finish(&mut self, run: RunNumber, now: Time, answer: &str) -> PyResult<PeriodicStep> {
+        let answers = Answer::ALL.map(|answer| (answer.name(), answer));
+        Ok(PeriodicStep(self.0.finish(run.0, now.0, choice("answer", answer, &answers)?)))
     }
 
-    /// The caller wants no more of it; a run in flight is the last one.
+    /// The caller cancels the task; a run in flight is the last one.
     fn cancel(&mut self) -> PeriodicStep {
         PeriodicStep(self.0.cancel())
     }
@@ -337,7 +318,7 @@ impl Periodic {
         self.0.runs()
     }
 
-    /// The last interval that was asked for; of a grid, its mesh.
+    /// The last interval; of a grid, its mesh.
     #[getter]
     fn interval(&self) -> u64 {
         self.0.interval().as_nanos()

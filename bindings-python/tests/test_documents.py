@@ -14,6 +14,7 @@ import holdoff
 import pytest
 from holdoff import ConfigError, Policy, lint_nested
 from holdoff.__main__ import main
+from holdoff.testing import pinned
 from holdoff.types import FormName, PresetName
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,7 +75,7 @@ def test_presets_are_policies_by_name() -> None:
 
 def test_other_fields_start_from_the_preset() -> None:
     policy = Policy("kubernetes", attempts=9)
-    assert list(holdoff.Schedule.pinned(policy, 0))[:4] == [10_000_000, 50_000_000, 250_000_000, 1_250_000_000]
+    assert list(pinned(policy, 0))[:4] == [10_000_000, 50_000_000, 250_000_000, 1_250_000_000]
     assert policy == Policy(preset="kubernetes", attempts=9)
 
 

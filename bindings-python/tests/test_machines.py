@@ -24,7 +24,9 @@ from holdoff import (
     Policy,
     Schedule,
     Stepped,
+    testing,
 )
+from holdoff.testing import next_at, pinned, uniform
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,11 +39,16 @@ def test_a_stepped_backoff_says_the_delay_from_before_it_grew() -> None:
     assert (backoff.duration, backoff.steps, backoff.factor, backoff.jitter) == (100_000_000, 0, 5.0, 0.0)
     assert (backoff.cap, Stepped(1).cap) == (100_000_000, None)
     assert Stepped.kubernetes(1, factor=2, jitter=-1, steps=-1, cap_ns=-1).draws is False
-    assert Stepped.kubernetes_jitter(1, 0).step(0.5) == SECOND * 3 // 2
+    with uniform(0.5):
+        assert Stepped.kubernetes_jitter(1, 0).step() == SECOND * 3 // 2
 
 
-def test_jitter_is_drawn_unless_it_is_given() -> None:
-    assert Stepped(1, jitter=1).step(0.25) == SECOND * 5 // 4
+def test_jitter_is_drawn_unless_a_test_chooses_it() -> None:
+    with uniform(0.25):
+        assert Stepped(1, jitter=1).step() == SECOND * 5 // 4
+        with uniform(None):
+            assert Stepped(1, jitter=1, seed=7).step() == Stepped(1, jitter=1, seed=7).step() != SECOND * 5 // 4
+        assert Stepped(1, jitter=1).step() == SECOND * 5 // 4
     drawn = {Stepped(1, jitter=1).step() for _ in range(5)}
     assert len(drawn) == 5
     assert all(SECOND <= delay < 2 * SECOND for delay in drawn)
@@ -60,7 +67,8 @@ def test_a_pace_begins_again_after_a_quiet_time() -> None:
     assert [never.next(at * SECOND) for at in (0, 1000)] == [SECOND, 2 * SECOND]
     assert never.backoff.duration == 4 * SECOND
     assert Pace.with_reset(Stepped(1, factor=2, steps=9), 0).next(0) == SECOND
-    assert Pace.jittered("1s", 1.0).next(0, 0.5) == SECOND * 3 // 2
+    with uniform(0.5):
+        assert Pace.jittered("1s", 1.0).next(0) == SECOND * 3 // 2
     assert Pace.jittered("1s", 1.0).draws
 
 
@@ -118,7 +126,8 @@ def test_a_gate_closes_after_failures() -> None:
     assert gate.is_open(0)
     jittered = GateConfig(initial=1, jitter=0.5, direction="down", growth="feedback")
     assert gate.draws(jittered, 0)
-    assert gate.failure(jittered, 0, u=0.5) == 750_000_000
+    with uniform(0.5):
+        assert gate.failure(jittered, 0) == 750_000_000
 
 
 def test_gates_are_kept_by_key() -> None:
@@ -228,15 +237,15 @@ def test_the_outer_level_can_be_told_something_else() -> None:
 
 def test_a_schedule_can_be_pinned() -> None:
     policy = Policy(attempts=4, backoff={"initial": "1s", "max": "none"})
-    assert list(Schedule.pinned(policy, 2**31)) == [SECOND // 2, SECOND, 2 * SECOND]
-    assert list(Schedule.pinned(policy, 0)) == [0, 0, 0]
+    assert list(pinned(policy, 2**31)) == [SECOND // 2, SECOND, 2 * SECOND]
+    assert list(pinned(policy, 0)) == [0, 0, 0]
     schedule = Schedule("aws-standard-2.1", 0)
-    assert schedule.next_at("throttled", 0.5) == SECOND // 2
-    assert schedule.next_at("transient", 0.5) == 50_000_000
-    assert schedule.next_at("transient", 0.5) is None
-    assert Schedule.jittered(policy, 8 * SECOND, 0.25) == 2 * SECOND
-    assert Schedule.jittered(policy, 8 * SECOND, 0.25, longest=4 * SECOND) == SECOND
-    assert Schedule.jittered("aster", SECOND, drawn=-1) == SECOND + SECOND // 2 - 1
+    assert next_at(schedule, "throttled", 0.5) == SECOND // 2
+    assert next_at(schedule, "transient", 0.5) == 50_000_000
+    assert next_at(schedule, "transient", 0.5) is None
+    assert testing.jittered(policy, 8 * SECOND, 0.25) == 2 * SECOND
+    assert testing.jittered(policy, 8 * SECOND, 0.25, longest=4 * SECOND) == SECOND
+    assert testing.jittered("aster", SECOND, drawn=-1) == SECOND + SECOND // 2 - 1
 
 
 @pytest.mark.parametrize(
@@ -256,7 +265,7 @@ def test_a_schedule_can_be_pinned() -> None:
         (lambda: Bucket(-1, 1), "factor_range"),
         (lambda: Bucket(1, 1, per=0), "zero_limit"),
         (lambda: Layers("default", "default", attempts=0), "attempts_range"),
-        (lambda: Schedule("default", 0).next_at("x", 0), "unknown_failure_kind"),  # type: ignore[arg-type]
+        (lambda: next_at(Schedule("default", 0), "x", 0), "unknown_failure_kind"),  # type: ignore[arg-type]
     ],
 )
 def test_a_machine_is_made_of_numbers_in_range(make: Callable[[], object], name: str) -> None:
@@ -305,13 +314,15 @@ def test_no_numbers_are_too_much(span: str, factor: float, jitter: float, count:
     config = GateConfig(initial=span, max=span, factor=factor, jitter=jitter, quiet=span, rest=span)
     keyed, bucket = Keyed(config, most=2), Bucket(factor, count, per="1ns")
     for now, u, op in events:
-        assert 0 <= stepped.step(u) < 2**63
-        assert 0 <= pace.next(now, u) < 2**63
+        with uniform(u):
+            assert 0 <= stepped.step() < 2**63
+            assert 0 <= pace.next(now) < 2**63
         assert loop.tick(now).kind in ("run", "sleep", "wait", "stop")
         assert loop.finish(loop.runs, now).kind in ("run", "sleep", "wait", "stop")
         assert bucket.reserve(now, count) is None or bucket.tokens(now) <= count
         if op == "f":
-            assert 0 <= keyed.failure(str(now % 3), now, u=u) < 2**63
+            with uniform(u):
+                assert 0 <= keyed.failure(str(now % 3), now) < 2**63
         elif op == "s":
             keyed.success(str(now % 3), now)
         elif op == "r":

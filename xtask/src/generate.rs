@@ -38,6 +38,7 @@ fn each(check: bool) -> Result<()> {
         print.args(["run", "--quiet", "--package", "conformance", "--bin"]).args(args);
         keep(check, Path::new(path), &shell::output(&mut print)?)?;
     }
+    keep(check, Path::new("bindings-python/python/holdoff/_holdoff.pyi"), &crate::python::stub()?)?;
     keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
 }
 

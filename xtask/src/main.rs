@@ -196,7 +196,10 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             conform::agree(lang, seed, logs)
         }
-        Task::Generate => generate::generate(),
+        Task::Generate => {
+            setup::setup(Lang::Python)?;
+            generate::generate()
+        }
         Task::Check { house: true, all, .. } => house::check(all),
         Task::Check { update, why, .. } => {
             house::check(false)?;

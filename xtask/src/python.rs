@@ -2,6 +2,7 @@
 
 use crate::shell;
 use anyhow::{Context as _, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,6 +26,60 @@ pub(crate) fn dist() -> Result<PathBuf> {
     let wheels = std::fs::read_dir(&out)?.collect::<std::io::Result<Vec<_>>>()?;
     let wheel = wheels.into_iter().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
     wheel.with_context(|| format!("no wheel in {}", out.display()))
+}
+
+/// The stub of the native module: the part written by hand, and the part that PyO3 prints from a build with the types in it.
+pub(crate) fn stub() -> Result<String> {
+    // A release build has no symbols, which the printer reads.
+    let features = "stub,pyo3/extension-module";
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--quiet", "--package", "holdoff-python", "--features", features]);
+    shell::step("build the Python module for its stub", &mut cargo)?;
+    let out = shell::target().join("stub");
+    let library = format!("{}_holdoff{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let mut printer = tool("pyo3-introspection", &[]);
+    printer.arg(shell::target().join("debug").join(library)).arg("_holdoff").arg(&out);
+    shell::run(&mut printer)?;
+    let printed = std::fs::read_to_string(out.join("__init__.pyi"))?;
+    let written = std::fs::read_to_string(binding().join("stub.pyi"))?;
+    let file = out.join("_holdoff.pyi");
+    std::fs::write(&file, joined(&written, &printed))?;
+    for args in [&["check", "--quiet", "--fix", "--select", "I,F401,UP037"][..], &["format", "--quiet"]] {
+        let mut ruff = tool("ruff", args);
+        shell::run(ruff.args(["--no-cache", "--config"]).arg(binding().join("pyproject.toml")).arg(&file))?;
+    }
+    Ok(std::fs::read_to_string(file)?)
+}
+
+/// Both parts of the stub, imports first, without the functions of the written part in the printed one.
+fn joined(written: &str, printed: &str) -> String {
+    let (imports, written) = written.split_at(written.find("\n_P").unwrap_or_default());
+    // PyO3 prints the protocols that its conversions accept.
+    let plain = [("SupportsFloat | SupportsIndex", "float"), ("SupportsIndex", "int"), ("self, /", "self")];
+    let mut imports: String = imports.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let (mut body, mut names, mut skips) = (String::new(), BTreeSet::new(), false);
+    for line in printed.lines() {
+        if line.starts_with("from ") {
+            imports.insert_str(0, &format!("{}\n", line.replace("holdoff.", ".")));
+            continue;
+        }
+        if !line.starts_with([' ', '@']) {
+            let item = line.split('(').next().unwrap_or_default();
+            skips = item == "def __getattr__" || (item.starts_with("def ") && written.contains(&format!("{item}(")));
+        }
+        if !skips {
+            let line = plain.iter().fold(line.to_owned(), |line, (protocol, plain)| line.replace(protocol, plain));
+            body.push_str(&format!("{line}\n"));
+        }
+    }
+    for line in written.lines().chain(body.lines()) {
+        let item =
+            line.strip_prefix("class ").or(line.strip_prefix("def ")).or(line.contains(": Final").then_some(line));
+        let name = item.and_then(|item| item.split(['(', ':']).next()).filter(|name| !name.starts_with(' '));
+        names.extend(name.map(|name| format!("{name:?}")));
+    }
+    let all = names.into_iter().collect::<Vec<_>>().join(", ");
+    format!("# Printed by `cargo xtask generate`.\n{imports}\n__all__ = [{all}]\n{written}\n{body}")
 }
 
 /// Every test of this language.

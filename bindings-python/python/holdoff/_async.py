@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, TypeVar
 
     from ._cancel import Cancel
-    from ._holdoff import Bell
+    from ._holdoff import Notify
     from ._holdoff import Token as HandedToken
 
     _P = ParamSpec("_P")
@@ -335,8 +335,8 @@ async def rest(operation: Operation, seconds: float | None) -> None:
         while seconds is not None:
             if operation.undisturbed:
                 await asyncio_sleep(seconds)
-            elif (bell := operation.bell) is not None:
-                await _listen(operation, *bell, seconds)
+            elif (notify := operation.notify) is not None:
+                await _listen(operation, *notify, seconds)
             elif (time := overridden_time()) is not None:
                 time.sleep(seconds)
                 await asyncio_sleep(0)
@@ -349,36 +349,36 @@ async def rest(operation: Operation, seconds: float | None) -> None:
         raise
 
 
-async def _listen(operation: Operation, bell: Bell, seen: int, seconds: float) -> None:
-    """Wait that long, or until the bell has rung more often than that."""
+async def _listen(operation: Operation, notify: Notify, seen: int, seconds: float) -> None:
+    """Wait that long, or until the count of the notify passes ``seen``."""
     loop = get_running_loop()
-    rung: Future[None] = loop.create_future()
+    notified: Future[None] = loop.create_future()
 
-    def ring() -> None:
-        if not rung.done():
-            rung.set_result(None)
+    def notice() -> None:
+        if not notified.done():
+            notified.set_result(None)
 
     def wake() -> None:
         """Called in any thread."""
         if not loop.is_closed():
             try:  # noqa: SIM105 (contextlib is slow to import)
-                loop.call_soon_threadsafe(ring)
+                loop.call_soon_threadsafe(notice)
             except RuntimeError:
                 # Closed since.
                 pass
 
-    listening = bell.subscribe(seen, wake)
-    if listening is None:
+    waiter = notify.add_waiter(seen, wake)
+    if waiter is None:
         return
     try:
         with Guard(operation, limited=False):
             time = overridden_time()
             if time is None:
-                await asyncio_wait([rung], timeout=seconds)
-            elif not await _soon([rung]):
+                await asyncio_wait([notified], timeout=seconds)
+            elif not await _soon([notified]):
                 time.sleep(seconds)
     finally:
-        bell.unsubscribe(listening)
+        notify.remove_waiter(waiter)
 
 
 class Guard:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._holdoff import Bell
+    from ._holdoff import Notify
 
 
 class Cancel:
@@ -67,8 +67,8 @@ class Cancel:
         return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"
 
 
-def listen(bell: Bell, seen: int, seconds: float, cancel: Cancel | None) -> None:
-    """Wait that long in this thread, or until the bell has rung more often than that or the token is cancelled."""
+def listen(notify: Notify, seen: int, seconds: float, cancel: Cancel | None) -> None:
+    """Wait that long in this thread, or until the count of the notify passes ``seen`` or the token is cancelled."""
     asleep = allocate_lock()
     asleep.acquire()
 
@@ -79,14 +79,14 @@ def listen(bell: Bell, seen: int, seconds: float, cancel: Cancel | None) -> None
             # The other one woke it first.
             pass
 
-    listening = bell.subscribe(seen, wake)
-    if listening is None:
+    waiter = notify.add_waiter(seen, wake)
+    if waiter is None:
         return
     try:
         if cancel is not None:
             cancel._subscribe(asleep, wake)
         asleep.acquire(timeout=max(seconds, 0.0))
     finally:
-        bell.unsubscribe(listening)
+        notify.remove_waiter(waiter)
         if cancel is not None:
             cancel._unsubscribe(asleep)

@@ -1,10 +1,24 @@
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+# Printed by `cargo xtask generate`.
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, overload
 
-from typing_extensions import Self, Unpack
+from _typeshed import SupportsGetItem
+from typing_extensions import Unpack
 
 from ._cancel import Cancel
-from ._literals import Answer, BreakerState, Cause, Ended, EventKind, InTime, Level, ReplayMode, StopReason
+from ._literals import (
+    Answer,
+    BreakerState,
+    Cause,
+    Ended,
+    EventKind,
+    InTime,
+    Level,
+    PresetName,
+    ReplayMode,
+    StopReason,
+    Word,
+)
 from .types import (
     AdaptiveConfig,
     AdaptiveFields,
@@ -14,29 +28,36 @@ from .types import (
     BudgetFields,
     BulkheadConfig,
     BulkheadFields,
+    Classify,
+    DecisionKind,
     Duration,
+    Fallback,
     FormName,
     GrpcCode,
     GuardOptions,
+    GuardsOption,
     Headers,
     HedgeConfig,
     HedgeFields,
+    HintSeconds,
+    Limit,
     LimiterConfig,
     LimiterFields,
+    NextStep,
     On,
+    OnGiveUp,
     OnResult,
+    OnRetry,
+    OutcomeWord,
+    PeriodicKind,
     PolicyFields,
-    PresetName,
-    Said,
+    StepKind,
     StretchConfig,
     StretchFields,
-    Word,
 )
 
 __all__ = [
-    "NEVER",
     "Adaptive",
-    "Bell",
     "Breaker",
     "Bucket",
     "Budget",
@@ -57,6 +78,8 @@ __all__ = [
     "Layers",
     "Limiter",
     "Lint",
+    "NEVER",
+    "Notify",
     "Operation",
     "Outcome",
     "Pace",
@@ -80,12 +103,16 @@ __all__ = [
     "grpc_failure",
     "hint_of",
     "http_failure",
+    "jittered",
     "lint_nested",
     "monotonic_ns",
+    "next_at",
     "outcome_of",
     "overridden_time",
     "override_time",
+    "override_uniform",
     "parse_duration",
+    "pinned",
     "preset_names",
     "remaining",
     "replay",
@@ -97,109 +124,6 @@ __all__ = [
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-NEVER: Final[int]
-__version__: Final[str]
-
-@final
-class Policy:
-    """When to retry and when to give up; immutable, to be shared by any number of operations."""
-
-    def __new__(cls, name: PresetName | None = None, /, **fields: Unpack[PolicyFields]) -> Self: ...
-    @staticmethod
-    def from_dict(fields: Mapping[str, Any], /) -> Policy: ...
-    @staticmethod
-    def from_json(text: str | bytes, /) -> Policy: ...
-    def to_dict(self) -> dict[str, Any]: ...
-    def to_json(self) -> str: ...
-    @staticmethod
-    def from_form(form: FormName, document: str | bytes | Mapping[str, Any], *, entry: int | None = None) -> Policy: ...
-    def to_form(self, form: FormName) -> str: ...
-    def explain(self, *, rows: int | None = None, after: Word | None = None) -> Explanation: ...
-    def lints(self, *, within: Duration | None = None) -> list[Lint]: ...
-    @property
-    def total_wait(self) -> float | None: ...
-    @property
-    def total_wait_ns(self) -> int | None: ...
-    def is_failure(self, status: int, *, idempotent: bool = True) -> bool: ...
-    def judge(
-        self,
-        failure: Failure,
-        *,
-        http: int | None = None,
-        grpc: GrpcCode | object | None = None,
-        message: str = "",
-        idempotent: bool = True,
-    ) -> Failure: ...
-    def attempts_inside(self, token: Token | None = None) -> int | None: ...
-    def after_inner(self, failure: Failure) -> Failure: ...
-    @property
-    def guards(self) -> Guards | None: ...
-    @property
-    def fingerprint(self) -> int: ...
-    def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def retrying(
-        self,
-        *,
-        on: On | None = None,
-        on_result: OnResult | None = None,
-        cancel: Cancel | None = None,
-        seed: int | None = None,
-        on_retry: Callable[[RetryEvent], object] | None = None,
-        on_give_up: Callable[[Outcome], object] | None = None,
-        classify: Callable[[Exception], Said | None] | None = None,
-        idempotent: bool = True,
-        guards: Guards | GuardOptions | None = None,
-        fallback: Callable[[Exception], object] | None = None,
-    ) -> Retrying: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]: ...
-
-@final
-class Retrying:
-    """A policy with the options of one use: call functions with it, or decorate them."""
-
-    def __new__(
-        cls,
-        policy: Policy | PresetName | None = None,
-        /,
-        *,
-        on: On | None = None,
-        on_result: OnResult | None = None,
-        cancel: Cancel | None = None,
-        seed: int | None = None,
-        on_retry: Callable[[RetryEvent], object] | None = None,
-        on_give_up: Callable[[Outcome], object] | None = None,
-        classify: Callable[[Exception], Said | None] | None = None,
-        idempotent: bool = True,
-        guards: Guards | GuardOptions | None = None,
-        fallback: Callable[[Exception], object] | None = None,
-        **fields: Unpack[PolicyFields],
-    ) -> Self: ...
-    def __call__(self, function: Callable[_P, _R], /) -> Callable[_P, _R]: ...
-    def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    @property
-    def policy(self) -> Policy: ...
-    @property
-    def guarded(self) -> bool: ...
-    @property
-    def guards(self) -> Guards | None: ...
-    @property
-    def hedges(self) -> bool: ...
-    @property
-    def quick(self) -> bool: ...
-    def failed(self, error: Exception) -> Operation | None: ...
-    def enter(self) -> int | None: ...
-    def leave(self, permit: int) -> None: ...
-    @property
-    def watches(self) -> bool: ...
-    @property
-    def falls_back(self) -> bool: ...
-    @property
-    def judges(self) -> bool: ...
-    def failure_of(self, error: Exception, *, timed_out: bool = False) -> Failure | None: ...
-
 @final
 class Retried(Generic[_P, _R]):
     """A decorated function."""
@@ -210,7 +134,8 @@ class Retried(Generic[_P, _R]):
     def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., _R]: ...
     def __reduce__(self) -> str: ...
     @property
-    def __wrapped__(self) -> Callable[_P, _R]: ...
+    def __wrapped__(self) -> Callable[_P, _R]:
+        """The function without retries."""
 
 @overload
 def retry(
@@ -222,14 +147,16 @@ def retry(
     policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
-    on_retry: Callable[[RetryEvent], object] | None = None,
-    on_give_up: Callable[[Outcome], object] | None = None,
-    classify: Callable[[Exception], Said | None] | None = None,
+    on_retry: OnRetry | None = None,
+    on_give_up: OnGiveUp | None = None,
+    classify: Classify | None = None,
     idempotent: bool = True,
-    guards: Guards | GuardOptions | None = None,
-    fallback: Callable[[Exception], object] | None = None,
+    guards: GuardsOption | None = None,
+    fallback: Fallback | None = None,
     **fields: Unpack[PolicyFields],
-) -> Callable[_P, _R]: ...
+) -> Callable[_P, _R]:
+    """Retry a function: a decorator, bare or with a policy's fields and options."""
+
 @overload
 def retry(
     function: None = None,
@@ -240,653 +167,59 @@ def retry(
     policy: Policy | PresetName | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
-    on_retry: Callable[[RetryEvent], object] | None = None,
-    on_give_up: Callable[[Outcome], object] | None = None,
-    classify: Callable[[Exception], Said | None] | None = None,
+    on_retry: OnRetry | None = None,
+    on_give_up: OnGiveUp | None = None,
+    classify: Classify | None = None,
     idempotent: bool = True,
-    guards: Guards | GuardOptions | None = None,
-    fallback: Callable[[Exception], object] | None = None,
+    guards: GuardsOption | None = None,
+    fallback: Fallback | None = None,
     **fields: Unpack[PolicyFields],
 ) -> Retrying: ...
 
-@final
-class Operation:
-    """One operation under way: for the loops of this package."""
-
-    def __new__(cls, settings: Retrying, permit: int | None = None) -> Self: ...
-    def begin(self) -> None: ...
-    def fail(self, error: Exception, timed_out: bool = False) -> bool: ...
-    def proceed(self) -> float | None: ...
-    @property
-    def undisturbed(self) -> bool: ...
-    def reject(self, value: object) -> bool: ...
-    def succeed(self, attempt: int | None = None) -> None: ...
-    def fail_one(
-        self, attempt: int, error: Exception, timed_out: bool
-    ) -> Literal["sleep", "attempt", "wait", "stop"]: ...
-    def reject_one(self, attempt: int, value: object) -> Literal["sleep", "attempt", "wait", "stop"]: ...
-    def beside(self) -> bool: ...
-    @property
-    def wake_at(self) -> int | None: ...
-    @property
-    def bell(self) -> tuple[Bell, int] | None: ...
-    @property
-    def handed(self) -> Token | None: ...
-    @property
-    def fallback(self) -> Callable[[Exception], Any] | None: ...
-    @property
-    def over(self) -> bool: ...
-    @property
-    def result(self) -> Any: ...
-    def resume(self) -> float | None: ...
-    def wait(self, seconds: float) -> None: ...
-    def cancel(self) -> None: ...
-    def cancelled(self) -> Exception: ...
-    @property
-    def abort_at(self) -> int | None: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def token(self) -> Cancel | None: ...
-
-@final
-class RetryEvent:
-    """What `on_retry` hears before each sleep."""
-
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def error(self) -> Exception | None: ...
-    @property
-    def result(self) -> Any: ...
-    @property
-    def failure(self) -> Failure: ...
-    @property
-    def delay(self) -> float: ...
-    @property
-    def delay_ns(self) -> int: ...
-    @property
-    def cause(self) -> Cause: ...
-
-@final
-class Outcome:
-    """Why there was no other attempt, and what is known about a later one."""
-
-    def __new__(cls, reason: StopReason, attempts: int, retry_at_ns: int | None = None) -> Self: ...
-    @property
-    def reason(self) -> StopReason: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def attempts(self) -> int: ...
-    @property
-    def retry_at(self) -> float | None: ...
-    @property
-    def retry_at_ns(self) -> int | None: ...
-    @property
-    def retry_in(self) -> float | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-    def __getnewargs__(self) -> tuple[StopReason, int, int | None]: ...
-
-def outcome_of(error: BaseException, /) -> Outcome | None: ...
-def remaining() -> float | None: ...
-def seed(n: int | None, /) -> None: ...
-def seed_at(n: int, k: int, /) -> int: ...
-def parse_duration(text: str, /) -> int: ...
-def hint_of(
-    headers: Headers, *, status: int | None = None, wall_ns: int | None = None
-) -> int | Literal["never"] | None: ...
-def http_failure(
-    status: int,
-    retry_after: str | bytes | None = None,
-    *,
-    headers: Headers | None = None,
-    wall_ns: int | None = None,
-) -> Failure | None: ...
-def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None: ...
-
-@final
-class Failure:
-    """One failed attempt: its kind and the server's hint on when to come back."""
-
-    def __new__(
-        cls, kind: Word | None = None, *, hint: Duration | Literal["never"] | None = None, hint_ns: int | None = None
-    ) -> Self: ...
-    @property
-    def kind(self) -> Word: ...
-    @property
-    def hint(self) -> float | Literal["never"] | None: ...
-    @property
-    def hint_ns(self) -> int | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-
-@final
-class Step:
-    """What the host of a `Call` is to do next. Fields that a kind has no use for are None."""
-
-    @property
-    def kind(self) -> Literal["attempt", "sleep", "wait", "stop"]: ...
-    @property
-    def outcome(self) -> Literal["succeeded", "gave_up", "cancelled"] | None: ...
-    @property
-    def reason(self) -> StopReason | None: ...
-    @property
-    def retry_at(self) -> int | None: ...
-    @property
-    def attempt(self) -> int | None: ...
-    @property
-    def ticket(self) -> int | None: ...
-    @property
-    def abort_at(self) -> int | None: ...
-    @property
-    def wake_at(self) -> int | None: ...
-    @property
-    def until(self) -> int | None: ...
-    @property
-    def cause(self) -> Cause | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Call:
-    """The whole loop as a machine. Every method answers with the step that holds now."""
-
-    @staticmethod
-    def begin(policy: Policy | PresetName, seed: int, now: int) -> tuple[Call, Step]: ...
-    @staticmethod
-    def underway(seed: int, started: int) -> Call: ...
-    def succeed(self, ticket: int, now: int) -> Step: ...
-    def fail(self, policy: Policy | PresetName, ticket: int, now: int, failure: Failure) -> Step: ...
-    def tick(self, policy: Policy | PresetName, now: int) -> Step: ...
-    def cancel(self, now: int) -> Step: ...
-    def remaining(self, now: int) -> int: ...
-    def save(self, policy: Policy | PresetName, now: int) -> bytes: ...
-    def to_json(self, policy: Policy | PresetName, now: int) -> str: ...
-    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]: ...
-    @staticmethod
-    def resume(
-        state: bytes | str | Mapping[str, Any],
-        policy: Policy | PresetName,
-        now: int,
-        *,
-        away: Duration | None = None,
-        force: bool = False,
-    ) -> Call: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def started(self) -> int: ...
-
-@final
-class Decision:
-    """What to do after a failure: sleep until then, or give up for that reason."""
-
-    @property
-    def kind(self) -> Literal["sleep", "give_up"]: ...
-    @property
-    def until(self) -> int | None: ...
-    @property
-    def cause(self) -> Cause | None: ...
-    @property
-    def reason(self) -> StopReason | None: ...
-    @property
-    def retry_at(self) -> int | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Retry:
-    """One decision a failure: the state of one operation, without its loop."""
-
-    def __new__(cls, seed: int, started: int) -> Self: ...
-    def on_failure(self, policy: Policy | PresetName, now: int, failure: Failure) -> Decision: ...
-    def deadline(self, policy: Policy | PresetName) -> int: ...
-    def save(self, policy: Policy | PresetName, now: int) -> bytes: ...
-    def to_json(self, policy: Policy | PresetName, now: int) -> str: ...
-    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]: ...
-    @staticmethod
-    def resume(
-        state: bytes | str | Mapping[str, Any],
-        policy: Policy | PresetName,
-        now: int,
-        *,
-        away: Duration | None = None,
-        force: bool = False,
-    ) -> Retry: ...
-    @property
-    def failures(self) -> int: ...
-    @property
-    def started(self) -> int: ...
-
-@final
-class Schedule(Iterator[int]):
-    """The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once."""
-
-    def __new__(cls, policy: Policy | PresetName, seed: int) -> Self: ...
-    @staticmethod
-    def base_at(policy: Policy | PresetName, n: int) -> int: ...
-    @staticmethod
-    def pinned(policy: Policy | PresetName, draw: int) -> Schedule: ...
-    def next_at(self, kind: Word, u: float) -> int | None: ...
-    @staticmethod
-    def jittered(
-        policy: Policy | PresetName, delay: int, u: float = 0.0, *, longest: int | None = None, drawn: int | None = None
-    ) -> int: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> int: ...
-
-@final
-class Explanation:
-    """What a policy does: its rows by iteration, and everything as text by str()."""
-
-    def __iter__(self) -> Rows: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Rows(Iterator[Row]):
-    """The rows of an explanation, one by one."""
-
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Row: ...
-
-@final
-class Row:
-    """One retry: what is waited before it, and until then in all, in nanoseconds."""
-
-    @property
-    def retry(self) -> int: ...
-    @property
-    def min(self) -> int: ...
-    @property
-    def typical(self) -> int: ...
-    @property
-    def max(self) -> int: ...
-    @property
-    def min_total(self) -> int: ...
-    @property
-    def typical_total(self) -> int: ...
-    @property
-    def max_total(self) -> int: ...
-    @property
-    def in_time(self) -> InTime: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Lint:
-    """One thing that is questionable about a policy."""
-
-    @property
-    def code(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def found(self) -> float | None: ...
-    @property
-    def limit(self) -> float | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Layers:
-    """What holds for a retry inside a retry: the policies of both levels, and what is between them."""
-
-    def __new__(
-        cls,
-        outer: Policy | PresetName,
-        inner: Policy | PresetName,
-        *,
-        attempts: int | None = None,
-        go_on_after: Iterable[StopReason] | None = None,
-    ) -> Self: ...
-    @property
-    def attempts(self) -> int | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Layered:
-    """A call inside a call, from the first attempt to the end; driven as a `Call` is."""
-
-    @staticmethod
-    def begin(layers: Layers, seed: int, now: int) -> tuple[Layered, Step]: ...
-    @staticmethod
-    def underway(layers: Layers, seed: int, started: int) -> Layered: ...
-    def succeed(self, ticket: int, now: int) -> Step: ...
-    def fail(
-        self, layers: Layers, ticket: int, now: int, failure: Failure, *, outward: Failure | None = None
-    ) -> Step: ...
-    def would_give_up(self, layers: Layers, ticket: int, now: int, failure: Failure) -> StopReason | None: ...
-    def tick(self, layers: Layers, now: int) -> Step: ...
-    def cancel(self, now: int) -> Step: ...
-    def remaining(self, now: int) -> int: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def outer_attempt(self) -> int: ...
-    @property
-    def inner_attempt(self) -> int: ...
-    @property
-    def stopped_by(self) -> Level | None: ...
-    @property
-    def inner_reason(self) -> StopReason | None: ...
-
-@final
-class Stepped:
-    """A backoff that steps: each step answers with the delay and moves on (Kubernetes' wait.Backoff)."""
-
-    def __new__(
-        cls,
-        duration: Duration,
-        *,
-        factor: float = 0.0,
-        jitter: float = 0.0,
-        cap: Duration | Literal["none"] | None = None,
-        steps: int = 0,
-        seed: int | None = None,
-    ) -> Self: ...
-    @staticmethod
-    def kubernetes(
-        duration: Duration,
-        *,
-        factor: float = 0.0,
-        jitter: float = 0.0,
-        steps: int = 0,
-        cap_ns: int = 0,
-        seed: int | None = None,
-    ) -> Stepped: ...
-    @staticmethod
-    def kubernetes_jitter(duration: Duration, max_factor: float, *, seed: int | None = None) -> Stepped: ...
-    def step(self, u: float | None = None) -> int: ...
-    @property
-    def draws(self) -> bool: ...
-    @property
-    def duration(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def factor(self) -> float: ...
-    @property
-    def jitter(self) -> float: ...
-    @property
-    def cap(self) -> int | None: ...
-    def __copy__(self) -> Stepped: ...
-
-@final
-class Pace:
-    """The delays between the runs of something that runs again and again: a backoff that begins again by itself."""
-
-    def __new__(
-        cls,
-        backoff: Stepped,
-        *,
-        after_quiet: Duration | None = None,
-        every: Duration | None = None,
-        now: int | None = None,
-        seed: int | None = None,
-    ) -> Self: ...
-    @staticmethod
-    def jittered(period: Duration, jitter: float = 0.0, *, seed: int | None = None) -> Pace: ...
-    @staticmethod
-    def exponential(
-        initial: Duration,
-        max: Duration,
-        reset: Duration,
-        *,
-        factor: float = 2.0,
-        jitter: float = 0.0,
-        now: int | None = None,
-        seed: int | None = None,
-    ) -> Pace: ...
-    @staticmethod
-    def with_reset(backoff: Stepped, reset: Duration, *, now: int | None = None, seed: int | None = None) -> Pace: ...
-    def next(self, now: int, u: float | None = None) -> int: ...
-    @property
-    def draws(self) -> bool: ...
-    @property
-    def backoff(self) -> Stepped: ...
-
-@final
-class PeriodicStep:
-    """What the host of a `Periodic` is to do next. Fields that a kind has no use for are None."""
-
-    @property
-    def kind(self) -> Literal["run", "sleep", "wait", "stop"]: ...
-    @property
-    def run(self) -> int | None: ...
-    @property
-    def until(self) -> int | None: ...
-    @property
-    def ended(self) -> Ended | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Periodic:
-    """Something that runs again and again, as a machine. Every method answers with the step that holds now."""
-
-    def __new__(
-        cls,
-        pace: Pace,
-        *,
-        timer: Literal["variable", "grid", "grid_skipping", "no_wait"] = "variable",
-        sliding: bool = True,
-        immediate: bool = True,
-        first_is_sure: bool = False,
-        by_steps: bool = False,
-        last_at_deadline: bool = False,
-        deadline: Duration | Literal["none"] | None = None,
-        seed: int | None = None,
-        now: int | None = None,
-    ) -> Self: ...
-    def tick(self, now: int) -> PeriodicStep: ...
-    def finish(self, run: int, now: int, answer: Answer = "again") -> PeriodicStep: ...
-    def cancel(self) -> PeriodicStep: ...
-    @property
-    def runs(self) -> int: ...
-    @property
-    def interval(self) -> int: ...
-
-@final
-class GateConfig:
-    """How the delays of a gate grow, checked once."""
-
-    def __new__(
-        cls,
-        *,
-        initial: Duration | None = None,
-        factor: float = 2.0,
-        max: Duration | Literal["none"] | None = None,
-        jitter: float = 0.0,
-        direction: Literal["up", "down"] = "up",
-        growth: Literal["power", "feedback"] = "power",
-        grace: int = 0,
-        grace_delay: Duration | None = None,
-        ahead: bool = False,
-        forgives: int | Literal["all"] | None = None,
-        rest: Duration | None = None,
-        quiet: Duration | Literal["none"] | None = None,
-        keep: Duration | Literal["none"] | None = None,
-        keep_failed: Duration | Literal["none"] | None = None,
-        quantum: Duration | None = None,
-    ) -> Self: ...
-    @staticmethod
-    def flowcontrol(
-        initial: Duration, max: Duration, *, max_jitter: float = 0.0, quiet: Duration | None = None
-    ) -> GateConfig: ...
-    @staticmethod
-    def item_exponential(base: Duration, max: Duration) -> GateConfig: ...
-    @staticmethod
-    def fast_slow(fast: Duration, slow: Duration, max_fast_attempts: int) -> GateConfig: ...
-    @staticmethod
-    def chromium(
-        *,
-        initial_delay_ms: int,
-        multiply_factor: float,
-        jitter_factor: float,
-        maximum_backoff_ms: int | None = None,
-        entry_lifetime_ms: int | None = None,
-        errors_to_ignore: int = 0,
-        always_use_initial_delay: bool = False,
-    ) -> GateConfig: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
-
-@final
-class Gate:
-    """One key's failures and until when it is closed."""
-
-    def __new__(cls, *, seed: int | None = None) -> Self: ...
-    def failure(self, config: GateConfig, now: int, *, event: int | None = None, u: float | None = None) -> int: ...
-    def success(self, config: GateConfig, now: int) -> None: ...
-    def release_at(self, release: int) -> None: ...
-    def forget(self) -> None: ...
-    def is_open(self, now: int) -> bool: ...
-    def draws(self, config: GateConfig, event: int) -> bool: ...
-    def covers(self, config: GateConfig, event: int) -> bool: ...
-    def covers_since(self, config: GateConfig, event: int, now: int) -> bool: ...
-    def is_discardable(self, config: GateConfig, now: int) -> bool: ...
-    @property
-    def failures(self) -> int: ...
-    @property
-    def delay(self) -> int: ...
-    @property
-    def release(self) -> int: ...
-
-@final
-class Keyed:
-    """One gate a key, bounded: the key used longest ago is given up for a new one. May be shared by threads."""
-
-    def __new__(
-        cls,
-        config: GateConfig,
-        *,
-        most: int = 65536,
-        idle: Duration | Literal["none"] | None = None,
-        seed: int | None = None,
-    ) -> Self: ...
-    def failure(self, key: str, now: int, *, event: int | None = None, u: float | None = None) -> int: ...
-    def success(self, key: str, now: int) -> None: ...
-    def release_at(self, key: str, now: int, release: int) -> None: ...
-    def is_open(self, key: str, now: int) -> bool: ...
-    def peek(self, key: str, now: int) -> Gate | None: ...
-    def forget(self, key: str) -> bool: ...
-    def collect(self, now: int) -> int: ...
-    def keys(self) -> list[str]: ...
-    def __len__(self) -> int: ...
-
-@final
-class Bucket:
-    """Tokens that drip into a bucket: so many each `per`, and so many at once. May be shared by threads."""
-
-    def __new__(cls, rate: float, burst: int, *, per: Duration | None = None, now: int | None = None) -> Self: ...
-    def reserve(self, now: int, count: int = 1, *, longest: Duration | Literal["none"] | None = None) -> int | None: ...
-    def tokens(self, now: int) -> float: ...
-
-@final
-class Budget:
-    """A budget of retries, shared by all calls that are given it. What a retry paid is an int, to hand back later."""
-
-    def __new__(
-        cls,
-        config: BudgetConfig = None,
-        /,
-        *,
-        seed: int | None = None,
-        now: int | None = None,
-        **fields: Unpack[BudgetFields],
-    ) -> Self: ...
-    def begin(self, now: int | None = None) -> None: ...
-    def admit(self, now: int | None = None) -> bool: ...
-    def fail(self, kind: Word | None = None, now: int | None = None) -> None: ...
-    def withdraw(self, kind: Word | None = None, now: int | None = None) -> int | None: ...
-    def retried(self) -> None: ...
-    def refund(self, held: int, now: int | None = None) -> None: ...
-    def succeed(self, held: int | None = None, now: int | None = None) -> None: ...
-    def end(self, held: int | None = None) -> None: ...
-    def balance(self, now: int | None = None) -> float: ...
-    def rejection(self, now: int | None = None) -> float: ...
-    def save(self, now: int | None = None) -> bytes: ...
-    @staticmethod
-    def restore(config: BudgetConfig, state: bytes, now: int | None = None) -> Budget: ...
-
-@final
-class Breaker:
-    """A circuit breaker, shared by all calls that are given it. A permit is an int, to hand back with the result."""
-
-    def __new__(
-        cls,
-        config: BreakerConfig = None,
-        /,
-        *,
-        seed: int | None = None,
-        now: int | None = None,
-        **fields: Unpack[BreakerFields],
-    ) -> Self: ...
-    def acquire(self, now: int | None = None) -> int | None: ...
-    def record(self, permit: int, failed: bool = False, took: int | None = None, now: int | None = None) -> None: ...
-    def abandon(self, permit: int, now: int | None = None) -> None: ...
-    def hint(self, span: int, now: int | None = None) -> None: ...
-    def isolate(self, now: int | None = None) -> None: ...
-    def force_close(self, now: int | None = None) -> None: ...
-    def reset(self, now: int | None = None) -> None: ...
-    def state(self, now: int | None = None) -> BreakerState: ...
-    def refuses(self, now: int | None = None) -> int | None: ...
-    def rates(self, now: int | None = None) -> tuple[int, int, int]: ...
-    @property
-    def retry_at(self) -> int: ...
-    @property
-    def openings(self) -> int: ...
-    def save(self, now: int | None = None) -> bytes: ...
-    @staticmethod
-    def restore(config: BreakerConfig, state: bytes, now: int | None = None) -> Breaker: ...
-
-@final
-class Limiter:
-    """A limit of attempts in a time, shared by all calls that are given it."""
-
-    def __new__(
-        cls,
-        config: LimiterConfig = None,
-        /,
-        *,
-        now: int | None = None,
-        **fields: Unpack[LimiterFields],
-    ) -> Self: ...
-    def take(self, count: int = 1, now: int | None = None) -> bool: ...
-    def refuses(self, count: int = 1, now: int | None = None) -> int | None: ...
-    def give_back(self, count: int = 1, now: int | None = None) -> None: ...
-    def save(self, now: int | None = None) -> bytes: ...
-    @staticmethod
-    def restore(config: LimiterConfig, state: bytes, now: int | None = None) -> Limiter: ...
+NEVER: Final[int]
+__version__: Final[str]
 
 @final
 class Adaptive:
-    """A rate of attempts that follows the server's throttling, shared by all calls that are given it."""
-
+    """
+    A rate of attempts that follows the server's throttling, shared by all calls that use it.
+    """
     def __new__(
-        cls,
-        config: AdaptiveConfig = None,
-        /,
-        *,
-        now: int | None = None,
-        **fields: Unpack[AdaptiveFields],
-    ) -> Self: ...
+        cls, config: AdaptiveConfig = None, /, *, now: int | None = None, **fields: Unpack[AdaptiveFields]
+    ) -> Adaptive: ...
+    def __repr__(self) -> str: ...
+    def give_back(self, cost: float = 1.0, now: int | None = None) -> None:
+        """
+        Returns unused ones.
+        """
+    @property
+    def limits(self) -> bool:
+        """
+        True once it limits.
+        """
+    @property
+    def measured(self) -> float:
+        """
+        The measured rate of answers, a second.
+        """
+    @property
+    def rate(self) -> float:
+        """
+        Calls a second.
+        """
+    def refuses(self, cost: float = 1.0, now: int | None = None) -> int | None:
+        """
+        When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
+        """
+    @staticmethod
+    def restore(config: AdaptiveConfig, state: bytes, now: int | None = None) -> Adaptive:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
     @staticmethod
     def started(
         config: AdaptiveConfig,
@@ -898,144 +231,653 @@ class Adaptive:
         throttled_at: int | None = None,
         limits: bool = True,
         now: int | None = None,
-    ) -> Adaptive: ...
-    def take(self, cost: float = 1.0, now: int | None = None) -> bool: ...
-    def refuses(self, cost: float = 1.0, now: int | None = None) -> int | None: ...
-    def update(self, throttled: bool = False, now: int | None = None) -> None: ...
-    def give_back(self, cost: float = 1.0, now: int | None = None) -> None: ...
-    def tokens(self, now: int | None = None) -> float: ...
+    ) -> Adaptive:
+        """
+        A guard in the middle of its life: rates in calls a second, `throttled_at` in nanoseconds.
+        """
+    def take(self, cost: float = 1.0, now: int | None = None) -> bool:
+        """
+        Takes `cost` tokens; returns True if they were there. If not, nothing is taken.
+        """
+    def tokens(self, now: int | None = None) -> float:
+        """
+        The tokens at that time.
+        """
+    def update(self, throttled: bool = False, now: int | None = None) -> None:
+        """
+        An answer came: adjusts the rate.
+        """
+
+@final
+class Breaker:
+    """
+    A circuit breaker, shared by all calls that use it. A permit is an int, to hand back with the result.
+    """
+    def __new__(
+        cls,
+        config: BreakerConfig = None,
+        /,
+        *,
+        seed: int | None = None,
+        now: int | None = None,
+        **fields: Unpack[BreakerFields],
+    ) -> Breaker: ...
+    def __repr__(self) -> str: ...
+    def abandon(self, permit: int, now: int | None = None) -> None:
+        """
+        A call with this permit never ran, or ended without a result that counts.
+        """
+    def acquire(self, now: int | None = None) -> int | None:
+        """
+        A permit for a call; None when it may not run: ask again at `retry_at`.
+        """
+    def force_close(self, now: int | None = None) -> None:
+        """
+        Closes the breaker.
+        """
+    def hint(self, span: int, now: int | None = None) -> None:
+        """
+        The server asked for a pause of `span` nanoseconds: the breaker opens that long if its configuration says so.
+        """
+    def isolate(self, now: int | None = None) -> None:
+        """
+        Opens the breaker until it is reset or forced closed.
+        """
     @property
-    def rate(self) -> float: ...
-    @property
-    def measured(self) -> float: ...
-    @property
-    def limits(self) -> bool: ...
-    def save(self, now: int | None = None) -> bytes: ...
+    def openings(self) -> int:
+        """
+        How often the breaker has opened.
+        """
+    def rates(self, now: int | None = None) -> tuple[int, int, int]:
+        """
+        How many calls the window holds, how many of them failed, and how many were slow.
+        """
+    def record(self, permit: int, failed: bool = False, took: int | None = None, now: int | None = None) -> None:
+        """
+        A call with this permit ended after `took` nanoseconds.
+        """
+    def refuses(self, now: int | None = None) -> int | None:
+        """
+        Until when a call at that time would be refused; None when it would not be.
+        """
+    def reset(self, now: int | None = None) -> None:
+        """
+        Closes the breaker and forgets all results.
+        """
     @staticmethod
-    def restore(config: AdaptiveConfig, state: bytes, now: int | None = None) -> Adaptive: ...
+    def restore(config: BreakerConfig, state: bytes, now: int | None = None) -> Breaker:
+        """
+        A guard with this configuration and a saved state.
+        """
+    @property
+    def retry_at(self) -> int:
+        """
+        When to ask again after a refusal; NEVER when nobody knows.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
+    def state(self, now: int | None = None) -> BreakerState:
+        """
+        "closed", "open", "half_open" or "isolated".
+        """
+
+@final
+class Bucket:
+    """
+    Tokens that drip into a bucket: `rate` in each `per`, and at most `burst` at once. May be shared by threads.
+    """
+    def __new__(cls, /, rate: float, burst: int, *, per: Duration | None = None, now: int | None = None) -> Bucket:
+        """
+        A full bucket.
+        """
+    def reserve(self, now: int, count: int = 1, *, longest: Limit | None = None) -> int | None:
+        """
+        Takes `count` tokens; returns how many nanoseconds it takes until they are there. None, and nothing is taken, for more
+        than a burst or when it takes longer than `longest`; with 0 only tokens that are there are taken.
+        """
+    def tokens(self, now: int) -> float:
+        """
+        The tokens at that time; negative while tokens are reserved that are not there yet.
+        """
+
+@final
+class Budget:
+    """
+    A budget of retries, shared by all calls that use it. The payment of a retry is an int, to hand back later.
+    """
+    def __new__(
+        cls,
+        config: BudgetConfig = None,
+        /,
+        *,
+        seed: int | None = None,
+        now: int | None = None,
+        **fields: Unpack[BudgetFields],
+    ) -> Budget: ...
+    def __repr__(self) -> str: ...
+    def admit(self, now: int | None = None) -> bool:
+        """
+        An attempt, the first or a later one, is about to start: returns True if it may.
+        """
+    def balance(self, now: int | None = None) -> float:
+        """
+        How many tokens, or retries, are left.
+        """
+    def begin(self, now: int | None = None) -> None:
+        """
+        A call begins.
+        """
+    def end(self, held: int | None = None) -> None:
+        """
+        The call is over; with the payment of a retry that still runs, if any.
+        """
+    def fail(self, kind: Word | None = None, now: int | None = None) -> None:
+        """
+        An attempt failed, retried or not.
+        """
+    def refund(self, held: int, now: int | None = None) -> None:
+        """
+        A paid retry will never run.
+        """
+    def rejection(self, now: int | None = None) -> float:
+        """
+        The chance that an attempt is refused: 0 except for a budget of requests.
+        """
+    @staticmethod
+    def restore(config: BudgetConfig, state: bytes, now: int | None = None) -> Budget:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def retried(self) -> None:
+        """
+        A paid retry has run.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
+    def succeed(self, held: int | None = None, now: int | None = None) -> None:
+        """
+        The call succeeded, with its payment if any.
+        """
+    def withdraw(self, kind: Word | None = None, now: int | None = None) -> int | None:
+        """
+        Pays for a retry after such a failure: returns the payment; None when there may be no retry.
+        """
 
 @final
 class Bulkhead:
-    """Places for attempts that run at once, and a queue before them. A place in the queue is an int."""
-
-    def __new__(
-        cls,
-        config: BulkheadConfig = None,
-        /,
-        **fields: Unpack[BulkheadFields],
-    ) -> Self: ...
-    def enter(self) -> Literal["entered", "refused"] | int: ...
-    def enter_from(self, place: int) -> Literal["entered", "refused"] | int: ...
-    def leave(self) -> None: ...
-    def leave_queue(self, place: int) -> None: ...
+    """
+    Places for attempts that run at once, and a queue before them. A place in the queue is an int.
+    """
+    def __new__(cls, config: BulkheadConfig = None, /, **fields: Unpack[BulkheadFields]) -> Bulkhead: ...
+    def __repr__(self) -> str: ...
+    def enter(self) -> Literal["entered", "refused"] | int:
+        """
+        Asks for a place: "entered", "refused", or a place in the queue.
+        """
+    def enter_from(self, place: int) -> Literal["entered", "refused"] | int:
+        """
+        The same for a waiter in the queue.
+        """
+    def leave(self) -> None:
+        """
+        An attempt that ran is done.
+        """
+    def leave_queue(self, place: int) -> None:
+        """
+        A waiter leaves the queue.
+        """
     @property
-    def running(self) -> int: ...
+    def running(self) -> int:
+        """
+        How many attempts run.
+        """
     @property
-    def waiting(self) -> int: ...
+    def waiting(self) -> int:
+        """
+        How many waiters are in the queue.
+        """
 
 @final
-class Stretch:
-    """Stretches delays by how much has failed of late, over all calls that are given it."""
+class Call:
+    """
+    The whole loop as a machine. Every method returns the current step; see the guide for the contract.
+    """
+    def __repr__(self) -> str: ...
+    @property
+    def attempt(self) -> int:
+        """
+        The attempt in flight or, asleep or at the end, the last one that ran.
+        """
+    @staticmethod
+    def begin(policy: Policy | PresetName, seed: int, now: int) -> tuple[Call, Step]:
+        """
+        Begin a call: the machine and its first step, the first attempt.
+        """
+    def cancel(self, now: int) -> Step:
+        """
+        The caller cancels the call.
+        """
+    def fail(self, policy: Policy | PresetName, ticket: int, now: int, failure: Failure) -> Step:
+        """
+        The attempt with this ticket failed.
+        """
+    def remaining(self, now: int) -> int:
+        """
+        Nanoseconds still to sleep; 0 when the call does not sleep.
+        """
+    @staticmethod
+    def resume(
+        state: bytes | str | Mapping[str, Any],
+        policy: Policy | PresetName,
+        now: int,
+        *,
+        away: Duration | None = None,
+        force: bool = False,
+    ) -> Call:
+        """
+        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
+        is counted only if `away` is given; `force` accepts a state that was saved under another policy.
+        """
+    def save(self, policy: Policy | PresetName, now: int) -> bytes:
+        """
+        The state at that time as bytes, for `resume`. The policy is the one that the call runs under.
+        """
+    @property
+    def started(self) -> int:
+        """
+        When the call began.
+        """
+    def succeed(self, ticket: int, now: int) -> Step:
+        """
+        The attempt with this ticket succeeded.
+        """
+    def tick(self, policy: Policy | PresetName, now: int) -> Step:
+        """
+        Time has passed: returns the next attempt when its sleep is over.
+        """
+    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]:
+        """
+        The state at that time as a dict: the fields of its JSON.
+        """
+    def to_json(self, policy: Policy | PresetName, now: int) -> str:
+        """
+        The state at that time as JSON text.
+        """
+    @staticmethod
+    def underway(seed: int, started: int) -> Call:
+        """
+        A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
+        """
 
+@final
+class Decision:
+    """
+    The answer to a failure: sleep until a time, or give up for a reason.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    @property
+    def cause(self) -> Cause | None:
+        """
+        Sleep: "backoff", "hint" or "clip".
+        """
+    @property
+    def kind(self) -> DecisionKind:
+        """
+        "sleep" or "give_up".
+        """
+    @property
+    def reason(self) -> StopReason | None:
+        """
+        Give up: why.
+        """
+    @property
+    def retry_at(self) -> int | None:
+        """
+        Give up: when another try might succeed; NEVER when nobody knows.
+        """
+    @property
+    def until(self) -> int | None:
+        """
+        Sleep: until when.
+        """
+
+@final
+class Event:
+    """
+    One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """
+        Events are pickled as their JSON.
+        """
+    def __repr__(self) -> str: ...
+    @property
+    def at(self) -> int:
+        """
+        When it happened.
+        """
+    @property
+    def attempt(self) -> int:
+        """
+        The attempt that failed, is scheduled or begins; at an end the last attempt that ran, 0 for none.
+        """
+    @property
+    def backoff_delay_ms(self) -> int | None:
+        """
+        Retry scheduled: the same in whole milliseconds, rounded up.
+        """
+    @property
+    def cause(self) -> Cause | None:
+        """
+        Retry scheduled: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+        """
+    @property
+    def delay(self) -> float | None:
+        """
+        Retry scheduled: seconds until the next attempt is due.
+        """
+    @property
+    def delay_ns(self) -> int | None:
+        """
+        Retry scheduled: the same in nanoseconds.
+        """
+    @property
+    def failure(self) -> Failure | None:
+        """
+        Attempt failed: its kind and the server's hint.
+        """
+    @staticmethod
+    def from_dict(fields: Mapping[str, Any], /) -> Event:
+        """
+        The event with these fields; its texts stay with the caller.
+        """
+    @staticmethod
+    def from_json(text: str | bytes, /) -> Event:
+        """
+        The event in this JSON; its texts stay with the caller.
+        """
+    @property
+    def hint(self) -> HintSeconds | None:
+        """
+        Attempt failed: the failure's hint in seconds, "never", or None without a hint.
+        """
+    @property
+    def hint_ns(self) -> int | None:
+        """
+        Attempt failed: the failure's hint in nanoseconds; None when there is none or it is "never".
+        """
+    @property
+    def is_end(self) -> bool:
+        """
+        True if it is the last event.
+        """
+    @property
+    def is_guarded(self) -> bool | None:
+        """
+        Started: True if the call shares guards.
+        """
+    @property
+    def kind(self) -> EventKind:
+        """
+        "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP" or "CANCELLED".
+        """
+    @property
+    def policy(self) -> int | None:
+        """
+        Started: the fingerprint of the call's policy.
+        """
+    @staticmethod
+    def read_all(log: bytes, /) -> list[tuple[Event, str]]:
+        """
+        The events of a log's bytes, each with its text.
+        """
+    @property
+    def reason(self) -> StopReason | None:
+        """
+        Gave up: why.
+        """
+    @property
+    def retry_at(self) -> int | None:
+        """
+        Gave up: when another try might succeed; NEVER when nobody knows.
+        """
+    @property
+    def seed(self) -> int | None:
+        """
+        Started: the seed of the call.
+        """
+    @property
+    def sequence(self) -> int:
+        """
+        Its place in the log of its call, from 1.
+        """
+    def to_bytes(self, failure_reason: str | None = None) -> bytes:
+        """
+        Its bytes with the text of the failure, at most 65535 bytes. A log is the bytes of its events, one after the other.
+        """
+    def to_dict(self, task: str | None = None, failure_reason: str | None = None) -> dict[str, Any]:
+        """
+        The fields of its JSON, with the name of the task and the text of the failure if given.
+        """
+    def to_json(self, task: str | None = None, failure_reason: str | None = None) -> str:
+        """
+        Its JSON in one line, with the name of the task and the text of the failure if given.
+        """
+    @property
+    def until(self) -> int | None:
+        """
+        Retry scheduled: when the next attempt is due.
+        """
+
+@final
+class Explanation:
+    """
+    The explanation of a policy: its rows by iteration, and the whole as text by str().
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __iter__(self) -> Rows: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+
+@final
+class Failure:
+    """
+    One failed attempt: its kind and the server's hint on when to come back.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(
+        cls, /, kind: Word | None = None, *, hint: Duration | Literal["never"] | None = None, hint_ns: int | None = None
+    ) -> Failure: ...
+    def __repr__(self) -> str: ...
+    @property
+    def hint(self) -> HintSeconds | None:
+        """
+        Seconds to wait after the failure, "never" for no retry, or None without a hint.
+        """
+    @property
+    def hint_ns(self) -> int | None:
+        """
+        The hint in nanoseconds; None when there is none or it is "never".
+        """
+    @property
+    def kind(self) -> Word:
+        """
+        "transient", "throttled", "timeout" or "permanent".
+        """
+
+@final
+class Gate:
+    """
+    The failures of one key, and until when it is closed. Times are ints of nanoseconds.
+    """
+    def __new__(cls, /, *, seed: int | None = None) -> Gate: ...
+    def __repr__(self) -> str: ...
+    def covers(self, config: GateConfig, event: int) -> bool:
+        """
+        True if the delay of the last failure, counted from the failure, covers an event at that time.
+        """
+    def covers_since(self, config: GateConfig, event: int, now: int) -> bool:
+        """
+        True if less time than the delay of the last failure has passed since an event at that time.
+        """
+    @property
+    def delay(self) -> int:
+        """
+        The delay of the last failure, in nanoseconds; 0 when no failure counts.
+        """
+    def draws(self, config: GateConfig, event: int) -> bool:
+        """
+        True if a failure at that time would draw a uniform.
+        """
+    def failure(self, config: GateConfig, now: int, *, event: int | None = None) -> int:
+        """
+        A failure: returns for how long the gate closes. `event` is when the failed operation happened, now unless given.
+        """
+    @property
+    def failures(self) -> int:
+        """
+        How many failures count now.
+        """
+    def forget(self) -> None:
+        """
+        Starts anew.
+        """
+    def is_discardable(self, config: GateConfig, now: int) -> bool:
+        """
+        True if the gate can be thrown away at that time.
+        """
+    def is_open(self, now: int) -> bool:
+        """
+        True if the gate is open at that time.
+        """
+    @property
+    def release(self) -> int:
+        """
+        When the gate opens or opened.
+        """
+    def release_at(self, release: int) -> None:
+        """
+        Opens at that time and at no other, until the next failure.
+        """
+    def success(self, config: GateConfig, now: int) -> None:
+        """
+        A success: forgives as many failures as the configuration says.
+        """
+
+@final
+class GateConfig:
+    """
+    How the delays of a gate grow, checked once.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
     def __new__(
         cls,
-        config: StretchConfig = None,
         /,
         *,
-        now: int | None = None,
-        **fields: Unpack[StretchFields],
-    ) -> Self: ...
-    def record(self, failed: bool, now: int | None = None) -> None: ...
-    def stretch(self, delay: int, now: int | None = None) -> int: ...
-    def counts(self, now: int | None = None) -> tuple[int, int]: ...
-    def save(self, now: int | None = None) -> bytes: ...
+        initial: Duration | None = None,
+        factor: float = 2.0,
+        max: Limit | None = None,
+        jitter: float = 0.0,
+        direction: Literal["up", "down"] = "up",
+        growth: Literal["power", "feedback"] = "power",
+        grace: int = 0,
+        grace_delay: Duration | None = None,
+        ahead: bool = False,
+        forgives: int | Literal["all"] | None = None,
+        rest: Duration | None = None,
+        quiet: Limit | None = None,
+        keep: Limit | None = None,
+        keep_failed: Limit | None = None,
+        quantum: Duration | None = None,
+    ) -> GateConfig: ...
+    def __repr__(self) -> str: ...
     @staticmethod
-    def restore(config: StretchConfig, state: bytes, now: int | None = None) -> Stretch: ...
-
-@final
-class Hedge:
-    """When a second attempt starts beside the first; with what is known of how long attempts take."""
-
-    def __new__(
-        cls,
-        config: HedgeConfig = None,
-        /,
-        **fields: Unpack[HedgeFields],
-    ) -> Self: ...
-    def record(self, took: int) -> None: ...
-    @property
-    def quantile(self) -> int | None: ...
-    @property
-    def records(self) -> int: ...
-    @property
-    def delay(self) -> int: ...
-    @property
-    def attempts(self) -> int: ...
-    def save(self, now: int | None = None) -> bytes: ...
-    @staticmethod
-    def restore(config: HedgeConfig, state: bytes, now: int | None = None) -> Hedge: ...
-
-@final
-class Guards:
-    """Guards that calls share: any of them, each a configuration or a guard that others share too."""
-
-    def __new__(cls, *, seed: int | None = None, now: int | None = None, **guards: Unpack[GuardOptions]) -> Self: ...
-    @staticmethod
-    def restore(
-        options: GuardOptions | Policy,
-        saved: Mapping[str, bytes],
+    def chromium(
         *,
-        seed: int | None = None,
-        now: int | None = None,
-    ) -> Guards: ...
-    def save(self, now: int | None = None) -> dict[str, bytes]: ...
-    @property
-    def budget(self) -> Budget | None: ...
-    @property
-    def breaker(self) -> Breaker | None: ...
-    @property
-    def limiter(self) -> Limiter | None: ...
-    @property
-    def adaptive(self) -> Adaptive | None: ...
-    @property
-    def bulkhead(self) -> Bulkhead | None: ...
-    @property
-    def stretch(self) -> Stretch | None: ...
-    @property
-    def hedge(self) -> Hedge | None: ...
-
-@final
-class KeyedGuards:
-    """One set of guards a key. The key used longest ago is given up for a new one. May be shared by threads."""
-
-    def __new__(
-        cls,
-        *,
-        most: int = 10000,
-        idle: Duration | Literal["none"] | None = None,
-        seed: int | None = None,
-        **guards: Unpack[GuardOptions],
-    ) -> Self: ...
-    def of(self, key: str, /, now: int | None = None) -> Guards: ...
-    def forget(self, key: str, /) -> bool: ...
-    def keys(self) -> list[str]: ...
-    def __len__(self) -> int: ...
+        initial_delay_ms: int,
+        multiply_factor: float,
+        jitter_factor: float,
+        maximum_backoff_ms: int | None = None,
+        entry_lifetime_ms: int | None = None,
+        errors_to_ignore: int = 0,
+        always_use_initial_delay: bool = False,
+    ) -> GateConfig:
+        """
+        Chromium's net::BackoffEntry, from the fields of its policy; times in milliseconds, None for its -1.
+        """
+    @staticmethod
+    def fast_slow(fast: Duration, slow: Duration, max_fast_attempts: int) -> GateConfig:
+        """
+        An item of Kubernetes' ItemFastSlowRateLimiter.
+        """
+    @staticmethod
+    def flowcontrol(
+        initial: Duration, max: Duration, *, max_jitter: float = 0.0, quiet: Duration | None = None
+    ) -> GateConfig:
+        """
+        An entry of Kubernetes' flowcontrol.Backoff; quiet stands for its HasExpiredFunc, twice max unless given.
+        """
+    @staticmethod
+    def item_exponential(base: Duration, max: Duration) -> GateConfig:
+        """
+        An item of Kubernetes' ItemExponentialFailureRateLimiter.
+        """
 
 @final
 class GuardedCall:
-    """The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is."""
-
+    """
+    The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, with the additions that the
+    guide names.
+    """
+    def __copy__(self) -> GuardedCall:
+        """
+        A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
+        """
+    def __repr__(self) -> str: ...
+    def abandon(self, guards: Guards, ticket: int, now: int) -> Step:
+        """
+        The attempt with this ticket ended without a result that guards should count.
+        """
+    @property
+    def attempt(self) -> int:
+        """
+        How many attempts have been started.
+        """
     @staticmethod
-    def begin(policy: Policy | PresetName, guards: Guards, seed: int, now: int) -> tuple[GuardedCall, Step]: ...
-    def succeed(self, guards: Guards, ticket: int, now: int) -> Step: ...
-    def fail(self, policy: Policy | PresetName, guards: Guards, ticket: int, now: int, failure: Failure) -> Step: ...
-    def abandon(self, guards: Guards, ticket: int, now: int) -> Step: ...
-    def tick(self, policy: Policy | PresetName, guards: Guards, now: int) -> Step: ...
-    def cancel(self, guards: Guards, now: int) -> Step: ...
-    def remaining(self, now: int) -> int: ...
-    def save(self, policy: Policy | PresetName, now: int) -> bytes: ...
-    def to_json(self, policy: Policy | PresetName, now: int) -> str: ...
-    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]: ...
+    def begin(policy: Policy | PresetName, guards: Guards, seed: int, now: int) -> tuple[GuardedCall, Step]:
+        """
+        Begin a call: the machine and its first step, which may be a sleep or a stop.
+        """
+    def cancel(self, guards: Guards, now: int) -> Step:
+        """
+        The caller cancels the call. Hosts that drop a call before it stops must cancel it.
+        """
+    def fail(self, policy: Policy | PresetName, guards: Guards, ticket: int, now: int, failure: Failure) -> Step:
+        """
+        The attempt with this ticket failed.
+        """
+    @property
+    def flying(self) -> int:
+        """
+        How many attempts are in flight.
+        """
+    def remaining(self, now: int) -> int:
+        """
+        Nanoseconds still to sleep; 0 when the call does not sleep.
+        """
     @staticmethod
     def resume(
         state: bytes | str | Mapping[str, Any],
@@ -1045,109 +887,1483 @@ class GuardedCall:
         *,
         away: Duration | None = None,
         force: bool = False,
-    ) -> GuardedCall: ...
+    ) -> GuardedCall:
+        """
+        Resumes a saved state, of this or of a `Call`, under these guards: as `Call.resume`.
+        """
+    def save(self, policy: Policy | PresetName, now: int) -> bytes:
+        """
+        The state at that time as bytes, those of a `Call`, without its permits of the guards.
+        """
     @property
-    def attempt(self) -> int: ...
-    @property
-    def flying(self) -> int: ...
-    @property
-    def started(self) -> int: ...
-    def __copy__(self) -> GuardedCall: ...
+    def started(self) -> int:
+        """
+        When the call began.
+        """
+    def succeed(self, guards: Guards, ticket: int, now: int) -> Step:
+        """
+        The attempt with this ticket succeeded: the call is over.
+        """
+    def tick(self, policy: Policy | PresetName, guards: Guards, now: int) -> Step:
+        """
+        Time has passed, or a place in the bulkhead has come free.
+        """
+    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]:
+        """
+        The state at that time as a dict: the fields of its JSON.
+        """
+    def to_json(self, policy: Policy | PresetName, now: int) -> str:
+        """
+        The state at that time as JSON text.
+        """
 
 @final
-class Event:
-    """One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds."""
+class Guards:
+    """
+    Guards that calls share: each a configuration, or a guard object that others share too.
+    """
+    def __new__(
+        cls, /, *, seed: int | None = None, now: int | None = None, **guards: Unpack[GuardOptions]
+    ) -> Guards: ...
+    def __repr__(self) -> str: ...
+    @property
+    def adaptive(self) -> Adaptive | None:
+        """
+        The adaptive rate; None without one.
+        """
+    @property
+    def breaker(self) -> Breaker | None:
+        """
+        The breaker; None without one.
+        """
+    @property
+    def budget(self) -> Budget | None:
+        """
+        The budget; None without one.
+        """
+    @property
+    def bulkhead(self) -> Bulkhead | None:
+        """
+        The bulkhead; None without one.
+        """
+    @property
+    def hedge(self) -> Hedge | None:
+        """
+        The hedge; None without one.
+        """
+    @property
+    def limiter(self) -> Limiter | None:
+        """
+        The limiter; None without one.
+        """
+    @staticmethod
+    def restore(
+        options: GuardOptions | Policy, saved: Mapping[str, bytes], *, seed: int | None = None, now: int | None = None
+    ) -> Guards:
+        """
+        Guards with these options, or of this policy, with the states from `save`. Guards without a saved state are new.
+        """
+    def save(self, now: int | None = None) -> dict[str, bytes]:
+        """
+        The state of each guard as bytes, by its name. A bulkhead has no state to save: running attempts are not saved.
+        """
+    @property
+    def stretch(self) -> Stretch | None:
+        """
+        The stretch; None without one.
+        """
 
+@final
+class Hedge:
+    """
+    Starts a second attempt beside a slow first one. All calls that use it share the durations of attempts.
+    """
+    def __new__(cls, config: HedgeConfig = None, /, **fields: Unpack[HedgeFields]) -> Hedge: ...
+    def __repr__(self) -> str: ...
     @property
-    def sequence(self) -> int: ...
+    def attempts(self) -> int:
+        """
+        How many attempts there may be at once.
+        """
     @property
-    def at(self) -> int: ...
+    def delay(self) -> int:
+        """
+        How long after an attempt the next one starts beside it, in nanoseconds.
+        """
     @property
-    def kind(self) -> EventKind: ...
+    def quantile(self) -> int | None:
+        """
+        How long the percentile of attempts takes, in nanoseconds; None before the first.
+        """
+    def record(self, took: int) -> None:
+        """
+        An attempt that succeeded took that many nanoseconds.
+        """
     @property
-    def is_end(self) -> bool: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def until(self) -> int | None: ...
-    @property
-    def delay(self) -> float | None: ...
-    @property
-    def delay_ns(self) -> int | None: ...
-    @property
-    def backoff_delay_ms(self) -> int | None: ...
-    @property
-    def cause(self) -> Cause | None: ...
-    @property
-    def failure(self) -> Failure | None: ...
-    @property
-    def hint(self) -> float | Literal["never"] | None: ...
-    @property
-    def hint_ns(self) -> int | None: ...
-    @property
-    def reason(self) -> StopReason | None: ...
-    @property
-    def retry_at(self) -> int | None: ...
-    @property
-    def seed(self) -> int | None: ...
-    @property
-    def policy(self) -> int | None: ...
-    @property
-    def is_guarded(self) -> bool | None: ...
-    def to_dict(self, task: str | None = None, failure_reason: str | None = None) -> dict[str, Any]: ...
-    def to_json(self, task: str | None = None, failure_reason: str | None = None) -> str: ...
-    def to_bytes(self, failure_reason: str | None = None) -> bytes: ...
+    def records(self) -> int:
+        """
+        How many attempts have been recorded.
+        """
     @staticmethod
-    def from_dict(fields: Mapping[str, Any], /) -> Event: ...
+    def restore(config: HedgeConfig, state: bytes, now: int | None = None) -> Hedge:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
+
+@final
+class Keyed:
+    """
+    A gate for each key, bounded: a new key replaces the key used longest ago. May be shared by threads.
+    """
+    def __len__(self) -> int: ...
+    def __new__(
+        cls, /, config: GateConfig, *, most: int = 65536, idle: Limit | None = None, seed: int | None = None
+    ) -> Keyed:
+        """
+        At most `most` keys; keys unused for more than `idle` are forgotten.
+        """
+    def __repr__(self) -> str: ...
+    def collect(self, now: int) -> int:
+        """
+        Throws away idle keys and discardable gates; returns how many.
+        """
+    def failure(self, key: str, now: int, *, event: int | None = None) -> int:
+        """
+        A failure of this key: returns for how long it closes. As Gate.failure.
+        """
+    def forget(self, key: str) -> bool:
+        """
+        Forgets the key; returns True if it was known.
+        """
+    def is_open(self, key: str, now: int) -> bool:
+        """
+        True if the key is open at that time.
+        """
+    def keys(self) -> list[str]:
+        """
+        The keys in their order.
+        """
+    def peek(self, key: str, now: int) -> Gate | None:
+        """
+        A copy of the key's gate; None when there is no gate.
+        """
+    def release_at(self, key: str, now: int, release: int) -> None:
+        """
+        Opens the key at that time and at no other, until its next failure.
+        """
+    def success(self, key: str, now: int) -> None:
+        """
+        A success of this key.
+        """
+
+@final
+class KeyedGuards:
+    """
+    A set of guards for each key: a host, a partition, a tenant. A new key replaces the key used longest ago. May be shared by
+    threads.
+    """
+    def __len__(self) -> int: ...
+    def __new__(
+        cls, /, *, most: int = 10000, idle: Limit | None = None, seed: int | None = None, **guards: Unpack[GuardOptions]
+    ) -> KeyedGuards:
+        """
+        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
+        shared by all keys.
+        """
+    def __repr__(self) -> str: ...
+    def forget(self, key: str, /) -> bool:
+        """
+        Forgets a key; returns True if it was known.
+        """
+    def keys(self) -> list[str]:
+        """
+        The keys in their order.
+        """
+    def of(self, key: str, /, now: int | None = None) -> Guards:
+        """
+        The guards of a key: the same ones each time, for as long as the key is known.
+        """
+
+@final
+class Layered:
+    """
+    A call inside a call, from the first attempt to the end; driven as a `Call` is.
+    """
+    def __repr__(self) -> str: ...
+    @property
+    def attempt(self) -> int:
+        """
+        The attempt in flight or the last one that ran, over both levels; from 1.
+        """
     @staticmethod
-    def from_json(text: str | bytes, /) -> Event: ...
+    def begin(layers: Layers, seed: int, now: int) -> tuple[Layered, Step]:
+        """
+        Begin: the machine and its first step, the first attempt of both levels.
+        """
+    def cancel(self, now: int) -> Step:
+        """
+        The caller cancels the call.
+        """
+    def fail(self, layers: Layers, ticket: int, now: int, failure: Failure, *, outward: Failure | None = None) -> Step:
+        """
+        The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
+        for any reason.
+        """
+    @property
+    def inner_attempt(self) -> int:
+        """
+        The attempt of the inner level in this attempt of the outer level, from 1.
+        """
+    @property
+    def inner_reason(self) -> StopReason | None:
+        """
+        Why the inner level last gave up; None when it has not.
+        """
+    @property
+    def outer_attempt(self) -> int:
+        """
+        The attempt of the outer level, from 1.
+        """
+    def remaining(self, now: int) -> int:
+        """
+        Nanoseconds still to sleep; 0 when the call does not sleep.
+        """
+    @property
+    def stopped_by(self) -> Level | None:
+        """
+        The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
+        level gave up.
+        """
+    def succeed(self, ticket: int, now: int) -> Step:
+        """
+        The attempt with this ticket succeeded.
+        """
+    def tick(self, layers: Layers, now: int) -> Step:
+        """
+        Time has passed: returns the next attempt when its sleep is over.
+        """
     @staticmethod
-    def read_all(log: bytes, /) -> list[tuple[Event, str]]: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
+    def underway(layers: Layers, seed: int, started: int) -> Layered:
+        """
+        A call whose first attempt, ticket 1, has run since `started`.
+        """
+    def would_give_up(self, layers: Layers, ticket: int, now: int, failure: Failure) -> StopReason | None:
+        """
+        Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
+        """
+
+@final
+class Layers:
+    """
+    The configuration of a retry inside a retry: the policies of both levels, and the limits between them.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(
+        cls,
+        /,
+        outer: Policy | PresetName,
+        inner: Policy | PresetName,
+        *,
+        attempts: int | None = None,
+        go_on_after: Sequence[StopReason] | None = None,
+    ) -> Layers:
+        """
+        `attempts` caps both levels together. The outer level continues after the reasons in `go_on_after` of the inner level:
+        attempts, deadline and hint unless given.
+        """
+    def __repr__(self) -> str: ...
+    @property
+    def attempts(self) -> int | None:
+        """
+        The most attempts there can be over both levels; None without a limit.
+        """
+
+@final
+class Limiter:
+    """
+    A limit of attempts in a time, shared by all calls that use it.
+    """
+    def __new__(
+        cls, config: LimiterConfig = None, /, *, now: int | None = None, **fields: Unpack[LimiterFields]
+    ) -> Limiter: ...
+    def __repr__(self) -> str: ...
+    def give_back(self, count: int = 1, now: int | None = None) -> None:
+        """
+        Returns unused ones.
+        """
+    def refuses(self, count: int = 1, now: int | None = None) -> int | None:
+        """
+        When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
+        """
+    @staticmethod
+    def restore(config: LimiterConfig, state: bytes, now: int | None = None) -> Limiter:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
+    def take(self, count: int = 1, now: int | None = None) -> bool:
+        """
+        Takes `count` attempts; returns True if they were there. If not, nothing is taken.
+        """
+
+@final
+class Lint:
+    """
+    One warning about a policy.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+    @property
+    def code(self) -> int:
+        """
+        Its number, the same in every language.
+        """
+    @property
+    def found(self) -> float | None:
+        """
+        The value in the policy: seconds or a number; None without one.
+        """
+    @property
+    def limit(self) -> float | None:
+        """
+        The limit that the value breaks, in the same unit.
+        """
+    @property
+    def name(self) -> str:
+        """
+        Its word, the same in every language.
+        """
+    @property
+    def text(self) -> str:
+        """
+        The warning in words.
+        """
+
+@final
+class Notify:
+    """
+    Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
+    count has changed in between.
+    """
+    def add_waiter(self, seen: int, waker: Callable[[], object]) -> int | None:
+        """
+        Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for `remove_waiter`;
+        None when the count has passed already, and the waker will not be called.
+        """
+    def remove_waiter(self, number: int) -> None:
+        """
+        Removes a waker.
+        """
+
+@final
+class Operation:
+    """
+    One operation under way.
+
+    # Contract
+    `begin` once; then for each attempt that raises `fail`, for each that returns `reject`, and when that says there will be
+    another, `resume` until it has no more seconds to wait: then it is time for that other attempt, unless `over` says that
+    `result` is the end. The machine comes into being at the first failure, under guards at once: then `resume` before the
+    first attempt too, `succeed` after one that needs no judging, and `cancel` whatever else happens.
+    """
+    def __new__(cls, /, settings: Retrying, permit: int | None = None) -> Operation: ...
+    @property
+    def abort_at(self) -> int | None:
+        """
+        When the attempt must be over, in nanoseconds of the clock; None without a limit.
+        """
+    @property
+    def attempt(self) -> int:
+        """
+        The number of the attempt.
+        """
+    def begin(self) -> None:
+        """
+        The first attempt is about to run. Raises Cancelled when it must not.
+        """
+    def beside(self) -> bool:
+        """
+        While an attempt runs: whether another one is to start beside it.
+        """
+    def cancel(self) -> None:
+        """
+        The caller wants no more of it.
+        """
+    def cancelled(self) -> Exception:
+        """
+        The exception that says so, caused by the last error.
+        """
+    def fail(self, error: Exception, timed_out: bool = False) -> bool:
+        """
+        An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.
+        """
+    def fail_one(self, attempt: int, error: Exception, timed_out: bool) -> NextStep:
+        """
+        Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
+        (others still run) or "stop": raise the error.
+        """
+    @property
+    def fallback(self) -> Any | None:
+        """
+        What to call with the error that is about to come out, if there is such a thing.
+        """
+    @property
+    def handed(self) -> Token | None:
+        """
+        What the attempt hands down to the retries inside it.
+        """
+    @property
+    def notify(self) -> tuple[Notify, int] | None:
+        """
+        The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
+        """
+    @property
+    def over(self) -> bool:
+        """
+        Whether the wait took too long for another attempt after a value that failed: `result` then.
+        """
+    def proceed(self) -> float | None:
+        """
+        The seconds to wait next, right after `fail`: as `resume`.
+        """
+    def reject(self, value: Any) -> bool:
+        """
+        An attempt returned: whether there will be another all the same. If not, the value is the result.
+        """
+    def reject_one(self, attempt: int, value: Any) -> NextStep:
+        """
+        Of several attempts the one with that number returned; at "stop" the value is the result.
+        """
+    @property
+    def result(self) -> Any:
+        """
+        That value.
+        """
+    def resume(self) -> float | None:
+        """
+        The seconds to wait next; None when the next attempt is to run now.
+        """
+    def succeed(self, attempt: int | None = None) -> None:
+        """
+        An attempt succeeded, whatever it returned; the latest one unless its number is given.
+        """
+    @property
+    def token(self) -> Any | None:
+        """
+        The token of the caller.
+        """
+    @property
+    def undisturbed(self) -> bool:
+        """
+        Whether nothing but time ends the wait before the next attempt, and time is what the clock says.
+        """
+    def wait(self, seconds: float) -> None:
+        """
+        Wait those seconds in this thread, woken at once by the token.
+        """
+    @property
+    def wake_at(self) -> int | None:
+        """
+        When to look whether another attempt starts beside, in nanoseconds of the clock; None for never.
+        """
+
+@final
+class Outcome:
+    """
+    Why there was no other attempt, and when another try might succeed.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs__(self) -> tuple[StopReason, int, int | None]:
+        """
+        Outcomes are pickled with their errors.
+        """
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, reason: StopReason, attempts: int, retry_at_ns: int | None = None) -> Outcome: ...
+    def __repr__(self) -> str: ...
+    @property
+    def attempts(self) -> int:
+        """
+        How many attempts began.
+        """
+    @property
+    def description(self) -> str:
+        """
+        The reason in a sentence.
+        """
+    @property
+    def reason(self) -> StopReason:
+        """
+        "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
+        """
+    @property
+    def retry_at(self) -> float | None:
+        """
+        When another try might succeed, on the clock of time.monotonic; None if unknown.
+        """
+    @property
+    def retry_at_ns(self) -> int | None:
+        """
+        When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
+        """
+    @property
+    def retry_in(self) -> float | None:
+        """
+        Seconds from now until another try might succeed, 0 when that is past; None if unknown.
+        """
+
+@final
+class Pace:
+    """
+    The delays between the runs of a repeated task: a wait backoff that begins again by itself.
+    """
+    def __new__(
+        cls,
+        /,
+        backoff: Stepped,
+        *,
+        after_quiet: Duration | None = None,
+        every: Duration | None = None,
+        now: int | None = None,
+        seed: int | None = None,
+    ) -> Pace:
+        """
+        The delays of a backoff from its current step. The pace begins again when asked more than `after_quiet` after it was
+        last asked, or more than `every` after it last began again.
+        """
+    def __repr__(self) -> str: ...
+    @property
+    def backoff(self) -> Stepped:
+        """
+        A copy of the backoff at its current step.
+        """
+    @property
+    def draws(self) -> bool:
+        """
+        True if a delay draws a uniform.
+        """
+    @staticmethod
+    def exponential(
+        initial: Duration,
+        max: Duration,
+        reset: Duration,
+        *,
+        factor: float = 2.0,
+        jitter: float = 0.0,
+        now: int | None = None,
+        seed: int | None = None,
+    ) -> Pace:
+        """
+        Grows from initial by factor up to max, and begins again after more than reset without being asked: Kubernetes'
+        NewExponentialBackoffManager.
+        """
+    @staticmethod
+    def jittered(period: Duration, jitter: float = 0.0, *, seed: int | None = None) -> Pace:
+        """
+        The same delay each time and up to jitter of it more: Kubernetes' NewJitteredBackoffManager.
+        """
+    def next(self, now: int) -> int:
+        """
+        The delay to wait at that time.
+        """
+    @staticmethod
+    def with_reset(backoff: Stepped, reset: Duration, *, now: int | None = None, seed: int | None = None) -> Pace:
+        """
+        Steps the backoff and begins again every reset: Kubernetes' Backoff.DelayWithReset.
+        """
+
+@final
+class Periodic:
+    """
+    A repeated task as a machine. Every method returns the current step.
+    """
+    def __new__(
+        cls,
+        /,
+        pace: Pace,
+        *,
+        timer: Literal["variable", "grid", "grid_skipping", "no_wait"] = "variable",
+        sliding: bool = True,
+        immediate: bool = True,
+        first_is_sure: bool = False,
+        by_steps: bool = False,
+        last_at_deadline: bool = False,
+        deadline: Limit | None = None,
+        seed: int | None = None,
+        now: int | None = None,
+    ) -> Periodic: ...
+    def __repr__(self) -> str: ...
+    def cancel(self) -> PeriodicStep:
+        """
+        The caller cancels the task; a run in flight is the last one.
+        """
+    def finish(self, run: int, now: int, answer: Answer = "again") -> PeriodicStep:
+        """
+        The run with this number ended: "again", "done" or "failed".
+        """
+    @property
+    def interval(self) -> int:
+        """
+        The last interval; of a grid, its mesh.
+        """
+    @property
+    def runs(self) -> int:
+        """
+        The number of the run in flight or else the last one; 0 before the first.
+        """
+    def tick(self, now: int) -> PeriodicStep:
+        """
+        Time has passed: begins the task, or starts the next run if it is due.
+        """
+
+@final
+class PeriodicStep:
+    """
+    What the host of a `Periodic` does next. Fields that do not fit the kind are None.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    @property
+    def ended(self) -> Ended | None:
+        """
+        Stop: "cancelled", "done", "failed", "deadline" or "steps".
+        """
+    @property
+    def kind(self) -> PeriodicKind:
+        """
+        "run", "sleep", "wait" or "stop".
+        """
+    @property
+    def run(self) -> int | None:
+        """
+        Run: its number, from 1, which goes back with the answer.
+        """
+    @property
+    def until(self) -> int | None:
+        """
+        Sleep: when to tick.
+        """
+
+@final
+class Policy:
+    """
+    When to retry and when to give up; immutable, to be shared by any number of operations.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Callable[[str], Event], tuple[str]]: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, name: PresetName | None = None, /, **fields: Unpack[PolicyFields]) -> Policy: ...
+    def __reduce__(self) -> tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]: ...
+    def __repr__(self) -> str: ...
+    @staticmethod
+    def _restored(text: Any, error_types: SupportsGetItem[int, str]) -> Policy:
+        """
+        For pickle: the types of errors that are never retried are in no document.
+        """
+    def after_inner(self, failure: Failure) -> Failure:
+        """
+        The failure for this policy after a retry inside gave up on a failure.
+        """
+    def attempts_inside(self, token: Token | None = None) -> int | None:
+        """
+        The most attempts inside the retries of the token, the first included; None without a limit.
+        """
+    def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """
+        Call the function until it succeeds or the policy gives up.
+        """
+    def explain(self, *, rows: int | None = None, after: Word | None = None) -> Explanation:
+        """
+        The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows; `after` is
+        the kind of failure.
+        """
+    @property
+    def fingerprint(self) -> int:
+        """
+        A number for the decisions of the policy; the same in every language.
+        """
+    @staticmethod
+    def from_dict(fields: Mapping[str, Any], /) -> Policy:
+        """
+        The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
+        """
+    @staticmethod
+    def from_form(form: FormName, document: str | bytes | Mapping[str, Any], *, entry: int | None = None) -> Policy:
+        """
+        The policy in another system's form: JSON text or its parsed value. `entry` selects an entry of a service config.
+        """
+    @staticmethod
+    def from_json(text: str | bytes, /) -> Policy:
+        """
+        The policy of a document: JSON text.
+        """
+    @property
+    def guards(self) -> Guards | None:
+        """
+        Its own guards, which all calls under this object share; None if its fields have none.
+        """
+    def is_failure(self, status: int, *, idempotent: bool = True) -> bool:
+        """
+        True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
+        """
+    def judge(
+        self,
+        failure: Failure,
+        *,
+        http: int | None = None,
+        grpc: GrpcCode | object | None = None,
+        message: str = "",
+        idempotent: bool = True,
+    ) -> Failure:
+        """
+        The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name or an
+        enum member) and message.
+        """
+    def lints(self, *, within: Duration | None = None) -> list[Lint]:
+        """
+        Warnings about the policy, and about a timeout of `within` around it.
+        """
+    def retrying(
+        self,
+        *,
+        on: On | None = None,
+        on_result: OnResult | None = None,
+        cancel: Cancel | None = None,
+        seed: int | None = None,
+        on_retry: OnRetry | None = None,
+        on_give_up: OnGiveUp | None = None,
+        classify: Classify | None = None,
+        idempotent: bool = True,
+        guards: GuardsOption | None = None,
+        fallback: Fallback | None = None,
+    ) -> Retrying:
+        """
+        A caller with this policy and these options, to call or to decorate functions with.
+        """
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The document as a dict; from_dict makes the same policy of it.
+        """
+    def to_form(self, form: FormName) -> str:
+        """
+        The policy in another system's form, as JSON text. Raises ConfigError for a field that the form does not have.
+        """
+    def to_json(self) -> str:
+        """
+        The policy as a document: JSON text in one line. `from_json` makes the same policy of it in every language.
+        """
+    @property
+    def total_wait(self) -> float | None:
+        """
+        The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
+        """
+    @property
+    def total_wait_ns(self) -> int | None:
+        """
+        The same in nanoseconds, exactly.
+        """
 
 @final
 class Recorder:
-    """The whole loop as a machine that says what to write down: each method answers with the step that holds now and
-    the events of the transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge."""
-
+    """
+    The whole loop as a machine that returns events to write down: each method returns the current step and the events of the
+    transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge.
+    """
+    def __copy__(self) -> Recorder:
+        """
+        A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
+        """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    def abandon(self, ticket: int, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]:
+        """
+        The attempt with this ticket ended without a result that guards should count.
+        """
+    @property
+    def attempt(self) -> int:
+        """
+        The attempt in flight or else the last one that ran, 0 for none.
+        """
     @staticmethod
     def begin(
         policy: Policy | PresetName, seed: int, now: int, *, guards: Guards | None = None
-    ) -> tuple[Recorder, Step, tuple[Event, ...]]: ...
-    def succeed(self, ticket: int, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]: ...
+    ) -> tuple[Recorder, Step, tuple[Event, ...]]:
+        """
+        Begin a call: the machine, its first step and its first events.
+        """
+    @property
+    def call(self) -> Call:
+        """
+        A copy of the call in its current state, to be saved or looked at.
+        """
+    def cancel(self, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]:
+        """
+        The caller cancels the call.
+        """
     def fail(
         self, policy: Policy | PresetName, ticket: int, now: int, failure: Failure, *, guards: Guards | None = None
-    ) -> tuple[Step, tuple[Event, ...]]: ...
-    def abandon(self, ticket: int, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]: ...
-    def tick(
-        self, policy: Policy | PresetName, now: int, *, guards: Guards | None = None
-    ) -> tuple[Step, tuple[Event, ...]]: ...
-    def cancel(self, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]: ...
+    ) -> tuple[Step, tuple[Event, ...]]:
+        """
+        The attempt with this ticket failed.
+        """
+    @property
+    def is_guarded(self) -> bool:
+        """
+        True if the call began with guards.
+        """
+    def remaining(self, now: int) -> int:
+        """
+        Nanoseconds still to sleep; 0 when the call does not sleep.
+        """
+    @property
+    def reruns(self) -> int:
+        """
+        How often the attempt in flight was run again because it was interrupted.
+        """
     def resume(
         self, policy: Policy | PresetName, now: int, *, reruns: int = 3, guards: Guards | None = None
-    ) -> tuple[Step, tuple[Event, ...]]: ...
-    def remaining(self, now: int) -> int: ...
+    ) -> tuple[Step, tuple[Event, ...]]:
+        """
+        Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
+        `reruns` times; then it has failed, by a timeout.
+        """
     @property
-    def step(self) -> Step: ...
+    def sequence(self) -> int:
+        """
+        The number of the latest event.
+        """
     @property
-    def sequence(self) -> int: ...
+    def started(self) -> int:
+        """
+        When the call began.
+        """
     @property
-    def attempt(self) -> int: ...
+    def step(self) -> Step:
+        """
+        The current step.
+        """
+    def succeed(self, ticket: int, now: int, *, guards: Guards | None = None) -> tuple[Step, tuple[Event, ...]]:
+        """
+        The attempt with this ticket succeeded.
+        """
+    def tick(
+        self, policy: Policy | PresetName, now: int, *, guards: Guards | None = None
+    ) -> tuple[Step, tuple[Event, ...]]:
+        """
+        Time has passed, or a place in the bulkhead has come free.
+        """
+
+@final
+class Retry:
+    """
+    The state of one operation without its loop: one decision for each failure.
+    """
+    def __new__(cls, /, seed: int, started: int) -> Retry: ...
+    def __repr__(self) -> str: ...
+    def deadline(self, policy: Policy | PresetName) -> int:
+        """
+        When the operation as a whole must be over; NEVER without a deadline.
+        """
     @property
-    def started(self) -> int: ...
+    def failures(self) -> int:
+        """
+        How many attempts have failed.
+        """
+    def on_failure(self, policy: Policy | PresetName, now: int, failure: Failure) -> Decision:
+        """
+        Decide what to do about an attempt that failed at that time.
+        """
+    @staticmethod
+    def resume(
+        state: bytes | str | Mapping[str, Any],
+        policy: Policy | PresetName,
+        now: int,
+        *,
+        away: Duration | None = None,
+        force: bool = False,
+    ) -> Retry:
+        """
+        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
+        is counted only if `away` is given; `force` accepts a state that was saved under another policy.
+        """
+    def save(self, policy: Policy | PresetName, now: int) -> bytes:
+        """
+        The state at that time as bytes, for `resume`. The policy is the one that the operation runs under.
+        """
     @property
-    def reruns(self) -> int: ...
+    def started(self) -> int:
+        """
+        When the first attempt began.
+        """
+    def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]:
+        """
+        The state at that time as a dict: the fields of its JSON.
+        """
+    def to_json(self, policy: Policy | PresetName, now: int) -> str:
+        """
+        The state at that time as JSON text.
+        """
+
+@final
+class RetryEvent:
+    """
+    The argument of `on_retry`, which is called before each sleep.
+    """
+    def __repr__(self) -> str: ...
     @property
-    def is_guarded(self) -> bool: ...
+    def attempt(self) -> int:
+        """
+        The number of the attempt that failed, from 1.
+        """
     @property
-    def call(self) -> Call: ...
-    def __copy__(self) -> Recorder: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def cause(self) -> Cause:
+        """
+        Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+        """
+    @property
+    def delay(self) -> float:
+        """
+        Seconds until the next attempt.
+        """
+    @property
+    def delay_ns(self) -> int:
+        """
+        Nanoseconds until the next attempt.
+        """
+    @property
+    def error(self) -> Exception | None:
+        """
+        The error that it raised; None when it returned.
+        """
+    @property
+    def failure(self) -> Failure:
+        """
+        The failure that it was classified as.
+        """
+    @property
+    def result(self) -> Any:
+        """
+        The value that it returned; None also when it raised.
+        """
+
+@final
+class Retrying:
+    """
+    A policy with the options of one use: call functions with it, or decorate them.
+    """
+    def __call__(self, function: Callable[_P, _R], /) -> Callable[_P, _R]:
+        """
+        The function, retried.
+        """
+    def __new__(
+        cls,
+        policy: Policy | PresetName | None = None,
+        /,
+        *,
+        on: On | None = None,
+        on_result: OnResult | None = None,
+        cancel: Cancel | None = None,
+        seed: int | None = None,
+        on_retry: OnRetry | None = None,
+        on_give_up: OnGiveUp | None = None,
+        classify: Classify | None = None,
+        idempotent: bool = True,
+        guards: GuardsOption | None = None,
+        fallback: Fallback | None = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Retrying: ...
+    def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """
+        Call the function until it succeeds or the policy gives up.
+        """
+    def enter(self) -> int | None:
+        """
+        The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
+        """
+    def failed(self, error: Exception) -> Operation | None:
+        """
+        The first attempt failed: the operation, if there will be another attempt. If not, raise the error, which carries the
+        outcome.
+        """
+    def failure_of(self, error: Exception, *, timed_out: bool = False) -> Failure | None:
+        """
+        The failure of an error; None for a fault of the program itself, which guards do not count.
+        """
+    @property
+    def falls_back(self) -> bool:
+        """
+        True if a fallback replaces the last error.
+        """
+    @property
+    def guarded(self) -> bool:
+        """
+        True if the first attempt has a limit, a token, a judged value, or guards.
+        """
+    @property
+    def guards(self) -> Guards | None:
+        """
+        The guards of the option, else the policy's own; None without any.
+        """
+    @property
+    def hedges(self) -> bool:
+        """
+        True if a second attempt may run beside the first.
+        """
+    @property
+    def judges(self) -> bool:
+        """
+        True if a returned value may be a failure.
+        """
+    def leave(self, permit: int) -> None:
+        """
+        The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
+        """
+    @property
+    def policy(self) -> Policy:
+        """
+        The policy.
+        """
+    @property
+    def quick(self) -> bool:
+        """
+        True if an attempt has nothing but a breaker.
+        """
+    @property
+    def watches(self) -> bool:
+        """
+        True if an attempt has a limit or a cancel token, or hands a token down.
+        """
+
+@final
+class Row:
+    """
+    One retry: the delay before it, and the sum of the delays so far, in nanoseconds.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    @property
+    def in_time(self) -> InTime:
+        """
+        Before the deadline "always", "sometimes" or "never".
+        """
+    @property
+    def max(self) -> int:
+        """
+        The longest delay.
+        """
+    @property
+    def max_total(self) -> int:
+        """
+        The sum so far when every draw is at the long end.
+        """
+    @property
+    def min(self) -> int:
+        """
+        The shortest delay.
+        """
+    @property
+    def min_total(self) -> int:
+        """
+        The sum so far when every draw is at the short end.
+        """
+    @property
+    def retry(self) -> int:
+        """
+        The number of the retry, from 1.
+        """
+    @property
+    def typical(self) -> int:
+        """
+        The delay when every draw is 1/2.
+        """
+    @property
+    def typical_total(self) -> int:
+        """
+        The sum so far when every draw is 1/2.
+        """
+
+@final
+class Rows:
+    """
+    The rows of an explanation, one by one.
+    """
+    def __iter__(self) -> Rows: ...
+    def __next__(self) -> Row: ...
+
+@final
+class Schedule:
+    """
+    The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.
+    """
+    def __iter__(self) -> Schedule: ...
+    def __new__(cls, /, policy: Policy | PresetName, seed: int) -> Schedule: ...
+    def __next__(self) -> int: ...
+    @staticmethod
+    def base_at(policy: Policy | PresetName, n: int) -> int:
+        """
+        The base delay, before jitter, after failure n (from 0), in nanoseconds.
+        """
+
+@final
+class Step:
+    """
+    What the host of a `Call` does next. Fields that do not fit the kind are None.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+    @property
+    def abort_at(self) -> int | None:
+        """
+        Attempt: when to abort it; NEVER without a limit.
+        """
+    @property
+    def attempt(self) -> int | None:
+        """
+        Attempt: its number, from 1.
+        """
+    @property
+    def cause(self) -> Cause | None:
+        """
+        Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+        """
+    @property
+    def kind(self) -> StepKind:
+        """
+        "attempt", "sleep", "wait" or "stop".
+        """
+    @property
+    def outcome(self) -> OutcomeWord | None:
+        """
+        Stop: "succeeded", "gave_up" or "cancelled".
+        """
+    @property
+    def reason(self) -> StopReason | None:
+        """
+        Gave up: why.
+        """
+    @property
+    def retry_at(self) -> int | None:
+        """
+        Gave up: when another try might succeed; NEVER when nobody knows.
+        """
+    @property
+    def ticket(self) -> int | None:
+        """
+        Attempt: its ticket, which goes back with its result.
+        """
+    @property
+    def until(self) -> int | None:
+        """
+        Sleep, wait: when to tick.
+        """
+    @property
+    def wake_at(self) -> int | None:
+        """
+        Attempt: when to tick although it still runs; NEVER unless the call hedges.
+        """
+
+@final
+class Stepped:
+    """
+    A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
+    """
+    def __copy__(self) -> Stepped: ...
+    def __new__(
+        cls,
+        /,
+        duration: Duration,
+        *,
+        factor: float = 0.0,
+        jitter: float = 0.0,
+        cap: Limit | None = None,
+        steps: int = 0,
+        seed: int | None = None,
+    ) -> Stepped: ...
+    def __repr__(self) -> str: ...
+    @property
+    def cap(self) -> int | None:
+        """
+        The largest duration; None without a cap.
+        """
+    @property
+    def draws(self) -> bool:
+        """
+        True if a step draws a uniform.
+        """
+    @property
+    def duration(self) -> int:
+        """
+        The delay of the next step, before jitter.
+        """
+    @property
+    def factor(self) -> float:
+        """
+        The factor of each step; 0 for none.
+        """
+    @property
+    def jitter(self) -> float:
+        """
+        The part of a delay that jitter may add.
+        """
+    @staticmethod
+    def kubernetes(
+        duration: Duration,
+        *,
+        factor: float = 0.0,
+        jitter: float = 0.0,
+        steps: int = 0,
+        cap_ns: int = 0,
+        seed: int | None = None,
+    ) -> Stepped:
+        """
+        From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive means none.
+        """
+    @staticmethod
+    def kubernetes_jitter(duration: Duration, max_factor: float, *, seed: int | None = None) -> Stepped:
+        """
+        Kubernetes' wait.Jitter: the same delay and up to max_factor of it more; a factor that is not positive reads as 1.
+        """
+    def step(self) -> int:
+        """
+        Returns the next delay and moves on.
+        """
+    @property
+    def steps(self) -> int:
+        """
+        How many steps may still multiply the duration.
+        """
+
+@final
+class Stretch:
+    """
+    Stretches delays by the share of recent failures, over all calls that use it.
+    """
+    def __new__(
+        cls, config: StretchConfig = None, /, *, now: int | None = None, **fields: Unpack[StretchFields]
+    ) -> Stretch: ...
+    def __repr__(self) -> str: ...
+    def counts(self, now: int | None = None) -> tuple[int, int]:
+        """
+        How many attempts the window holds, and how many of them failed.
+        """
+    def record(self, failed: bool, now: int | None = None) -> None:
+        """
+        An attempt ended.
+        """
+    @staticmethod
+    def restore(config: StretchConfig, state: bytes, now: int | None = None) -> Stretch:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
+        """
+    def stretch(self, delay: int, now: int | None = None) -> int:
+        """
+        The stretched delay, both in nanoseconds.
+        """
+
+@final
+class Token:
+    """
+    The attempt that a retry runs in, and the retries around it.
+    """
+
+    GRPC: Final[str]
+    """
+    The name of the gRPC metadata whose value is `grpc`.
+    """
+    HEADER: Final[str]
+    """
+    The name of the header whose value is `header`.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __new__(cls, /, attempt: int, attempts: int | None = None, parent: Token | None = None) -> Token:
+        """
+        The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
+        """
+    def __repr__(self) -> str: ...
+    @property
+    def allowed(self) -> int | None:
+        """
+        How many attempts all retries around may make together; None for ever, or too many to count.
+        """
+    @property
+    def attempt(self) -> int:
+        """
+        The number of the attempt, from 1.
+        """
+    @property
+    def depth(self) -> int:
+        """
+        How many retries there are around.
+        """
+    @staticmethod
+    def from_grpc(value: str | bytes, /) -> Token | None:
+        """
+        The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
+        """
+    @staticmethod
+    def from_header(value: str | bytes, /) -> Token | None:
+        """
+        The token in a value of `x-retry-attempt`; None if there is none.
+        """
+    @property
+    def grpc(self) -> str | None:
+        """
+        The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
+        """
+    @property
+    def header(self) -> str:
+        """
+        The value of the header `x-retry-attempt`.
+        """
+
+@final
+class Wheel:
+    """
+    Timers, the next one due first. Times are nanoseconds since any epoch. May be shared by threads.
+    """
+    def __len__(self) -> int:
+        """
+        How many timers are pending, those included that never fire.
+        """
+    def __new__(cls, /) -> Wheel: ...
+    def __repr__(self) -> str: ...
+    def cancel(self, key: int) -> bool:
+        """
+        Cancel a timer: returns True if it was pending, and neither fired nor cancelled before.
+        """
+    def clear(self) -> None:
+        """
+        Cancel all timers.
+        """
+    @staticmethod
+    def index(key: int) -> int:
+        """
+        A number that no other pending timer has, below the most timers that were ever pending at once since the wheel was made
+        or cleared: the index of a list with an item for each timer.
+        """
+    def insert(self, at: int) -> int:
+        """
+        Add a timer that is due at that time. NEVER never fires. The key is an int that no earlier timer had.
+        """
+    @property
+    def next_wake(self) -> int | None:
+        """
+        When the next timer is due; None when there is no timer, or no timer that ever fires.
+        """
+    def pop(self, now: int) -> tuple[int, int] | None:
+        """
+        The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were added.
+        """
+
+def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:
+    """
+    The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value of
+    its grpc-retry-pushback-ms. None for OK.
+    """
+
+def hint_of(
+    headers: Headers, *, status: int | None = None, wall_ns: int | None = None
+) -> int | Literal["never"] | None:
+    """
+    The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the Unix
+    epoch, NEVER if it is not known.
+    """
+
+def http_failure(
+    status: int, retry_after: str | bytes | None = None, *, headers: Headers | None = None, wall_ns: int | None = None
+) -> Failure | None:
+    """
+    The failure that an HTTP answer is, from its status and its header lines, or the value of its Retry-After alone. None for
+    an answer that is no failure.
+    """
+
+def jittered(
+    policy: Policy | PresetName, delay: int, u: float = 0.0, *, longest: int | None = None, drawn: int | None = None
+) -> int:
+    """
+    The delay that the policy's jitter makes of a delay for the draw u from [0, 1). `longest` is the cap, no limit unless
+    given; `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
+    """
+
+def lint_nested(policies: Sequence[Policy | PresetName], /) -> Lint | None:
+    """
+    The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the innermost
+    operation runs at most, None without a limit.
+    """
+
+def monotonic_ns() -> int:
+    """
+    The clock of the machines: nanoseconds of `time.monotonic_ns`.
+    """
+
+def next_at(schedule: Schedule, kind: Word, u: float) -> int | None:
+    """
+    The next delay of a schedule after a failure of this kind if the generator drew u from [0, 1); None at the end.
+    """
+
+def outcome_of(error: BaseException, /) -> Outcome | None:
+    """
+    The outcome of the operation that raised this error; None for other errors.
+
+    It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
+    """
+
+def overridden_time() -> Any | None:
+    """
+    The replacement of the clock and the sleep, if any.
+    """
+
+def override_time(replacement: Any | None, /) -> Any | None:
+    """
+    Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns the previous replacement.
+    """
+
+def override_uniform(uniform: float | None, /) -> float | None:
+    """
+    Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
+    """
+
+def parse_duration(text: str, /) -> int:
+    """
+    The nanoseconds in a text such as ``"250ms"``, ``"1.5s"`` or ``"2m"``.
+    """
+
+def pinned(policy: Policy | PresetName, draw: int) -> Schedule:
+    """
+    The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its middle,
+    2**32-1 its top.
+    """
+
+def preset_names() -> list[PresetName]:
+    """
+    The names of the presets.
+    """
+
+def remaining() -> float | None:
+    """
+    Seconds until the attempt that runs now must be over; None when nothing limits it.
+
+    For operations that cannot be aborted from outside: hand it on as their timeout.
+    """
 
 def replay(
     policy: Policy | PresetName,
@@ -1155,58 +2371,21 @@ def replay(
     *,
     mode: ReplayMode = "follow",
     any_policy: bool = False,
-) -> Recorder: ...
+) -> Recorder:
+    """
+    The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"
+    keeps the recorded decision and "verify" raises ReplayError. `any_policy` accepts a log of another policy.
+    """
 
-@final
-class Wheel:
-    """Timers, and which of them is due next. Times are nanoseconds since any epoch. May be shared by threads."""
+def seed(n: int | None, /) -> None:
+    """
+    Make every later operation repeatable: the k-th operation that fails, or that begins under guards, gets the k-th seed of
+    the sequence that n starts.
 
-    def __new__(cls) -> Self: ...
-    def insert(self, at: int) -> int: ...
-    @staticmethod
-    def index(key: int) -> int: ...
-    def cancel(self, key: int) -> bool: ...
-    def pop(self, now: int) -> tuple[int, int] | None: ...
-    @property
-    def next_wake(self) -> int | None: ...
-    def clear(self) -> None: ...
-    def __len__(self) -> int: ...
+    None goes back to seeds from the operating system.
+    """
 
-@final
-class Token:
-    """What a retry inside an attempt knows of the retries around it."""
-
-    HEADER: Final = "x-retry-attempt"
-    GRPC: Final = "grpc-previous-rpc-attempts"
-
-    def __new__(cls, attempt: int, attempts: int | None = None, parent: Token | None = None) -> Self: ...
-    @staticmethod
-    def from_header(value: str | bytes, /) -> Token | None: ...
-    @staticmethod
-    def from_grpc(value: str | bytes, /) -> Token | None: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def allowed(self) -> int | None: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def header(self) -> str: ...
-    @property
-    def grpc(self) -> str | None: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-
-@final
-class Bell:
-    """Rings when a place in a bulkhead may have come free: for the loops of this package."""
-
-    def subscribe(self, seen: int, waker: Callable[[], object]) -> int | None: ...
-    def unsubscribe(self, number: int) -> None: ...
-
-def lint_nested(policies: Sequence[Policy | PresetName], /) -> Lint | None: ...
-def preset_names() -> list[PresetName]: ...
-def monotonic_ns() -> int: ...
-def overridden_time() -> Any: ...
-def override_time(replacement: object, /) -> object: ...
+def seed_at(n: int, k: int, /) -> int:
+    """
+    The seed of the k-th failing operation, k from 0, of a program seeded with n.
+    """

@@ -1,15 +1,17 @@
-"""A clock that tests move themselves: retries take no time, and what they slept can be looked at."""
+"""Time and draws that tests choose: retries take no time, their sleeps can be looked at, and jitter repeats."""
 
 from __future__ import annotations
 
 from time import time_ns
 
-from ._holdoff import override_time
+from ._holdoff import jittered, next_at, override_time, override_uniform, pinned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
+
+__all__ = ["Uniform", "VirtualTime", "jittered", "next_at", "pinned", "uniform", "virtual_time"]
 
 
 class VirtualTime:
@@ -64,3 +66,24 @@ class VirtualTime:
 def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTime:
     """A clock that starts at 0 and moves when something sleeps; ``on_sleep`` is told the seconds of each sleep."""
     return VirtualTime(on_sleep)
+
+
+class Uniform:
+    """Replaces every draw of gates and wait backoffs by one number, in the whole process, from ``with`` to its end."""
+
+    def __init__(self, value: float | None) -> None:
+        self._value = value
+        self._outer: list[float | None] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(override_uniform(self._value))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        override_uniform(self._outer.pop())
+
+
+def uniform(value: float | None) -> Uniform:
+    """A number from [0, 1) in place of every draw of gates and wait backoffs; None for real draws."""
+    return Uniform(value)

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from ._holdoff import Adaptive, Breaker, Budget, Bulkhead, Failure, Hedge, Limiter, Stretch
+from ._holdoff import (
+    Adaptive,
+    Breaker,
+    Budget,
+    Bulkhead,
+    Failure,
+    Guards,
+    Hedge,
+    Limiter,
+    Outcome,
+    RetryEvent,
+    Stretch,
+)
 from ._literals import (
     AdaptiveKind,
     BreakerHint,
@@ -33,12 +45,34 @@ from ._literals import Word as Word
 
 Duration: TypeAlias = float | str | timedelta
 """A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
+Limit: TypeAlias = Duration | Literal["none"]
+"""A length of time, or "none" for no limit."""
+HintSeconds: TypeAlias = float | Literal["never"]
+"""A server's hint: seconds, or "never"."""
+StepKind: TypeAlias = Literal["attempt", "sleep", "wait", "stop"]
+"""The kind of a step of a call."""
+OutcomeWord: TypeAlias = Literal["succeeded", "gave_up", "cancelled"]
+"""How a call ended."""
+DecisionKind: TypeAlias = Literal["sleep", "give_up"]
+"""The kind of a decision."""
+PeriodicKind: TypeAlias = Literal["run", "sleep", "wait", "stop"]
+"""The kind of a step of a repeated task."""
+NextStep: TypeAlias = Literal["sleep", "attempt", "wait", "stop"]
+"""What the loop of several attempts does next."""
 Said: TypeAlias = Failure | Word
-"""What a function says an error is."""
+"""The result of a function that classifies an error."""
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
-"""Which errors to retry."""
+"""The errors to retry."""
 OnResult: TypeAlias = Callable[[Any], bool | Said | None] | bool
-"""Which returned values are failures: what a function of the value says; with True, HTTP answers that are."""
+"""The returned values that are failures: a function of the value, or True for HTTP answers."""
+OnRetry: TypeAlias = Callable[[RetryEvent], object]
+"""A hook that is called before each sleep."""
+OnGiveUp: TypeAlias = Callable[[Outcome], object]
+"""A hook that is called after the last failure."""
+Classify: TypeAlias = Callable[[Exception], Said | None]
+"""A function from errors to failures; None for the default classification."""
+Fallback: TypeAlias = Callable[[Exception], object]
+"""A function that replaces the last error."""
 Headers: TypeAlias = Mapping[str, str] | Mapping[bytes, bytes] | Iterable[tuple[str | bytes, str | bytes]]
 """Header lines: any mapping of names to values (of httpx, requests, aiohttp, urllib), or pairs of both."""
 GrpcCode: TypeAlias = GrpcName | int
@@ -220,8 +254,12 @@ class GuardOptions(TypedDict, total=False):
     hedge: Hedge | HedgeConfig
 
 
+GuardsOption: TypeAlias = Guards | GuardOptions
+"""Guards of a call: an object, or its options."""
+
+
 class PolicyFields(TypedDict, total=False):
-    """The fields of a policy. None is as good as not given."""
+    """The fields of a policy. None is the default."""
 
     preset: PresetName | None
     backoff: Backoff | Sequence[Backoff] | BackoffKind | None

@@ -1,33 +1,24 @@
-//! How many attempts there may be at once.
+//! The limit of attempts at once.
 
-use super::bell::Bell;
-use super::{Guard, Shared};
+use super::notify::Notify;
+use super::{Guard, Shared, Start};
 use holdoff_core::{BulkheadConfig, ConfigError, Entry, GuardsBuilder, QueuePlace, SaveError, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 /// Places for attempts that run at once, and a queue before them. A place in the queue is an int.
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Bulkhead {
-    pub(super) shared: Shared<BulkheadConfig, holdoff_core::Bulkhead>,
-    pub(super) bell: Py<Bell>,
-}
+pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, holdoff_core::Bulkhead>, pub(super) Py<Notify>);
 
 impl Bulkhead {
-    fn of(config: BulkheadConfig) -> PyResult<Self> {
-        let bell = Python::attach(|py| Py::new(py, Bell::default()))?;
-        Ok(Self { shared: Shared::new(config, holdoff_core::Bulkhead::new()), bell })
-    }
-
-    /// Somebody has left.
-    fn left(&self, py: Python<'_>, leave: impl FnOnce(&mut holdoff_core::Bulkhead)) {
-        let waiting = {
-            let mut bulkhead = self.shared.lock().1;
-            leave(&mut bulkhead);
+    /// Runs a transition that frees a place.
+    fn freed(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Bulkhead)) {
+        let waiting = self.0.with(|_, bulkhead| {
+            transition(bulkhead);
             bulkhead.waiting()
-        };
+        });
         if waiting > 0 {
-            self.bell.get().ring(py);
+            self.1.get().notify_waiters(py);
         }
     }
 }
@@ -36,23 +27,24 @@ impl Guard for Bulkhead {
     const SECTION: &'static str = "bulkhead";
 
     fn fresh(builder: &GuardsBuilder, _seed: u64, _now: Timestamp) -> Result<Option<Self>, ConfigError> {
-        // A bell that there is no memory for: nothing to be said here, and no guard.
-        Ok(builder.bulkhead()?.and_then(|config| Self::of(config).ok()))
+        Ok(builder.bulkhead()?.and_then(|config| {
+            // Without memory for the object there is no guard.
+            let notify = Python::attach(|py| Py::new(py, Notify::default())).ok()?;
+            Some(Self(Shared::new(config, holdoff_core::Bulkhead::new()), notify))
+        }))
     }
 
     fn bytes(&self, _now: Timestamp) -> Vec<u8> {
         Vec::new()
     }
 
-    fn again(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, SaveError> {
-        Ok(Self {
-            shared: Shared::new(*self.shared.config(), holdoff_core::Bulkhead::new()),
-            bell: Python::attach(|py| self.bell.clone_ref(py)),
-        })
+    fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, SaveError> {
+        let notify = Python::attach(|py| self.1.clone_ref(py));
+        Ok(Self(Shared::new(*self.0.config(), holdoff_core::Bulkhead::new()), notify))
     }
 }
 
-fn said(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
+fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
     Ok(match entry {
         Entry::Entered => PyString::intern(py, "entered").into_any(),
         Entry::Queued(place) => place.as_raw().into_pyobject(py)?.into_any(),
@@ -63,53 +55,48 @@ fn said(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
 #[pymethods]
 impl Bulkhead {
     #[new]
-    #[pyo3(signature = (config = None, /, **fields))]
+    #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"))]
     fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        super::made(py, config, fields, None, None)
+        super::new(py, config, fields, Start::default())
     }
 
-    /// "entered", "refused", or a place in the queue.
+    /// Asks for a place: "entered", "refused", or a place in the queue.
+    #[pyo3(signature = () -> "Literal['entered', 'refused'] | int")]
     fn enter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let entry = {
-            let (config, mut bulkhead) = self.shared.lock();
-            bulkhead.enter(config)
-        };
-        said(py, entry)
+        word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)))
     }
 
-    /// The same for one that waits.
+    /// The same for a waiter in the queue.
+    #[pyo3(signature = (place) -> "Literal['entered', 'refused'] | int")]
     fn enter_from<'py>(&self, py: Python<'py>, place: u32) -> PyResult<Bound<'py, PyAny>> {
-        let entry = {
-            let (config, mut bulkhead) = self.shared.lock();
-            bulkhead.enter_from(config, QueuePlace::from_raw(place))
-        };
-        said(py, entry)
+        word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))))
     }
 
-    /// One that ran is done.
+    /// An attempt that ran is done.
     fn leave(&self, py: Python<'_>) {
-        self.left(py, holdoff_core::Bulkhead::leave);
+        self.freed(py, holdoff_core::Bulkhead::leave);
     }
 
-    /// One that waited waits no longer.
+    /// A waiter leaves the queue.
     fn leave_queue(&self, py: Python<'_>, place: u32) {
-        self.left(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
+        self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
     }
 
-    /// How many run.
+    /// How many attempts run.
     #[getter]
     fn running(&self) -> u32 {
-        self.shared.lock().1.running()
+        self.0.with(|_, bulkhead| bulkhead.running())
     }
 
-    /// How many wait.
+    /// How many waiters are in the queue.
     #[getter]
     fn waiting(&self) -> u32 {
-        self.shared.lock().1.waiting()
+        self.0.with(|_, bulkhead| bulkhead.waiting())
     }
 
     fn __repr__(&self) -> String {
-        let (config, bulkhead) = self.shared.lock();
-        format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
+        self.0.with(|config, bulkhead| {
+            format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
+        })
     }
 }

@@ -1,58 +1,49 @@
-//! One set of guards a key, bounded.
+//! A set of guards for each key, bounded.
 
+use super::Shared;
 use super::set::{Guards, Recipe};
-use crate::{clock, config, seeds};
+use crate::clock;
+use crate::parameters::{Limit, Now, OrDefault as _, Seed, SpanOr as _};
 use holdoff_core::{Span, seed_at};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One set of guards a key: a host, a partition, a tenant. The key used longest ago is given up for a new one. May be shared
-/// by threads.
+/// A set of guards for each key: a host, a partition, a tenant. A new key replaces the key used longest ago. May be shared by
+/// threads.
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct KeyedGuards {
-    recipe: Recipe,
     /// The sets, and how many have been made.
-    sets: Mutex<(holdoff_core::Keyed<String, Py<Guards>>, u64)>,
+    sets: Shared<Recipe, (holdoff_core::Keyed<String, Py<Guards>>, u64)>,
     seed: u64,
-}
-
-impl KeyedGuards {
-    fn sets(&self) -> MutexGuard<'_, (holdoff_core::Keyed<String, Py<Guards>>, u64)> {
-        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[pymethods]
 impl KeyedGuards {
-    /// At most that many keys; those unused for more than `idle` are forgotten. A guard that is given as one is shared by all
-    /// keys.
+    /// At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
+    /// shared by all keys.
     #[new]
-    #[pyo3(signature = (*, most = 10000, idle = None, seed = None, **guards))]
+    #[pyo3(signature = (*, most = 10000, idle = None, seed = None, **guards: "Unpack[GuardOptions]"))]
     fn new(
         py: Python<'_>,
         most: usize,
-        idle: Option<&Bound<'_, PyAny>>,
-        seed: Option<&Bound<'_, PyAny>>,
+        idle: Option<Limit<'_, '_>>,
+        seed: Seed,
         guards: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let idle = match idle {
-            None => Span::from_secs(600),
-            idle => config::span_or_none("idle", idle)?.unwrap_or(Span::MAX),
-        };
+        let idle = idle.span_or("idle", Span::from_secs(600))?;
         let recipe = Recipe::of_fields(py, guards)?;
-        // What is wrong with the options is said now, and not at the first key.
+        // Errors in the options are raised here, and not at the first key.
         recipe.make(py, 0, clock::now(py)?)?;
-        let sets = Mutex::new((holdoff_core::Keyed::new(most, idle), 0));
-        Ok(Self { recipe, sets, seed: seeds::given(seed)? })
+        Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
     }
 
     /// The guards of a key: the same ones each time, for as long as the key is known.
     #[pyo3(signature = (key, /, now = None))]
-    fn of(&self, py: Python<'_>, key: String, now: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Guards>> {
-        let now = clock::given(py, now)?;
+    fn of(&self, py: Python<'_>, key: String, now: Now) -> PyResult<Py<Guards>> {
+        let now = now.or_default(py)?;
         let seed = {
-            let (sets, made) = &mut *self.sets();
+            let (_, mut state) = self.sets.lock();
+            let (sets, made) = &mut *state;
             if let Some(known) = sets.peek(key.as_str(), now) {
                 let known = known.clone_ref(py);
                 sets.entry(key, now, || known.clone_ref(py));
@@ -63,24 +54,23 @@ impl KeyedGuards {
             seed
         };
         // Not under the lock: making an object may collect garbage, and that may run anything.
-        let made = Py::new(py, self.recipe.make(py, seed, now)?)?;
-        Ok(self.sets().0.entry(key, now, || made.clone_ref(py)).clone_ref(py))
+        let made = Py::new(py, self.sets.config().make(py, seed, now)?)?;
+        Ok(self.sets.with(|_, (sets, _)| sets.entry(key, now, || made.clone_ref(py)).clone_ref(py)))
     }
 
-    /// Forgets a key; whether it was known.
+    /// Forgets a key; returns True if it was known.
     #[pyo3(signature = (key, /))]
     fn forget(&self, key: &str) -> bool {
-        let gone = self.sets().0.remove(key);
-        gone.is_some()
+        self.sets.with(|_, (sets, _)| sets.remove(key)).is_some()
     }
 
     /// The keys in their order.
     fn keys(&self) -> Vec<String> {
-        self.sets().0.iter().map(|(key, _)| key.clone()).collect()
+        self.sets.with(|_, (sets, _)| sets.iter().map(|(key, _)| key.clone()).collect())
     }
 
     fn __len__(&self) -> usize {
-        self.sets().0.len()
+        self.sets.with(|_, (sets, _)| sets.len())
     }
 
     fn __repr__(&self) -> String {

@@ -1,20 +1,16 @@
-//! What an attempt hands down to the retries inside it.
+//! The token that an attempt hands down to the retries inside it.
 
+use crate::parameters::Text;
 use holdoff_core::Token as Core;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
 
-/// What a retry inside an attempt knows of the retries around it.
+/// The attempt that a retry runs in, and the retries around it.
 #[pyclass(frozen, eq, hash, module = "holdoff")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Token(pub(crate) Core);
 
-fn read(value: &Bound<'_, PyAny>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<Token>> {
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(of(bytes.as_bytes()).map(Token));
-    }
-    let text = value.cast::<PyString>()?;
-    Ok(text.to_cow().ok().and_then(|text| of(text.as_bytes())).map(Token))
+fn read(value: Text<'_, '_>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<Token>> {
+    Ok(value.bytes("value")?.and_then(|bytes| of(&bytes)).map(Token))
 }
 
 #[pymethods]
@@ -26,24 +22,24 @@ impl Token {
     #[classattr]
     const GRPC: &'static str = Core::GRPC;
 
-    /// What attempt `attempt` of so many hands down, inside `parent`; None for a retry that goes on for ever.
+    /// The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
     #[new]
     #[pyo3(signature = (attempt, attempts = None, parent = None))]
     fn new(attempt: u32, attempts: Option<u32>, parent: Option<&Bound<'_, Self>>) -> Self {
         Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)))
     }
 
-    /// What a value of `x-retry-attempt` says; None for one that says nothing.
+    /// The token in a value of `x-retry-attempt`; None if there is none.
     #[staticmethod]
     #[pyo3(signature = (value, /))]
-    fn from_header(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    fn from_header(value: Text<'_, '_>) -> PyResult<Option<Self>> {
         read(value, Core::from_header)
     }
 
-    /// What a value of `grpc-previous-rpc-attempts` says; None for one that says nothing.
+    /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
     #[staticmethod]
     #[pyo3(signature = (value, /))]
-    fn from_grpc(value: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    fn from_grpc(value: Text<'_, '_>) -> PyResult<Option<Self>> {
         read(value, Core::from_grpc)
     }
 
@@ -71,7 +67,7 @@ impl Token {
         self.0.header().to_string()
     }
 
-    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt, which has none.
+    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
     #[getter]
     fn grpc(&self) -> Option<String> {
         self.0.grpc().map(|digits| digits.to_string())

@@ -1,143 +1,70 @@
-//! How many attempts there may be in a time: a fixed limit, and one that follows the server's throttling.
+//! Limits of attempts in a time: a fixed one, and one that follows the server's throttling.
 
-use super::{Guard, Shared};
-use crate::clock;
-use holdoff_core::{AdaptiveConfig, ConfigError, GuardsBuilder, LimiterConfig, SaveError, Timestamp};
+use super::{Shared, Start, guard};
+use crate::parameters::{Now, OrDefault as _, ThrottleTime};
+use holdoff_core::{AdaptiveConfig, AdaptiveStart, ConfigError, GuardsBuilder, LimiterConfig, SaveError, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// A limit of attempts in a time, shared by all calls that are given it.
-#[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Limiter(pub(super) Shared<LimiterConfig, (holdoff_core::Limiter, Vec<u64>)>);
+fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>), now: Timestamp) -> Vec<u8> {
+    let mut bytes = vec![0; holdoff_core::Limiter::saved(config)];
+    let length = state.save(config, log, now, &mut bytes);
+    bytes.truncate(length.unwrap_or(0));
+    bytes
+}
 
-impl Guard for Limiter {
-    const SECTION: &'static str = "limiter";
+fn restored(
+    bytes: &[u8],
+    config: &LimiterConfig,
+    now: Timestamp,
+) -> Result<(holdoff_core::Limiter, Vec<u64>), SaveError> {
+    let mut log = vec![0; config.log_capacity()];
+    Ok((holdoff_core::Limiter::restore(bytes, config, &mut log, now)?, log))
+}
 
-    fn fresh(builder: &GuardsBuilder, _seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError> {
-        Ok(builder.limiter()?.map(|config| {
-            let state = (holdoff_core::Limiter::new(&config, now), vec![0; config.log_capacity()]);
-            Self(Shared::new(config, state))
-        }))
+guard! {
+    /// A limit of attempts in a time, shared by all calls that use it.
+    Limiter "limiter": (holdoff_core::Limiter, Vec<u64>), LimiterConfig;
+    fresh |builder, _, now| builder.limiter()?.map(|config| {
+        (config, (holdoff_core::Limiter::new(&config, now), vec![0; config.log_capacity()]))
+    });
+    save |config, state, now| saved(config, state, now);
+    restore |bytes, config, now| restored(bytes, config, now)?;
+    new(*, now: Now; **fields: "Unpack[LimiterFields]", config: "LimiterConfig");
+    repr |config, _| "<Limiter {:?}>", config.kind();
+
+    /// Takes `count` attempts; returns True if they were there. If not, nothing is taken.
+    #[pyo3(signature = (count = 1, now = None))]
+    fn take(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<bool> {
+        self.0.at(py, now, |config, (state, log), now| state.take(config, log, count, now).is_ok())
     }
 
-    fn bytes(&self, now: Timestamp) -> Vec<u8> {
-        let (config, state) = self.0.lock();
-        let mut bytes = vec![0; holdoff_core::Limiter::saved(config)];
-        let length = state.0.save(config, &state.1, now, &mut bytes);
-        bytes.truncate(length.unwrap_or(0));
-        bytes
+    /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
+    #[pyo3(signature = (count = 1, now = None))]
+    fn refuses(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<Option<u64>> {
+        self.0.at(py, now, |config, (state, log), now| state.refuses(config, log, count, now).map(Timestamp::as_nanos))
     }
 
-    fn again(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError> {
-        let config = *self.0.config();
-        let mut room = vec![0; config.log_capacity()];
-        let state = holdoff_core::Limiter::restore(bytes, &config, &mut room, now)?;
-        Ok(Self(Shared::new(config, (state, room))))
+    /// Returns unused ones.
+    #[pyo3(signature = (count = 1, now = None))]
+    fn give_back(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<()> {
+        self.0.at(py, now, |config, (state, log), now| state.give_back(config, log, count, now))
     }
 }
 
-#[pymethods]
-impl Limiter {
-    #[new]
-    #[pyo3(signature = (config = None, /, *, now = None, **fields))]
-    fn new(
-        py: Python<'_>,
-        config: Option<&Bound<'_, PyAny>>,
-        now: Option<&Bound<'_, PyAny>>,
-        fields: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        super::made(py, config, fields, None, now)
-    }
-
-    /// Takes that many; whether they were there. If not, nothing is taken.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn take(&self, py: Python<'_>, count: u32, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        let now = clock::given(py, now)?;
-        let (config, mut state) = self.0.lock();
-        let (limiter, room) = &mut *state;
-        Ok(limiter.take(config, room, count, now).is_ok())
-    }
-
-    /// When that many would be there, as things stand; None for at once, NEVER for more than there can be.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn refuses(&self, py: Python<'_>, count: u32, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-        let now = clock::given(py, now)?;
-        let (config, state) = self.0.lock();
-        Ok(state.0.refuses(config, &state.1, count, now).map(Timestamp::as_nanos))
-    }
-
-    /// What was taken was not used.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn give_back(&self, py: Python<'_>, count: u32, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let now = clock::given(py, now)?;
-        let (config, mut state) = self.0.lock();
-        let (limiter, room) = &mut *state;
-        limiter.give_back(config, room, count, now);
-        Ok(())
-    }
-
-    /// The state as bytes that last.
-    #[pyo3(signature = (now = None))]
-    fn save<'py>(&self, py: Python<'py>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
-        super::saved(py, self, now)
-    }
-
-    /// A guard with that configuration and the state that was saved.
-    #[staticmethod]
-    #[pyo3(signature = (config, state, now = None))]
-    fn restore(
-        config: &Bound<'_, PyAny>,
-        state: &Bound<'_, PyBytes>,
-        now: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        super::restored(config, state, None, now)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Limiter {:?}>", self.0.config().kind())
-    }
-}
-
-/// A rate of attempts that follows the server's throttling, shared by all calls that are given it.
-#[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Adaptive(pub(super) Shared<AdaptiveConfig, holdoff_core::Adaptive>);
-
-impl Guard for Adaptive {
-    const SECTION: &'static str = "adaptive";
-
-    fn fresh(builder: &GuardsBuilder, _seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError> {
-        let config = builder.adaptive()?;
-        Ok(config.map(|config| Self(Shared::new(config, holdoff_core::Adaptive::new(&config, now)))))
-    }
-
-    fn bytes(&self, now: Timestamp) -> Vec<u8> {
-        let (config, state) = self.0.lock();
-        state.save(config, now).to_vec()
-    }
-
-    fn again(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError> {
-        let config = *self.0.config();
-        Ok(Self(Shared::new(config, holdoff_core::Adaptive::restore(bytes, &config, now)?)))
-    }
-}
-
-#[pymethods]
-impl Adaptive {
-    #[new]
-    #[pyo3(signature = (config = None, /, *, now = None, **fields))]
-    fn new(
-        py: Python<'_>,
-        config: Option<&Bound<'_, PyAny>>,
-        now: Option<&Bound<'_, PyAny>>,
-        fields: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        super::made(py, config, fields, None, now)
-    }
+guard! {
+    /// A rate of attempts that follows the server's throttling, shared by all calls that use it.
+    Adaptive "adaptive": holdoff_core::Adaptive, AdaptiveConfig;
+    fresh |builder, _, now| builder.adaptive()?.map(|config| (config, holdoff_core::Adaptive::new(&config, now)));
+    save |config, state, now| state.save(config, now);
+    restore |bytes, config, now| holdoff_core::Adaptive::restore(bytes, config, now)?;
+    new(*, now: Now; **fields: "Unpack[AdaptiveFields]", config: "AdaptiveConfig");
+    repr |_, state| "<Adaptive {} calls a second>", state.rate();
 
     /// A guard in the middle of its life: rates in calls a second, `throttled_at` in nanoseconds.
     #[staticmethod]
     #[pyo3(signature = (
-        config, *, rate = 0.0, tokens = 0.0, measured = 0.0, last_max_rate = 0.0, throttled_at = None, limits = true,
+        config: "AdaptiveConfig", *, rate = 0.0, tokens = 0.0, measured = 0.0, last_max_rate = 0.0, throttled_at = None, limits = true,
         now = None
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -148,95 +75,62 @@ impl Adaptive {
         tokens: f64,
         measured: f64,
         last_max_rate: f64,
-        throttled_at: Option<&Bound<'_, PyAny>>,
+        throttled_at: Option<ThrottleTime>,
         limits: bool,
-        now: Option<&Bound<'_, PyAny>>,
+        now: Now,
     ) -> PyResult<Self> {
-        let config = *super::made::<Self>(py, Some(config), None, None, now)?.0.config();
-        let now = clock::given(py, now)?;
-        let throttled_at = throttled_at.map_or(Ok(now), |at| crate::convert::time("throttled_at", at))?;
-        let start = holdoff_core::AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
+        let config = *super::new::<Self>(py, Some(config), None, Start { seed: None, now })?.0.config();
+        let now = now.or_default(py)?;
+        let throttled_at = throttled_at.map_or(now, |at| at.0);
+        let start = AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
         Ok(Self(Shared::new(config, holdoff_core::Adaptive::started(&config, start, now))))
     }
 
-    /// Takes that many tokens; whether they were there. If not, nothing is taken.
+    /// Takes `cost` tokens; returns True if they were there. If not, nothing is taken.
     #[pyo3(signature = (cost = 1.0, now = None))]
-    fn take(&self, py: Python<'_>, cost: f64, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        let now = clock::given(py, now)?;
-        let (config, mut adaptive) = self.0.lock();
-        Ok(adaptive.take(config, cost, now).is_ok())
+    fn take(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<bool> {
+        self.0.at(py, now, |config, state, now| state.take(config, cost, now).is_ok())
     }
 
-    /// When that many would be there, as things stand; None for at once, NEVER for more than there can be.
+    /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
     #[pyo3(signature = (cost = 1.0, now = None))]
-    fn refuses(&self, py: Python<'_>, cost: f64, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-        let now = clock::given(py, now)?;
-        let (config, adaptive) = self.0.lock();
-        let mut asked = *adaptive;
-        Ok(asked.take(config, cost, now).err().map(Timestamp::as_nanos))
+    fn refuses(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<Option<u64>> {
+        self.0.at(py, now, |config, state, now| state.clone().take(config, cost, now).err().map(Timestamp::as_nanos))
     }
 
-    /// An answer came: moves the rate.
+    /// An answer came: adjusts the rate.
     #[pyo3(signature = (throttled = false, now = None))]
-    fn update(&self, py: Python<'_>, throttled: bool, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let now = clock::given(py, now)?;
-        let (config, mut adaptive) = self.0.lock();
-        adaptive.update(config, now, throttled);
-        Ok(())
+    fn update(&self, py: Python<'_>, throttled: bool, now: Now) -> PyResult<()> {
+        self.0.at(py, now, |config, state, now| state.update(config, now, throttled))
     }
 
-    /// What was taken was not used.
+    /// Returns unused ones.
     #[pyo3(signature = (cost = 1.0, now = None))]
-    fn give_back(&self, py: Python<'_>, cost: f64, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let now = clock::given(py, now)?;
-        let (config, mut adaptive) = self.0.lock();
-        adaptive.give_back(config, cost, now);
-        Ok(())
+    fn give_back(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<()> {
+        self.0.at(py, now, |config, state, now| state.give_back(config, cost, now))
     }
 
     /// Calls a second.
     #[getter]
     fn rate(&self) -> f64 {
-        self.0.lock().1.rate()
+        self.0.with(|_, state| state.rate())
     }
 
     /// The measured rate of answers, a second.
     #[getter]
     fn measured(&self) -> f64 {
-        self.0.lock().1.measured()
+        self.0.with(|_, state| state.measured())
     }
 
-    /// Whether it limits yet.
+    /// True once it limits.
     #[getter]
     fn limits(&self) -> bool {
-        self.0.lock().1.limits()
+        self.0.with(|_, state| state.limits())
     }
 
-    /// The tokens there are.
+    /// The tokens at that time.
     #[pyo3(signature = (now = None))]
-    fn tokens(&self, py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
-        let now = clock::given(py, now)?;
-        Ok(self.0.lock().1.tokens(now))
-    }
-
-    /// The state as bytes that last.
-    #[pyo3(signature = (now = None))]
-    fn save<'py>(&self, py: Python<'py>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
-        super::saved(py, self, now)
-    }
-
-    /// A guard with that configuration and the state that was saved.
-    #[staticmethod]
-    #[pyo3(signature = (config, state, now = None))]
-    fn restore(
-        config: &Bound<'_, PyAny>,
-        state: &Bound<'_, PyBytes>,
-        now: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        super::restored(config, state, None, now)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Adaptive {} calls a second>", self.rate())
+    fn tokens(&self, py: Python<'_>, now: Now) -> PyResult<f64> {
+        self.0.at(py, now, |_, state, now| state.tokens(now))
     }
 }

@@ -1,12 +1,14 @@
-//! What an attempt that failed has to show for it, and what the user's hook hears of it.
+//! The result of a failed attempt, and the event for the user's hook.
 
 use crate::convert;
 use crate::failure::Failure;
+use crate::parameters;
 use holdoff_core::{Cause, Span};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
-/// What the last attempt that failed has to show for it.
+/// The result of the last attempt that failed.
 pub(super) enum Failed {
     Error(Py<PyAny>),
     Value(Py<PyAny>),
@@ -33,7 +35,7 @@ impl Failed {
         }
     }
 
-    /// An error of the user's own hook, raised while handling this.
+    /// An error of the user's own hook, with this as its context.
     pub(super) fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
         if let Self::Error(error) = self
             && !own.value(py).is(error)
@@ -44,7 +46,7 @@ impl Failed {
     }
 }
 
-/// What `on_retry` hears before each sleep.
+/// The argument of `on_retry`, which is called before each sleep.
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct RetryEvent {
     pub(super) attempt: u32,
@@ -62,19 +64,19 @@ impl RetryEvent {
         self.attempt
     }
 
-    /// What it raised; None when it returned.
+    /// The error that it raised; None when it returned.
     #[getter]
-    fn error(&self) -> Option<&Py<PyAny>> {
-        self.failed.error()
+    fn error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyException>> {
+        self.failed.error()?.bind(py).cast().ok().cloned()
     }
 
-    /// What it returned; None also when it raised.
+    /// The value that it returned; None also when it raised.
     #[getter]
-    fn result(&self) -> Option<&Py<PyAny>> {
-        self.failed.value()
+    fn result(&self, py: Python<'_>) -> Py<PyAny> {
+        self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py))
     }
 
-    /// What that was taken for.
+    /// The failure that it was classified as.
     #[getter]
     fn failure(&self) -> Failure {
         Failure(self.failure)
@@ -92,15 +94,15 @@ impl RetryEvent {
         self.delay.as_nanos()
     }
 
-    /// "backoff", "hint", "clip", "breaker" and so on: why it is as long as it is.
+    /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
     #[getter]
-    fn cause(&self) -> &'static str {
-        self.cause.name()
+    fn cause(&self) -> parameters::Cause {
+        parameters::Cause(self.cause)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let failed = self.failed.object().bind(py).repr()?;
-        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause()))
+        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause.name()))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -3,8 +3,9 @@
 use super::{Failed, Machine, Operation};
 use crate::caller::Retrying;
 use crate::clock;
-use crate::guards::bell::Bell;
+use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
+use crate::parameters::NextStep;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -52,8 +53,8 @@ impl Operation {
 
     /// That value.
     #[getter]
-    fn result<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        self.ended(py)
+    fn result(&self, py: Python<'_>) -> Py<PyAny> {
+        self.ended(py).map_or_else(|| py.None(), Bound::unbind)
     }
 
     /// An attempt succeeded, whatever it returned; the latest one unless its number is given.
@@ -64,13 +65,13 @@ impl Operation {
 
     /// Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
     /// (others still run) or "stop": raise the error.
-    fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<&'static str> {
-        self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| next.word())
+    fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> {
+        self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
     /// Of several attempts the one with that number returned; at "stop" the value is the result.
-    fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-        self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| next.word())
+    fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> {
+        self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
     /// While an attempt runs: whether another one is to start beside it.
@@ -90,17 +91,16 @@ impl Operation {
         (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos())
     }
 
-    /// Who rings when the place may have come free that it waits for, and how often that rang before; None when it waits for
-    /// nothing but time.
-    #[getter(bell)]
-    fn waits_for(&self, py: Python<'_>) -> Option<(Py<Bell>, u64)> {
-        self.bell(py)
+    /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
+    #[getter(notify)]
+    fn place_notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
+        self.notify(py)
     }
 
     /// Whether nothing but time ends the wait before the next attempt, and time is what the clock says.
     #[getter]
     fn undisturbed(&self) -> bool {
-        self.rings.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden()
+        self.seen.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden()
     }
 
     /// What the attempt hands down to the retries inside it.
@@ -125,7 +125,7 @@ impl Operation {
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
         let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-        clock::wait(py, length, cancel, self.bell(py)).map_err(|error| self.interrupted(py, error))
+        clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))
     }
 
     /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
@@ -153,6 +153,7 @@ impl Operation {
     }
 
     /// The exception that says so, caused by the last error.
+    #[pyo3(signature = () -> "Exception")]
     pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let error = TYPE.import(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;

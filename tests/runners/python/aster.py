@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from holdoff import Call, ConfigError, Event, Failure, Policy, Recorder, Schedule, Step, Wheel
+from holdoff.testing import jittered
 from holdoff.types import Word
 from recorded import LONGEST, OUT_OF_DOMAIN, Case, Different, Verdict, nanos, refusal, same, steps, whole
 
@@ -74,9 +75,9 @@ def formula(case: Case) -> Verdict:
         # An attempt below the first reads as the first.
         delay = Schedule.base_at(policy, max(whole(of, "attempt"), 1) - 1)
         if bound > _UNIFORM:
-            got = Schedule.jittered(policy, delay, drawn=whole(of, "raw"))
+            got = jittered(policy, delay, drawn=whole(of, "raw"))
         else:
-            got = Schedule.jittered(policy, delay, uniform(of.get("raw"), bound))
+            got = jittered(policy, delay, uniform(of.get("raw"), bound))
         if expected != got:
             if got != LONGEST:
                 raise Different(f"input {at}: expected {expected}, got {got}")

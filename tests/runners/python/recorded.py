@@ -12,6 +12,7 @@ from math import inf, isnan
 from typing import Any, Final, TypeVar
 
 from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed, Pace, Policy, Schedule, Stepped
+from holdoff.testing import uniform
 from holdoff.types import Word
 
 Case = dict[str, Any]
@@ -116,7 +117,8 @@ def k8s_backoff(case: Case) -> Verdict:
     wrapped, lost = Wrapped(), False
     for at, (u, expected) in steps(case):
         same(at, "whether a uniform is drawn", u is not None, backoff.draws)
-        delay, recorded = backoff.step(0.0 if u is None else u), whole(expected, "delay")
+        with uniform(u or 0.0):
+            delay, recorded = backoff.step(), whole(expected, "delay")
         after = whole(expected, "duration_after") if "duration_after" in expected else None
         if wrapped(recorded, after):
             # The duration went out of range, now or before, or else the sum of it and its jitter.
@@ -156,7 +158,8 @@ def k8s_manager(case: Case) -> Verdict:
     draws, wrapped = iter(script), Wrapped()
     for at, (advance, expected) in steps(case):
         clock = min(max(clock + int(advance), 0), LONGEST)
-        delay = pace.next(clock, next(draws) if pace.draws else 0.0)
+        with uniform(next(draws) if pace.draws else 0.0):
+            delay = pace.next(clock)
         if wrapped(expected) or expected == delay:
             continue
         # The sum of a wrapped duration and its jitter may be positive again.
@@ -200,8 +203,8 @@ def k8s_flowcontrol(case: Case) -> Verdict:
         gate = keyed.peek(key, clock) or Gate()
         got: object = None
         if op == "next":
-            u = drawn(next(draws)) if gate.draws(gates, event) else 0.0
-            got = keyed.failure(key, clock, event=event, u=u)
+            with uniform(drawn(next(draws)) if gate.draws(gates, event) else 0.0):
+                got = keyed.failure(key, clock, event=event)
         elif op == "get":
             got = gate.delay
         elif op == "in_backoff_since_update":
@@ -252,7 +255,8 @@ class Limiter:
 
     def when(self, key: str, now: int) -> int:
         if self.items is not None:
-            return self.items.failure(key, now, u=0.0)
+            with uniform(0.0):
+                return self.items.failure(key, now)
         if self.bucket is not None:
             wait = self.bucket.reserve(now)
             # Go says "never" as its longest duration.

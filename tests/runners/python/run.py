@@ -35,6 +35,7 @@ from holdoff import (
     http_failure,
     parse_duration,
     seed_at,
+    testing,
 )
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, span, step, word, written
@@ -131,7 +132,7 @@ def run_backoff(case: Case) -> None:
     uniforms, kinds, within = case.get("uniforms", []), case.get("kinds", []), number(case.get("within") or 0)
     for at, expected in enumerate(case["delays"]):
         u = uniforms[at] if at < len(uniforms) else None
-        got = schedule.next_at(kinds[at] if at < len(kinds) else "transient", 0.0 if u is None else u)
+        got = testing.next_at(schedule, kinds[at] if at < len(kinds) else "transient", 0.0 if u is None else u)
         if got is None or abs(got - number(expected)) > within:
             same(plain(expected), None if got is None else written(got), at)
     if case.get("ends") is not None:
@@ -165,7 +166,8 @@ def run_gate(case: Case) -> None:
     for at, (op, expected) in enumerate(zip(case["ops"], case["answers"], strict=True)):
         now = number(op["now"])
         if op["op"] == "failure":
-            gate.failure(config, now, u=op.get("u", 0.0))
+            with testing.uniform(op.get("u", 0.0)):
+                gate.failure(config, now)
         elif op["op"] == "success":
             gate.success(config, now)
         elif op["op"] == "release_at":
