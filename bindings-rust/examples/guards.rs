@@ -1,4 +1,4 @@
-//! What calls share when a server is ill: `cargo run -p holdoff --example guards`.
+//! Guards that calls share when a server fails: `cargo run -p holdoff --example guards`.
 //!
 //! Twenty calls to a server that is down, on virtual time: with retries alone, and under a budget and a breaker.
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{name:>13}: 20 calls, {attempts:>2} attempts, {refused:>2} refused before the first");
     }
 
-    // One breaker a host, so that the one that is down does not take the others with it.
+    // One breaker a host, so that a host that is down does not stop calls to the others.
     let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
     for host in ["down.example", "down.example", "up.example"] {
         let get = || if host.starts_with("up") { Ok("page") } else { Err("connection refused") };

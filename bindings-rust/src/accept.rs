@@ -34,7 +34,7 @@ impl<T> Accept<T> for AnyValue {
     }
 }
 
-/// What is accepted before is a success unless the predicate says which failure it is.
+/// Values that were accepted before are successes unless the predicate returns a failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Unless<A, P, T> {
     pub(crate) rest: A,

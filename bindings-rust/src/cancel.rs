@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Calls operations off: clones are one token, and one token may be given to any number of operations.
 ///
-/// Cancelling wakes whoever sleeps, at once. A blocking attempt runs to its end, since nothing can stop a thread; an async
-/// one is dropped.
+/// Cancelling ends every sleep at once. A blocking attempt runs to its end, because nothing can stop a thread; an async attempt is
+/// dropped.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<Shared>);
 
@@ -40,7 +40,7 @@ impl CancelToken {
         wakers.for_each(Waker::wake);
     }
 
-    /// Whether it has been cancelled.
+    /// True once it has been cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)

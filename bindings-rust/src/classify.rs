@@ -8,7 +8,7 @@ use std::time::SystemTime;
 /// Reads a [`Failure`] out of an error. Made by [`Retrying::when`](crate::Retrying::when) and
 /// [`Retrying::classify`](crate::Retrying::classify).
 pub trait Classify<E> {
-    /// What this error means for a retry.
+    /// The failure that this error is.
     fn classify(&mut self, error: &E) -> Failure;
 }
 
@@ -34,7 +34,7 @@ impl<E, F: FnMut(&E) -> Failure> Classify<E> for By<F> {
     }
 }
 
-/// What the predicate refuses is permanent, the rest is left to the classifier before.
+/// Errors that the predicate refuses are permanent; the classifier before it decides about the others.
 #[derive(Clone, Copy, Debug)]
 pub struct When<C, P> {
     pub(crate) rest: C,
@@ -53,7 +53,7 @@ impl<E, C: Classify<E>, P: FnMut(&E) -> bool> Classify<E> for When<C, P> {
 pub struct Ruled<'d, C, F> {
     pub(crate) rest: C,
     pub(crate) rules: &'d Rules,
-    /// The patterns for operations that can run twice, and for those that may not.
+    /// The patterns for operations that can run twice, and for operations that may not.
     pub(crate) patterns: [&'d [String]; 2],
     pub(crate) facts: F,
 }
@@ -91,7 +91,7 @@ pub fn wall() -> u64 {
     since.ok().and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(u64::MAX)
 }
 
-/// What an I/O error means for a retry: a lost, refused or interrupted connection is transient, a missing answer a
+/// Classifies an I/O error: a lost, refused or interrupted connection is transient, a missing answer a
 /// timeout, and everything else (not found, denied, invalid input) permanent.
 ///
 /// ```

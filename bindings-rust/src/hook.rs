@@ -11,7 +11,7 @@ pub struct Retried<'a, E> {
     /// Its error; `None` when it was aborted at its limit, or when it returned a value that counts as a failure (see
     /// [`Retrying::when_result`](crate::Retrying::when_result)).
     pub error: Option<&'a E>,
-    /// What the error or the value was taken for.
+    /// The failure that the error or the value was classified as.
     pub failure: Failure,
     /// How long the sleep will be.
     pub delay: Duration,

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A [`GuardSet`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the one that was used
-/// longest ago goes, and one that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
+/// A [`GuardSet`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the key used longest
+/// ago goes, and a key that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
 ///
 /// ```
 /// use holdoff::{BreakerOptions, GuardSet, KeyedGuards, Policy};
@@ -43,7 +43,7 @@ impl<K: Ord + Clone> KeyedGuards<K> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether there are none.
+    /// True without keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Spares the lock to programs that never call [`seed`].
-static GIVEN: AtomicBool = AtomicBool::new(false);
+static IS_SET: AtomicBool = AtomicBool::new(false);
 /// The program's number and how many operations have failed since it was given.
 static SEQUENCE: Mutex<(u64, u64)> = Mutex::new((0, 0));
 
@@ -16,14 +16,14 @@ static SEQUENCE: Mutex<(u64, u64)> = Mutex::new((0, 0));
 /// Among threads the order of failures decides who is k-th; give each operation its own seed where that matters.
 pub fn seed(n: u64) {
     *SEQUENCE.lock().unwrap_or_else(PoisonError::into_inner) = (n, 0);
-    GIVEN.store(true, Ordering::Release);
+    IS_SET.store(true, Ordering::Release);
 }
 
 /// The seed of an operation that has just failed for the first time. Out of line: it asks the operating system, and the loop
 /// around it is short.
 #[inline(never)]
 pub(crate) fn next() -> u64 {
-    if GIVEN.load(Ordering::Acquire) {
+    if IS_SET.load(Ordering::Acquire) {
         let mut sequence = SEQUENCE.lock().unwrap_or_else(PoisonError::into_inner);
         let seed = seed_at(sequence.0, sequence.1);
         sequence.1 = sequence.1.wrapping_add(1);

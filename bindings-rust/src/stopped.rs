@@ -44,7 +44,7 @@ impl<E> Stopped<E> {
         self.retry_at().map(|at| at.since(self.stopped_at).as_duration())
     }
 
-    /// Whether the last attempt that ended was aborted at its limit, so that it has no error of its own.
+    /// True when the last attempt that ended was aborted at its limit, so that it has no error of its own.
     #[must_use]
     pub const fn timed_out(&self) -> bool {
         self.timed_out

@@ -1,9 +1,9 @@
-//! Those who wait for something that others do: each under a key, woken together.
+//! Tasks that wait for a guard: each under a key, woken together.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// Wakers by the keys of those who wait. Not locked: whoever has one locks it with what they wait for.
+/// The wakers of tasks by their keys. Not locked: its owner locks it together with the guard.
 #[derive(Default, Debug)]
 pub(crate) struct Wakers {
     next: u64,
