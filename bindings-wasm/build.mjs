@@ -29,7 +29,7 @@ const inlined = {
     })),
 };
 const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
-// What several entries need is in files of its own, so that a program that loads them has one copy of it.
+// Code that several entries need is in shared files, so that a program that loads them has one copy of it.
 await build({
   ...shared,
   entryPoints: {

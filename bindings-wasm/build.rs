@@ -1,4 +1,4 @@
-//! Linker settings that belong to the module and not to whoever builds it.
+//! Linker settings that belong to the module, so that each build has them.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -10,7 +10,7 @@ import { decoded } from "./module.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
-  desk(): number;
+  address(): number;
   policy_start(): void;
   policy_set(name: number, kind: number, value: number): number;
   policy_build(): number;
@@ -82,7 +82,7 @@ export const SCHEDULE = slot(154, 72);
 function take(instance: WebAssembly.Instance): Exports {
   core = instance.exports as unknown as Exports;
   const { buffer } = core.memory;
-  const at = core.desk();
+  const at = core.address();
   // The memory never grows: there is no allocator.
   bytes = new Uint8Array(buffer, at, END);
   words = new Uint32Array(buffer, at, NAME >> 2);

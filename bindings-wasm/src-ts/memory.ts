@@ -13,7 +13,7 @@ type Functions<Name extends string> = Record<Name, (...numbers: number[]) => num
 interface Memory {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly PLACES: { readonly value: number };
-  desk(): number;
+  address(): number;
 }
 
 /** The fields in the memory of the machines and the tools, in their order. */
@@ -67,11 +67,11 @@ export class ModuleMemory<Name extends string, Field extends string = (typeof FI
 
   /** Finds the fields: at first, and again after memory has grown. */
   remap(): void {
-    const { memory, PLACES, desk } = this.from;
+    const { memory, PLACES, address } = this.from;
     const { buffer } = memory;
     const { fields } = this;
     const places = new Uint32Array(buffer, PLACES.value, fields.length * 2);
-    const begin = desk();
+    const begin = address();
     const of = <A>(
       field: string,
       array: new (buffer: ArrayBuffer, offset: number, length: number) => A,

@@ -1,7 +1,7 @@
-//! What JavaScript calls. Wasm exports need their names, which counts as unsafe.
+//! The functions that JavaScript calls. Wasm exports need their names, which counts as unsafe.
 #![allow(unsafe_code)]
 
-use crate::desk::{self, Desk};
+use crate::layout::{self, Memory};
 use holdoff_core::{
     Call, ConfigError, Decision, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, Kept, Operations, Outcome,
     Policy, Retry, Schedule, Span, Step, Ticket, Value, seed_at,
@@ -13,11 +13,12 @@ const MILLISECOND: f64 = 1e6;
 /// Starts a policy in the builder.
 #[unsafe(no_mangle)]
 extern "C" fn policy_start() {
-    desk::with(|desk| desk.builder = Policy::builder());
+    layout::with(|memory| memory.builder = Policy::builder());
 }
 
-/// What [`policy_set`] answers beside the length of a problem: JavaScript keeps the patterns. The others are bits beside it.
-const KEPT: u32 = 1 << 31;
+/// The answer of [`policy_set`] for a value that JavaScript keeps, such as a pattern; other answers are the length of a problem. The
+/// constants below are bits beside it.
+const HOST_KEEPS: u32 = 1 << 31;
 /// The list is that of operations that may not run twice.
 const NON_IDEMPOTENT: u32 = 1;
 /// The list begins anew.
@@ -32,23 +33,23 @@ const GUARD: u32 = 8;
 /// to be kept, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
-    desk::with(|desk| {
+    layout::with(|memory| {
         let value = match kind {
-            1 => Value::Text(desk.text.get(value)),
-            2 => Value::Number { value: desk.number, unit: MILLISECOND },
+            1 => Value::Text(memory.text.get(value)),
+            2 => Value::Number { value: memory.number, unit: MILLISECOND },
             3 => Value::Nothing,
             4 => Value::Empty,
-            5 => Value::Number { value: desk.number, unit: f64::NAN },
+            5 => Value::Number { value: memory.number, unit: f64::NAN },
             6 => Value::NoItems,
             _ => Value::Other,
         };
-        let of = |list| KEPT | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
-        match desk.builder.set(desk.name.get(name), value) {
+        let of = |list| HOST_KEEPS | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
+        match memory.builder.set(memory.name.get(name), value) {
             Ok(Kept::All) => 0,
-            Ok(Kept::Guard) => KEPT | GUARD,
+            Ok(Kept::Guard) => HOST_KEEPS | GUARD,
             Ok(Kept::NoPatterns(list)) => of(list) | BEGINS,
             Ok(Kept::Pattern { list, index, .. }) => of(list) | PATTERN | if index == 0 { BEGINS } else { 0 },
-            Err(error) => desk.explain(&error),
+            Err(error) => memory.explain(&error),
         }
     })
 }
@@ -57,149 +58,150 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
 /// of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn policy_build() -> u32 {
-    desk::with(|desk| match desk.builder.build() {
+    layout::with(|memory| match memory.builder.build() {
         Ok(policy) => {
-            desk.policy = policy;
-            desk.rules = desk.builder.rules();
-            desk.span = policy.first_limit().map_or(u64::MAX, Span::as_nanos);
-            let guards = desk.builder.chosen_preset().is_some_and(|preset| !preset.guards().is_new());
-            if guards { KEPT | GUARD } else { 0 }
+            memory.policy = policy;
+            memory.rules = memory.builder.rules();
+            memory.span = policy.first_limit().map_or(u64::MAX, Span::as_nanos);
+            let guards = memory.builder.chosen_preset().is_some_and(|preset| !preset.guards().is_new());
+            if guards { HOST_KEEPS | GUARD } else { 0 }
         }
-        Err(error) => desk.explain(&error),
+        Err(error) => memory.explain(&error),
     })
 }
 
 /// Explains the error with that number, which concerns no field of a policy. The length of the text.
 #[unsafe(no_mangle)]
 extern "C" fn problem(code: u32) -> u32 {
-    desk::with(|desk| {
+    layout::with(|memory| {
         let code = ErrorCode::ALL.into_iter().find(|known| u32::from(known.code()) == code);
         let code = code.unwrap_or(ErrorCode::WrongType);
-        desk.explain(&ConfigError::of_use(code))
+        memory.explain(&ConfigError::of_use(code))
     })
 }
 
 /// `call` := begun with `seed` at `now` under `policy`; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_begin() {
-    desk::with(|desk| {
-        let (call, step) = Call::begin(&desk.policy, desk.seed, desk.now());
-        desk.call = call;
-        desk.show(step);
+    layout::with(|memory| {
+        let (call, step) = Call::begin(&memory.policy, memory.seed, memory.now());
+        memory.call = call;
+        memory.show(step);
     });
 }
 
 /// `call` := underway with `seed` since `now`.
 #[unsafe(no_mangle)]
 extern "C" fn call_underway() {
-    desk::with(|desk| desk.call = Call::underway(desk.seed, desk.now()));
+    layout::with(|memory| memory.call = Call::underway(memory.seed, memory.now()));
 }
 
 /// The attempt `ticket` of `call` succeeded at `now`; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_succeed() {
-    desk::with(|desk| {
-        let step = desk.call.succeed(Ticket::from_raw(desk.ticket), desk.now());
-        desk.show(step);
+    layout::with(|memory| {
+        let step = memory.call.succeed(Ticket::from_raw(memory.ticket), memory.now());
+        memory.show(step);
     });
 }
 
 /// The attempt `ticket` of `call` failed at `now` with that kind and the hint in `span`; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_fail(kind: u32) {
-    desk::with(|desk| {
-        let step = desk.call.fail(&desk.policy, Ticket::from_raw(desk.ticket), desk.now(), failure(desk, kind));
-        desk.show(step);
+    layout::with(|memory| {
+        let step =
+            memory.call.fail(&memory.policy, Ticket::from_raw(memory.ticket), memory.now(), failure(memory, kind));
+        memory.show(step);
     });
 }
 
 /// Time has passed for `call` until `now`; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_tick() {
-    desk::with(|desk| {
-        let step = desk.call.tick(&desk.policy, desk.now());
-        desk.show(step);
+    layout::with(|memory| {
+        let step = memory.call.tick(&memory.policy, memory.now());
+        memory.show(step);
     });
 }
 
 /// `call` is cancelled at `now`; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_cancel() {
-    desk::with(|desk| {
-        let step = desk.call.cancel(desk.now());
-        desk.show(step);
+    layout::with(|memory| {
+        let step = memory.call.cancel(memory.now());
+        memory.show(step);
     });
 }
 
 /// `retry` := an operation with `seed` that started at `now`.
 #[unsafe(no_mangle)]
 extern "C" fn retry_start() {
-    desk::with(|desk| desk.retry = Retry::new(desk.seed, desk.now()));
+    layout::with(|memory| memory.retry = Retry::new(memory.seed, memory.now()));
 }
 
 /// The operation `retry` failed at `now` with that kind and the hint in `span`; the decision as a `step`.
 #[unsafe(no_mangle)]
 extern "C" fn retry_fail(kind: u32) {
-    desk::with(|desk| {
-        let step = match desk.retry.on_failure(&desk.policy, desk.now(), failure(desk, kind)) {
+    layout::with(|memory| {
+        let step = match memory.retry.on_failure(&memory.policy, memory.now(), failure(memory, kind)) {
             Decision::Sleep { until, cause } => Step::Sleep { until, cause },
             Decision::GiveUp { reason, retry_at } => Step::Stop(Outcome::GaveUp { reason, retry_at }),
         };
-        desk.show(step);
+        memory.show(step);
     });
 }
 
 /// `schedule` := the delays of `policy` for `seed`.
 #[unsafe(no_mangle)]
 extern "C" fn schedule_start() {
-    desk::with(|desk| desk.schedule = Schedule::new(&desk.policy, desk.seed));
+    layout::with(|memory| memory.schedule = Schedule::new(&memory.policy, memory.seed));
 }
 
 /// The next delay of `schedule` into `span`; 0 when there is none.
 #[unsafe(no_mangle)]
 extern "C" fn schedule_next() -> u32 {
-    desk::with(|desk| spanned(desk, |desk| desk.schedule.next()))
+    layout::with(|memory| spanned(memory, |memory| memory.schedule.next()))
 }
 
 /// The next delay of `schedule` after a failure of that kind if `number` is drawn for it, into `span`; 0 when there is none.
 #[unsafe(no_mangle)]
 extern "C" fn schedule_next_at(kind: u32) -> u32 {
-    desk::with(|desk| {
-        let u = desk.number;
-        spanned(desk, |desk| desk.schedule.next_at(kind_of(kind), u))
+    layout::with(|memory| {
+        let u = memory.number;
+        spanned(memory, |memory| memory.schedule.next_at(kind_of(kind), u))
     })
 }
 
 /// The base delay of `policy` after failure `n`, from 0, into `span`.
 #[unsafe(no_mangle)]
 extern "C" fn base_at(n: u32) {
-    desk::with(|desk| desk.span = Schedule::base_at(&desk.policy, n).as_nanos());
+    layout::with(|memory| memory.span = Schedule::base_at(&memory.policy, n).as_nanos());
 }
 
 /// `seed` := the seed of failing operation `ticket`, from 0, of a program seeded with `seed`.
 #[unsafe(no_mangle)]
 extern "C" fn seed() {
-    desk::with(|desk| desk.seed = seed_at(desk.seed, desk.ticket));
+    layout::with(|memory| memory.seed = seed_at(memory.seed, memory.ticket));
 }
 
 /// Begins to read the header lines of an answer that came at `now` by the clock on the wall.
 #[unsafe(no_mangle)]
 extern "C" fn headers() {
-    desk::with(|desk| desk.reader = HintReader::new(desk.now));
+    layout::with(|memory| memory.reader = HintReader::new(memory.now));
 }
 
 /// Takes one header line: its name, and its value as the text.
 #[unsafe(no_mangle)]
 extern "C" fn header(name: u32, value: u32) {
-    desk::with(|desk| desk.reader.header(desk.name.bytes(name), desk.text.bytes(value)));
+    layout::with(|memory| memory.reader.header(memory.name.bytes(name), memory.text.bytes(value)));
 }
 
 /// The kind of an HTTP answer, 0 when it is no failure, and into `span` what its header lines say; a status of 0 is that of
 /// an answer without one.
 #[unsafe(no_mangle)]
 extern "C" fn http(status: u32) -> u32 {
-    desk::with(|desk| {
-        desk.span = desk.reader.hint_for(status).as_raw();
+    layout::with(|memory| {
+        memory.span = memory.reader.hint_for(status).as_raw();
         FailureKind::from_http_status(status).map_or(0, |kind| kind.code().into())
     })
 }
@@ -214,47 +216,47 @@ extern "C" fn grpc(code: u32) -> u32 {
 /// run twice.
 #[unsafe(no_mangle)]
 extern "C" fn patterns(idempotent: u32) -> u32 {
-    desk::with(|desk| desk.rules.patterns(idempotent != 0).map_or(0, |list| list as u32))
+    layout::with(|memory| memory.rules.patterns(idempotent != 0).map_or(0, |list| list as u32))
 }
 
-/// What `rules` make of a failure of that kind, of which these facts are known; `u32::MAX` for a code that is not known.
+/// The kind that `rules` give a failure of that kind with these facts; `u32::MAX` for a code that is not known.
 #[unsafe(no_mangle)]
 extern "C" fn judge(kind: u32, http: u32, grpc: u32, matched: u32, idempotent: u32) -> u32 {
-    desk::with(|desk| {
+    layout::with(|memory| {
         let facts = Facts {
             http: u16::try_from(http).unwrap_or_default(),
             grpc: u8::try_from(grpc).unwrap_or(u8::MAX),
             matched: matched != 0,
             idempotent: idempotent != 0,
         };
-        desk.rules.judge(facts, Failure::new(kind_of(kind))).kind.code().into()
+        memory.rules.judge(facts, Failure::new(kind_of(kind))).kind.code().into()
     })
 }
 
-/// Whether `rules` take an HTTP answer with that status for a failure.
+/// Says whether `rules` take an HTTP answer with that status for a failure.
 #[unsafe(no_mangle)]
 extern "C" fn is_failure(status: u32, idempotent: u32) -> u32 {
-    desk::with(|desk| desk.rules.is_failure(status, idempotent != 0).into())
+    layout::with(|memory| memory.rules.is_failure(status, idempotent != 0).into())
 }
 
 /// Reads the text as a time into `span`; 0 when it is none.
 #[unsafe(no_mangle)]
 extern "C" fn duration(len: u32) -> u32 {
-    desk::with(|desk| spanned(desk, |desk| Span::parse(desk.text.get(len))))
+    layout::with(|memory| spanned(memory, |memory| Span::parse(memory.text.get(len))))
 }
 
 fn kind_of(code: u32) -> FailureKind {
     FailureKind::from_code(code).unwrap_or(FailureKind::Permanent)
 }
 
-fn failure(desk: &Desk, kind: u32) -> Failure {
-    Failure::new(kind_of(kind)).with_hint(Hint::from_raw(desk.span))
+fn failure(memory: &Memory, kind: u32) -> Failure {
+    Failure::new(kind_of(kind)).with_hint(Hint::from_raw(memory.span))
 }
 
-fn spanned(desk: &mut Desk, find: impl FnOnce(&mut Desk) -> Option<Span>) -> u32 {
-    match find(desk) {
+fn spanned(memory: &mut Memory, find: impl FnOnce(&mut Memory) -> Option<Span>) -> u32 {
+    match find(memory) {
         Some(span) => {
-            desk.span = span.as_nanos();
+            memory.span = span.as_nanos();
             1
         }
         None => 0,

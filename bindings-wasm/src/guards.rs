@@ -1,16 +1,16 @@
-//! The fourth module: what many calls share, and the calls that share it.
+//! The fourth module: guards, and the calls that share them.
 //!
-//! As in the other modules the states are JavaScript's. The ones of the guards that were used last stay on the desk until
-//! others are laid there, so that a program with one set of guards copies nothing: `src-ts/guards/desk.ts` keeps account.
+//! As in the other modules JavaScript owns the states. The states of the guards used last stay in wasm memory until others are
+//! copied there, so that a program with one set of guards copies nothing: `src-ts/guards/memory.ts` keeps account.
 #![allow(unsafe_code)]
 
-mod alone;
+mod builder;
 mod calls;
-mod kept;
 #[cfg(feature = "log")]
 mod log;
 #[cfg(feature = "log")]
 mod log_state;
+mod single;
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
@@ -20,9 +20,9 @@ use holdoff_core::{
     SaveError, Span, Step, Stretch, StretchConfig, Timestamp, Token,
 };
 
-/// One of everything. JavaScript asks where each thing lies.
+/// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
-struct Desk {
+struct Memory {
     args: [u64; 16],
     problem: Problem,
     step: FlatStep,
@@ -46,21 +46,21 @@ struct Desk {
     hedge: Latency,
     name: Name,
     text: Value,
-    /// Where the room of a limiter is that keeps a log, and how many times it holds.
-    room: [u32; 2],
+    /// The buffer for the times of a limiter's log: its address, and how many times fit.
+    log_buffer: [u32; 2],
     #[cfg(feature = "log")]
     log: log_state::Logs,
 }
 
-// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
-// out of the module.
-static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+// SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
+// the module.
+static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
-/// Where each field of the desk begins and how long it is, in bytes.
+/// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
 static PLACES: [[u32; 2]; 23 + MORE.len()] = {
     macro_rules! places {
-        ($($field:ident: $type:ty),*) => { [$([offset_of!(Desk, $field) as u32, size_of::<$type>() as u32]),*] };
+        ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     let places: [[u32; 2]; 23] = places!(
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, call: Guarded, builder: GuardsBuilder,
@@ -77,21 +77,21 @@ static PLACES: [[u32; 2]; 23 + MORE.len()] = {
     all
 };
 
-/// Those that only the module with logs has.
+/// The fields that only the module with logs has.
 #[cfg(feature = "log")]
-const MORE: [[u32; 2]; 5] = log_state::places(offset_of!(Desk, log) as u32);
+const MORE: [[u32; 2]; 5] = log_state::places(offset_of!(Memory, log) as u32);
 #[cfg(not(feature = "log"))]
 const MORE: [[u32; 2]; 0] = [];
 
-/// Where the desk is in memory. It never moves.
+/// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
-extern "C" fn desk() -> usize {
-    DESK.address()
+extern "C" fn address() -> usize {
+    MEMORY.address()
 }
 
-/// Works on the desk. Not to be nested.
-fn with<T>(work: impl FnOnce(&mut Desk) -> T) -> T {
-    DESK.with(work)
+/// Works on the memory. Not to be nested.
+fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+    MEMORY.with(work)
 }
 
 /// The bit of each guard, in the order in which errors are looked for.
@@ -105,38 +105,38 @@ const HEDGE: u32 = 64;
 
 const PAGE: usize = 1 << 16;
 
-/// Makes room for so many times behind all other memory, which grows to the longest log and not further. Where it is, 0 when
-/// there is none to be had.
+/// Reserves a buffer for so many times behind all other memory, which grows to the longest log and not further. The buffer's
+/// address, 0 when there is no memory.
 #[unsafe(no_mangle)]
-extern "C" fn room(times: u32) -> u32 {
-    with(|desk| {
-        let [at, holds] = desk.room;
+extern "C" fn reserve(times: u32) -> u32 {
+    with(|memory| {
+        let [at, holds] = memory.log_buffer;
         if times <= holds {
             return at;
         }
         let pages = (times as usize).saturating_mul(8).div_ceil(PAGE);
-        // What there was is the beginning of what there will be: nobody else makes memory grow.
+        // The old buffer is the beginning of the new one, because only this function makes memory grow.
         let more = pages - holds as usize * 8 / PAGE;
         let before = core::arch::wasm32::memory_grow(0, more);
         if before == usize::MAX {
             return 0;
         }
         let at = if holds == 0 { (before * PAGE) as u32 } else { at };
-        desk.room = [at, (pages * PAGE / 8) as u32];
+        memory.log_buffer = [at, (pages * PAGE / 8) as u32];
         at
     })
 }
 
-/// The first so many times of the room.
+/// The first so many times of the buffer.
 fn times([at, holds]: [u32; 2], wanted: usize) -> &'static mut [u64] {
     if wanted == 0 || wanted > holds as usize {
         return &mut [];
     }
-    // SAFETY: `room` has made so much memory for it there, which belongs to nothing else, and each export asks for it once.
+    // SAFETY: `reserve` has made so much memory there, which belongs to nothing else, and each export asks for it once.
     unsafe { core::slice::from_raw_parts_mut(at as *mut u64, wanted) }
 }
 
-impl Desk {
+impl Memory {
     fn arg(&self, at: usize) -> u64 {
         self.args.get(at).copied().unwrap_or_default()
     }
@@ -168,23 +168,23 @@ impl Desk {
         self.problem.explain_other(&mut self.text, (error.code, error.given), words)
     }
 
-    /// The guards of a set as they lie there, for the call that lies there and its policy.
-    fn lent(&mut self, guards: u32) -> (&mut Guarded, &Policy, Guards<'_>) {
+    /// The call, its policy, and the guards of a set.
+    fn call_under(&mut self, guards: u32) -> (&mut Guarded, &Policy, Guards<'_>) {
         let is = |guard: u32| guards & guard != 0;
-        let room = if is(LIMITER) { times(self.room, self.limiter_config.log_capacity()) } else { &mut [] };
-        let lent = Guards {
+        let log = if is(LIMITER) { times(self.log_buffer, self.limiter_config.log_capacity()) } else { &mut [] };
+        let guards = Guards {
             budget: is(BUDGET).then_some((&self.budget_config, &mut self.budget)),
             breaker: is(BREAKER).then_some((&self.breaker_config, &mut self.breaker)),
-            limiter: is(LIMITER).then_some((&self.limiter_config, &mut self.limiter, room)),
+            limiter: is(LIMITER).then_some((&self.limiter_config, &mut self.limiter, log)),
             adaptive: is(ADAPTIVE).then_some((&self.adaptive_config, &mut self.adaptive)),
             bulkhead: is(BULKHEAD).then_some((&self.bulkhead_config, &mut self.bulkhead)),
             stretch: is(STRETCH).then_some((&self.stretch_config, &mut self.stretch)),
             hedge: is(HEDGE).then_some((&self.hedge_config, &mut self.hedge)),
         };
-        (&mut self.call, &self.policy, lent)
+        (&mut self.call, &self.policy, guards)
     }
 
-    /// Lays a step down, and how long its sleep lasts into place 4.
+    /// Writes a step, and the length of its sleep into slot 4.
     fn show(&mut self, step: Step) {
         self.step = step.into();
         let left = match step {
@@ -194,11 +194,11 @@ impl Desk {
         self.leave(4, left.as_nanos());
     }
 
-    /// What a call inside others knows of them: the token that lies there, unless its depth is 0.
+    /// The token of the retries around a call, unless its depth is 0.
     fn around(&self) -> Option<Token> {
         let [attempt, allowed, depth, _] = self.token;
         (depth != 0).then(|| {
-            // SAFETY: a token is three numbers of 32 bits in this order, of which every bit pattern is a value.
+            // SAFETY: a token is three numbers of 32 bits in this order, and every bit pattern is a value.
             unsafe { core::mem::transmute::<[u32; 3], Token>([attempt, allowed, depth]) }
         })
     }

@@ -1,12 +1,11 @@
 //! The core for JavaScript and TypeScript: numbers in, numbers out.
 //!
 //! A call from JavaScript into wasm is cheap as long as it carries no objects, and an object in wasm memory leaks unless
-//! somebody frees it. So the machines' states live in JavaScript as plain words, and one fixed desk in wasm memory is
-//! where they are laid down, worked on and taken back. There is no allocator, no import and nothing to free.
+//! somebody frees it. So JavaScript keeps the machines' states as 32-bit words, and copies them into one fixed
+//! struct in wasm memory for each transition, and back. There is no allocator, no import and nothing to free.
 //!
-//! Five such modules are made of this crate: what retrying needs, which every page loads; with the feature `machines` the other
-//! machines; with `tools` what only people need; with `guards` what many calls share; with `log` the same and what calls leave
-//! behind to be gone on with. A policy and a state are the same words in all of them. The sixth, with `wheel`, has timers, which
+//! Five such modules are made of this crate: retries, which every page loads; with the feature `machines` the other machines; with
+//! `tools` documents and explanations; with `guards` the guards that calls share; with `log` guards and the logs of calls. A policy and a state are the same words in all of them. The sixth, with `wheel`, has timers, which
 //! take memory as they come, so each wheel is an instance of its own. The seventh, with `lite`, is for pages to which every
 //! kilobyte counts: plain policies and nothing else.
 #![cfg_attr(target_arch = "wasm32", no_std)]
@@ -14,11 +13,11 @@
 #![cfg(target_arch = "wasm32")]
 
 #[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
-mod desk;
-#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
 mod exports;
 #[cfg(feature = "guards")]
 mod guards;
+#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
+mod layout;
 #[cfg(feature = "lite")]
 mod lite;
 mod memory;

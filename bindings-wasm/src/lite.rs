@@ -1,29 +1,29 @@
 //! The smallest machine: one call under a plain policy, its fields as numbers.
 //!
-//! There is no text here, and no names: JavaScript knows them from a table that is generated from the core's. What JavaScript
-//! keeps of a call is its state with its policy behind it, one row of bytes.
+//! There is no text here, and no names: JavaScript knows them from a table that is generated from the core's. JavaScript
+//! keeps a call's state with its policy behind it, one row of bytes.
 #![allow(unsafe_code)]
 
 use crate::memory::Shared;
 use holdoff_core::{Failure, FailureKind, Hint, PlainCall, PlainPolicy, Span, Step, Timestamp};
 
 #[repr(C)]
-struct Desk {
+struct Memory {
     call: PlainCall,
     policy: PlainPolicy,
 }
 
 // The same numbers as in `src-ts/lite/core.ts`.
-const _: () = assert!(PlainCall::HELD == 52 && size_of::<Desk>() == 312);
+const _: () = assert!(PlainCall::HELD == 52 && size_of::<Memory>() == 312);
 
-// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
-// out of the module.
-static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+// SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
+// the module.
+static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
-/// Where the desk is in memory. It never moves.
+/// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
-extern "C" fn desk() -> usize {
-    DESK.address()
+extern "C" fn address() -> usize {
+    MEMORY.address()
 }
 
 /// Makes `policy` of its fields from number 1 on. How long its first attempt may take, in nanoseconds, 2^64 for ever; below 0 a
@@ -33,9 +33,9 @@ extern "C" fn desk() -> usize {
 extern "C" fn policy(
     a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64, m: f64, n: f64,
 ) -> f64 {
-    DESK.with(|desk| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n]) {
+    MEMORY.with(|memory| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n]) {
         Ok(policy) => {
-            desk.policy = policy;
+            memory.policy = policy;
             policy.first_limit().map_or(u64::MAX, Span::as_nanos) as f64
         }
         Err((code, field)) => -f64::from(u32::from(code.code()) << 8 | u32::from(field)),
@@ -47,8 +47,8 @@ extern "C" fn policy(
 /// 2^64 for never; what it is the call says.
 #[unsafe(no_mangle)]
 extern "C" fn step(now: f64, kind: u32, hint: f64, attempt: u32, seed: u64) -> f64 {
-    DESK.with(|desk| {
-        let (call, policy) = (&mut desk.call, &desk.policy);
+    MEMORY.with(|memory| {
+        let (call, policy) = (&mut memory.call, &memory.policy);
         let now = Timestamp::from_nanos(now as u64);
         let step = match kind {
             0 => call.tick(policy, now),

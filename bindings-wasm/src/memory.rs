@@ -1,4 +1,4 @@
-//! The one place where memory is lent out.
+//! Memory that one export at a time works on.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -34,7 +34,7 @@ impl<T> Shared<T> {
         work(unsafe { (*self.0.get()).assume_init_mut() })
     }
 
-    /// Where it is. It never moves.
+    /// The address, which never changes.
     pub(crate) fn address(&self) -> usize {
         self.0.get() as usize
     }

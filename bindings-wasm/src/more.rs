@@ -1,8 +1,8 @@
-//! The desk of the other two modules.
+//! The memory of the other two modules.
 //!
-//! Their functions take numbers from `args` and leave numbers there; a span, a time and a double are a place each.
+//! Their functions take numbers from `args` and leave numbers there; a span, a time and a double take one slot each.
 #![allow(unsafe_code)]
-// Both have the whole desk, and each works on its part of it.
+// Both have the same memory, and each works on some fields of it.
 #![allow(dead_code, reason = "each module needs only some of this")]
 
 #[cfg(feature = "tools")]
@@ -25,12 +25,12 @@ use holdoff_core::{
     Layered, Layers, Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
 };
 
-/// How many rows of an explanation lie on the desk at once.
+/// How many rows of an explanation are in memory at once.
 const ROWS: usize = 128;
 
-/// One of everything. JavaScript asks where each thing lies.
+/// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
-struct Desk {
+struct Memory {
     args: [u64; 16],
     problem: Problem,
     step: FlatStep,
@@ -56,15 +56,15 @@ struct Desk {
     form: FormReader,
 }
 
-// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
-// out of the module.
-static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+// SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
+// the module.
+static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
-/// Where each field of the desk begins and how long it is, in bytes.
+/// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
 static PLACES: [[u32; 2]; 22] = {
     macro_rules! places {
-        ($($field:ident: $type:ty),*) => { [$([offset_of!(Desk, $field) as u32, size_of::<$type>() as u32]),*] };
+        ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     places!(
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
@@ -74,18 +74,18 @@ static PLACES: [[u32; 2]; 22] = {
     )
 };
 
-/// Where the desk is in memory. It never moves.
+/// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
-extern "C" fn desk() -> usize {
-    DESK.address()
+extern "C" fn address() -> usize {
+    MEMORY.address()
 }
 
-/// Works on the desk. Not to be nested.
-fn with<T>(work: impl FnOnce(&mut Desk) -> T) -> T {
-    DESK.with(work)
+/// Works on the memory. Not to be nested.
+fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+    MEMORY.with(work)
 }
 
-impl Desk {
+impl Memory {
     fn arg(&self, at: usize) -> u64 {
         self.args.get(at).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the modules have on their desks: text, and what is wrong.
+//! Fields that the memory of several modules has: text, and an error.
 #![allow(unsafe_code)]
 
 pub(crate) use crate::memory::Shared;
@@ -14,15 +14,15 @@ pub(crate) struct Text<const N: usize>([u8; N]);
 
 /// A field's or a header's name.
 pub(crate) type Name = Text<NAME>;
-/// A value, or what is said about one.
+/// A value, or a message.
 pub(crate) type Value = Text<TEXT>;
 
 /// The parts of an error that are not text.
 #[repr(C)]
 pub(crate) struct Problem {
     code: u32,
-    /// What the broken value is: 0 not known here, 1 `span`, 2 `number`.
-    given: u32,
+    /// The kind of the broken value: 0 not known here, 1 `span`, 2 `number`.
+    value_kind: u32,
     span: u64,
     number: f64,
     /// The index of the stage and of the item in it, from 1; 0 for none.
@@ -31,10 +31,10 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Lays an error down: its numbers, and as text its word, the field's path without indexes, its rule and the nearest
+    /// Writes an error: its numbers, and as text its word, the field's path without indexes, its rule and the nearest
     /// name, one a line. The length of the text.
     pub(crate) fn explain(&mut self, text: &mut Value, error: &ConfigError) -> u32 {
-        let (given, span, number) = match error.given {
+        let (value_kind, span, number) = match error.given {
             Given::Unshown => (0, 0, 0.0),
             Given::Span(span) => (1, span.as_nanos(), 0.0),
             Given::Number(number) => (2, 0, number),
@@ -42,7 +42,7 @@ impl Problem {
         let place = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
         *self = Self {
             code: error.code.code().into(),
-            given,
+            value_kind,
             span,
             number,
             stage: place(error.stage),
@@ -52,7 +52,7 @@ impl Problem {
         text.lines([name_of(error), path, rule_of(error), error.nearest.unwrap_or_default()])
     }
 
-    /// Lays down what is wrong with something else in the same way.
+    /// Writes an error about something else in the same way.
     #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
     pub(crate) fn explain_other(
         &mut self,
@@ -95,9 +95,9 @@ mod small {
     const NAMES: &[(&str, Field)] = Field::names();
     const ALL: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
 
-    /// Those that this module has.
-    const CODES: [ErrorCode; own()] = {
-        let (mut codes, mut at, mut from) = ([ErrorCode::UnknownField; own()], 0, 0);
+    /// The codes that this module has.
+    const CODES: [ErrorCode; count()] = {
+        let (mut codes, mut at, mut from) = ([ErrorCode::UnknownField; count()], 0, 0);
         while from < ALL.len() {
             if !is_elsewhere(ALL[from]) {
                 codes[at] = ALL[from];
@@ -108,16 +108,16 @@ mod small {
         codes
     };
 
-    const fn own() -> usize {
-        let (mut count, mut at) = (0, 0);
+    const fn count() -> usize {
+        let (mut codes, mut at) = (0, 0);
         while at < ALL.len() {
-            count += !is_elsewhere(ALL[at]) as usize;
+            codes += !is_elsewhere(ALL[at]) as usize;
             at += 1;
         }
-        count
+        codes
     }
 
-    /// What each field of a policy takes.
+    /// The values that each field of a policy takes.
     static TAKES: [&str; NAMES.len()] = {
         let (mut takes, mut at) = ([""; NAMES.len()], 0);
         while at < takes.len() {
@@ -137,7 +137,7 @@ mod small {
         rules
     };
 
-    /// Whether a rule is about what only the other modules have: states that last, logs, other systems' forms, guards.
+    /// Says whether a rule is about something that only the other modules have: saved states, logs, other systems' forms, guards.
     const fn is_elsewhere(code: ErrorCode) -> bool {
         matches!(
             code,
@@ -191,19 +191,19 @@ mod small {
         words(error.code).0
     }
 
-    /// The place of its field: the first of a field's names is its path.
-    fn place(error: &ConfigError) -> Option<usize> {
+    /// The index of its field: the first of a field's names is its path.
+    fn index_of(error: &ConfigError) -> Option<usize> {
         NAMES.iter().position(|known| Some(known.1) == error.field)
     }
 
     pub(super) fn path_of(error: &ConfigError) -> &'static str {
-        place(error).and_then(|place| NAMES.get(place)).map_or("", |known| known.0)
+        index_of(error).and_then(|index| NAMES.get(index)).map_or("", |known| known.0)
     }
 
     pub(super) fn rule_of(error: &ConfigError) -> &'static str {
         let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
-        match place(error) {
-            Some(place) if takes => TAKES.get(place).copied().unwrap_or_default(),
+        match index_of(error) {
+            Some(index) if takes => TAKES.get(index).copied().unwrap_or_default(),
             _ => words(error.code).1,
         }
     }
@@ -215,7 +215,7 @@ impl<const N: usize> Text<N> {
         self.0.get(..len as usize).unwrap_or_default()
     }
 
-    /// All the room.
+    /// All bytes.
     #[cfg(feature = "log")]
     pub(crate) const fn all(&mut self) -> &mut [u8] {
         &mut self.0
@@ -228,7 +228,7 @@ impl<const N: usize> Text<N> {
         unsafe { core::str::from_utf8_unchecked(self.bytes(len)) }
     }
 
-    /// Writes lines and says how long they are together. What does not fit is left out.
+    /// Writes lines that fit, and returns their length.
     fn lines(&mut self, lines: [&str; 4]) -> u32 {
         let mut at = 0;
         for line in lines {
@@ -238,11 +238,11 @@ impl<const N: usize> Text<N> {
         at as u32
     }
 
-    /// Writes what says itself, and how long it is.
+    /// Writes the text of a value, and returns its length.
     #[cfg(any(feature = "machines", feature = "tools"))]
     pub(crate) fn say(&mut self, said: &dyn core::fmt::Display) -> u32 {
         let mut out = Out { text: self, at: 0 };
-        // What does not fit is left out.
+        // Text that does not fit is left out.
         let _ = core::fmt::write(&mut out, format_args!("{said}"));
         out.at as u32
     }

@@ -65,7 +65,7 @@ type Name =
   | "nested_attempts"
   | "nested_failure"
   | "nested_policy"
-  | "room"
+  | "reserve"
   | "stretch_delay"
   | "stretch_look"
   | "stretch_record"
@@ -152,7 +152,7 @@ const resident: (StoredGuard | undefined)[] = NAMES.map(() => undefined);
 
 /** Makes room for so many times, and perhaps for bytes behind them; where it is. */
 export function reserveTimes(times: number): number {
-  const at = memory().core.room(times);
+  const at = memory().core.reserve(times);
   if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
   // Memory that has grown is another buffer.
   if (memory().words.args.length === 0) memory().remap();

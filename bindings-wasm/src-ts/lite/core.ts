@@ -3,7 +3,7 @@ import text from "../../dist/lite.wasm";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
-  desk(): number;
+  address(): number;
   policy(...fields: number[]): number;
   step(now: number, kind: number, hint: number, attempt: number, seed: bigint): number;
   http(status: number): number;
@@ -29,7 +29,7 @@ const decoded = (): Uint8Array<ArrayBuffer> =>
 function take({ exports }: WebAssembly.Instance): Exports {
   core = exports as unknown as Exports;
   const { buffer } = core.memory;
-  bytes = new Uint8Array(buffer, core.desk(), END);
+  bytes = new Uint8Array(buffer, core.address(), END);
   return core;
 }
 

@@ -1,17 +1,17 @@
 //! Calls under guards, and what a retry inside another one knows.
 
-use super::{Desk, kind_of, with};
+use super::{Memory, kind_of, with};
 use core::mem::{align_of, size_of};
 use holdoff_core::{
     Breaker, Failure, Guarded, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
 
 fn step(guards: u32, take: impl FnOnce(&mut Guarded, &Policy, &mut Guards<'_>, [u64; 4]) -> Step) {
-    with(|desk| {
-        let args = [desk.arg(0), desk.arg(1), desk.arg(2), desk.arg(3)];
-        let (call, policy, mut guards) = desk.lent(guards);
+    with(|memory| {
+        let args = [memory.arg(0), memory.arg(1), memory.arg(2), memory.arg(3)];
+        let (call, policy, mut guards) = memory.call_under(guards);
         let step = take(call, policy, &mut guards, args);
-        desk.show(step);
+        memory.show(step);
     });
 }
 
@@ -19,7 +19,7 @@ const fn at(now: u64) -> Timestamp {
     Timestamp::from_nanos(now)
 }
 
-/// `call` := begun under `policy` at the time in place 0 with the seed in place 1; `step`.
+/// `call` := begun under `policy` at the time in slot 0 with the seed in slot 1; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_begin(guards: u32) {
     step(guards, |call, policy, guards, [now, seed, ..]| {
@@ -29,13 +29,13 @@ extern "C" fn call_begin(guards: u32) {
     });
 }
 
-/// The attempt in place 2 of `call` succeeded at the time in place 0; `step`.
+/// The attempt in slot 2 of `call` succeeded at the time in slot 0; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_succeed(guards: u32) {
     step(guards, |call, _, guards, [now, _, ticket, _]| call.succeed(guards, Ticket::from_raw(ticket), at(now)));
 }
 
-/// The attempt in place 2 of `call` failed at the time in place 0 with that kind and the hint in place 3; `step`.
+/// The attempt in slot 2 of `call` failed at the time in slot 0 with that kind and the hint in slot 3; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_fail(guards: u32, kind: u32) {
     step(guards, |call, policy, guards, [now, _, ticket, hint]| {
@@ -44,42 +44,42 @@ extern "C" fn call_fail(guards: u32, kind: u32) {
     });
 }
 
-/// The attempt in place 2 of `call` ended at the time in place 0 by a fault of the program's own; `step`.
+/// The attempt in slot 2 of `call` ended at the time in slot 0 by a fault of the program's own; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_abandon(guards: u32) {
     step(guards, |call, _, guards, [now, _, ticket, _]| call.abandon(guards, Ticket::from_raw(ticket), at(now)));
 }
 
-/// Time has passed for `call` until that in place 0; `step`.
+/// Time has passed for `call` until that in slot 0; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_tick(guards: u32) {
     step(guards, |call, policy, guards, [now, ..]| call.tick(policy, guards, at(now)));
 }
 
-/// `call` is cancelled at the time in place 0; `step`.
+/// `call` is cancelled at the time in slot 0; `step`.
 #[unsafe(no_mangle)]
 extern "C" fn call_cancel(guards: u32) {
     step(guards, |call, _, guards, [now, ..]| call.cancel(guards, at(now)));
 }
 
 /// Where in a call the permit of its first attempt lies, in words: `permits[1]`, behind the retry, two times, and eight more.
-/// A test compares calls that were put together with ones that were not.
+/// A test compares calls that were put together with calls that began.
 const PERMIT: usize = (40 + 8 + 8 + 64) / 4 + 1;
 const _: () = assert!(size_of::<Guarded>() == 176 && align_of::<Guarded>() == 8);
 
-/// `call` := its first attempt is in flight since the time in place 6, with the permit in place 5 and the seed in place 1.
-fn underway(desk: &mut Desk) {
-    let (started, permit) = (desk.time(6), desk.arg(5) as u32);
-    (desk.call, _) = Guarded::begin(&Policy::DEFAULT, &mut Guards::none(), desk.arg(1), started);
-    // SAFETY: a call is plain numbers, of which every bit pattern is a value, and so is its place for a permit.
-    unsafe { (&raw mut desk.call).cast::<u32>().add(PERMIT).write(permit) };
+/// `call` := its first attempt is in flight since the time in slot 6, with the permit in slot 5 and the seed in slot 1.
+fn underway(memory: &mut Memory) {
+    let (started, permit) = (memory.time(6), memory.arg(5) as u32);
+    (memory.call, _) = Guarded::begin(&Policy::DEFAULT, &mut Guards::none(), memory.arg(1), started);
+    // SAFETY: a call is plain numbers: every bit pattern is a value, and so is the slot of its permit.
+    unsafe { (&raw mut memory.call).cast::<u32>().add(PERMIT).write(permit) };
 }
 
 /// The permit of the first attempt of `call`, which has just begun.
 #[unsafe(no_mangle)]
 extern "C" fn call_permit() -> u32 {
     // SAFETY: as above.
-    with(|desk| unsafe { (&raw const desk.call).cast::<u32>().add(PERMIT).read() })
+    with(|memory| unsafe { (&raw const memory.call).cast::<u32>().add(PERMIT).read() })
 }
 
 /// The same, for a call that JavaScript has not kept because nothing waited: put together again.
@@ -88,42 +88,42 @@ extern "C" fn call_underway() {
     with(underway);
 }
 
-/// The first and only attempt of a call that JavaScript has not kept succeeded at the time in place 0.
+/// The first and only attempt of a call that JavaScript has not kept succeeded at the time in slot 0.
 #[unsafe(no_mangle)]
 extern "C" fn call_succeeded(guards: u32) {
-    with(|desk| {
-        underway(desk);
-        let now = desk.time(0);
-        let (call, _, mut guards) = desk.lent(guards);
+    with(|memory| {
+        underway(memory);
+        let now = memory.time(0);
+        let (call, _, mut guards) = memory.call_under(guards);
         call.succeed(&mut guards, Ticket::FIRST, now);
     });
 }
 
-/// The permit of `breaker` for an attempt while it is closed, which takes no clock. 2^32-1 otherwise, and of one that happens to
-/// be that: whoever is told so asks in the usual way.
+/// The permit of `breaker` for an attempt while it is closed, which takes no clock. For 2^32-1, which may be a permit too, the
+/// caller asks in the usual way.
 #[unsafe(no_mangle)]
 extern "C" fn breaker_closed() -> u32 {
-    with(|desk| closed(&desk.breaker))
+    with(|memory| closed(&memory.breaker))
 }
 
 fn closed(breaker: &Breaker) -> u32 {
     breaker.acquire_closed().map_or(u32::MAX, Permit::as_raw)
 }
 
-/// An attempt with that permit succeeded, at the time in place 0 if that is asked for. The permit of the next one, as above.
+/// An attempt with that permit succeeded, at the time in slot 0 if that is asked for. The permit of the next one, as above.
 #[unsafe(no_mangle)]
 extern "C" fn breaker_succeeded(permit: u32, timed: u32) -> u32 {
-    with(|desk| {
-        let now = if timed == 0 { Timestamp::ZERO } else { desk.time(0) };
+    with(|memory| {
+        let now = if timed == 0 { Timestamp::ZERO } else { memory.time(0) };
         Breaker::record(
-            &mut desk.breaker,
-            &desk.breaker_config,
+            &mut memory.breaker,
+            &memory.breaker_config,
             Permit::from_raw(permit),
             now,
             Verdict::Success,
             Span::ZERO,
         );
-        closed(&desk.breaker)
+        closed(&memory.breaker)
     })
 }
 
@@ -139,16 +139,16 @@ fn nesting(mode: u32, cap: u32) -> Nesting {
 /// How many attempts a policy of that nesting makes that may make `own`, 2^32-1 being for ever, in the retries of `token`.
 #[unsafe(no_mangle)]
 extern "C" fn nested_attempts(mode: u32, cap: u32, own: u32) -> u32 {
-    with(|desk| nesting(mode, cap).attempts(desk.around(), own))
+    with(|memory| nesting(mode, cap).attempts(memory.around(), own))
 }
 
 /// `policy` := the same with as many attempts as its nesting lets it make in the retries of `token`; how many it said itself.
 #[unsafe(no_mangle)]
 extern "C" fn nested_policy(mode: u32, cap: u32) -> u32 {
-    with(|desk| {
-        let own = desk.policy.attempts().unwrap_or(u32::MAX);
-        desk.policy = desk.policy.with_attempts(nesting(mode, cap).attempts(desk.around(), own));
-        desk.policy.attempts().unwrap_or(u32::MAX)
+    with(|memory| {
+        let own = memory.policy.attempts().unwrap_or(u32::MAX);
+        memory.policy = memory.policy.with_attempts(nesting(mode, cap).attempts(memory.around(), own));
+        memory.policy.attempts().unwrap_or(u32::MAX)
     })
 }
 
@@ -161,27 +161,27 @@ extern "C" fn nested_failure(mode: u32, kind: u32) -> u32 {
 /// `token` := what attempt `attempt` of at most `attempts` hands down in the retries of `token`.
 #[unsafe(no_mangle)]
 extern "C" fn token_child(attempt: u32, attempts: u32) {
-    with(|desk| {
-        let token = Token::child(desk.around(), attempt, attempts);
-        desk.hand_down(Some(token));
+    with(|memory| {
+        let token = Token::child(memory.around(), attempt, attempts);
+        memory.hand_down(Some(token));
     });
 }
 
 /// `token` := what so much text says as a header, or as gRPC metadata; its depth is 0 when that is nothing.
 #[unsafe(no_mangle)]
 extern "C" fn token_read(length: u32, grpc: u32) {
-    with(|desk| {
-        let value = desk.text.bytes(length);
+    with(|memory| {
+        let value = memory.text.bytes(length);
         let token = if grpc == 0 { Token::from_header(value) } else { Token::from_grpc(value) };
-        desk.hand_down(token);
+        memory.hand_down(token);
     });
 }
 
 /// `token` as a header, or as gRPC metadata; the length, 0 for none.
 #[unsafe(no_mangle)]
 extern "C" fn token_write(grpc: u32) -> u32 {
-    with(|desk| {
-        let digits = desk.around().and_then(|token| if grpc == 0 { Some(token.header()) } else { token.grpc() });
-        digits.map_or(0, |digits| desk.text.put(digits.as_str().as_bytes()))
+    with(|memory| {
+        let digits = memory.around().and_then(|token| if grpc == 0 { Some(token.header()) } else { token.grpc() });
+        digits.map_or(0, |digits| memory.text.put(digits.as_str().as_bytes()))
     })
 }

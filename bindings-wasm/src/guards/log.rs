@@ -1,6 +1,6 @@
 //! Calls that say what to write down, the events that they say, and the way back from a log.
 
-use super::{Desk, kind_of, with};
+use super::{Memory, kind_of, with};
 use crate::shared::Shared;
 use holdoff_core::{
     Event, EventError, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode, Ticket,
@@ -12,14 +12,14 @@ static REPLAY: Shared<Replay> = Shared::new(Replay::new(ReplayMode::Verify));
 
 /// Does it, and says how many events there are to be written down: `event_show` shows them.
 fn record(guards: u32, take: impl FnOnce(&mut Recorder, &Policy, &mut Guards<'_>, [u64; 4]) -> Recorded) -> u32 {
-    with(|desk| {
-        let args = [desk.arg(0), desk.arg(1), desk.arg(2), desk.arg(3)];
-        let mut recorder = desk.log.recorder;
-        let (_, policy, mut guards) = desk.lent(guards);
+    with(|memory| {
+        let args = [memory.arg(0), memory.arg(1), memory.arg(2), memory.arg(3)];
+        let mut recorder = memory.log.recorder;
+        let (_, policy, mut guards) = memory.call_under(guards);
         let Recorded { step, events } = take(&mut recorder, policy, &mut guards, args);
-        desk.log.recorder = recorder;
-        desk.log.events.iter_mut().zip(events.iter()).for_each(|(place, event)| *place = *event);
-        desk.show(step);
+        memory.log.recorder = recorder;
+        memory.log.events.iter_mut().zip(events.iter()).for_each(|(place, event)| *place = *event);
+        memory.show(step);
         events.len() as u32
     })
 }
@@ -28,7 +28,7 @@ const fn at(now: u64) -> Timestamp {
     Timestamp::from_nanos(now)
 }
 
-/// `recorder` := begun under `policy` at the time in place 0 with the seed in place 1; `step`, and the number of events.
+/// `recorder` := begun under `policy` at the time in slot 0 with the seed in slot 1; `step`, and the number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_begin(guards: u32) -> u32 {
     record(guards, |recorder, policy, guards, [now, seed, ..]| {
@@ -38,7 +38,7 @@ extern "C" fn recorder_begin(guards: u32) -> u32 {
     })
 }
 
-/// The attempt in place 2 of `recorder` succeeded at the time in place 0; `step`, and the number of events.
+/// The attempt in slot 2 of `recorder` succeeded at the time in slot 0; `step`, and the number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_succeed(guards: u32) -> u32 {
     record(guards, |recorder, _, guards, [now, _, ticket, _]| {
@@ -46,7 +46,7 @@ extern "C" fn recorder_succeed(guards: u32) -> u32 {
     })
 }
 
-/// The attempt in place 2 of `recorder` failed at the time in place 0 with that kind and the hint in place 3; `step`, and the
+/// The attempt in slot 2 of `recorder` failed at the time in slot 0 with that kind and the hint in slot 3; `step`, and the
 /// number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_fail(guards: u32, kind: u32) -> u32 {
@@ -56,7 +56,7 @@ extern "C" fn recorder_fail(guards: u32, kind: u32) -> u32 {
     })
 }
 
-/// The attempt in place 2 of `recorder` ended at the time in place 0 by a fault of the program's own; `step`, and the number of
+/// The attempt in slot 2 of `recorder` ended at the time in slot 0 by a fault of the program's own; `step`, and the number of
 /// events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_abandon(guards: u32) -> u32 {
@@ -65,58 +65,58 @@ extern "C" fn recorder_abandon(guards: u32) -> u32 {
     })
 }
 
-/// Time has passed for `recorder` until that in place 0; `step`, and the number of events.
+/// Time has passed for `recorder` until that in slot 0; `step`, and the number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_tick(guards: u32) -> u32 {
     record(guards, |recorder, policy, guards, [now, ..]| recorder.tick(policy, guards, at(now)))
 }
 
-/// `recorder` is cancelled at the time in place 0; `step`, and the number of events.
+/// `recorder` is cancelled at the time in slot 0; `step`, and the number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_cancel(guards: u32) -> u32 {
     record(guards, |recorder, _, guards, [now, ..]| recorder.cancel(guards, at(now)))
 }
 
-/// `recorder`, which was made from its log, goes on at the time in place 0; `step`, and the number of events.
+/// `recorder`, which was made from its log, goes on at the time in slot 0; `step`, and the number of events.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_resume(guards: u32, reruns: u32) -> u32 {
     record(guards, |recorder, policy, guards, [now, ..]| recorder.resume(policy, guards, at(now), reruns))
 }
 
 /// How `recorder` stands: `step`; the number of its latest event, its attempt, when it began, how often that attempt was run
-/// again and whether it began with guards into places 0 to 3 and 5; `recorded`.
+/// again and whether it began with guards into slots 0 to 3 and 5; `recorded`.
 #[unsafe(no_mangle)]
 extern "C" fn recorder_look() {
-    with(|desk| {
-        let recorder = desk.log.recorder;
-        desk.show(recorder.step());
-        desk.leave(0, recorder.sequence());
-        desk.leave(1, recorder.attempt().into());
-        desk.leave(2, recorder.started().as_nanos());
-        desk.leave(3, recorder.reruns().into());
-        desk.leave(5, recorder.is_guarded().into());
-        desk.log.recorded = recorder.call();
+    with(|memory| {
+        let recorder = memory.log.recorder;
+        memory.show(recorder.step());
+        memory.leave(0, recorder.sequence());
+        memory.leave(1, recorder.attempt().into());
+        memory.leave(2, recorder.started().as_nanos());
+        memory.leave(3, recorder.reruns().into());
+        memory.leave(5, recorder.is_guarded().into());
+        memory.log.recorded = recorder.call();
     });
 }
 
 /// `event` := that of the events of the latest transition, and shown as by `event_look`.
 #[unsafe(no_mangle)]
 extern "C" fn event_show(which: u32) {
-    with(|desk| {
-        desk.log.event = desk.log.events.get(which as usize).copied().unwrap_or(Event::EMPTY);
-        desk.show_event();
+    with(|memory| {
+        memory.log.event = memory.log.events.get(which as usize).copied().unwrap_or(Event::EMPTY);
+        memory.show_event();
     });
 }
 
-/// What `event` says, from place 0 on: its sequence, its time, until when, its hint, its seed, its policy, its delay in
+/// The fields of `event`, from slot 0 on: its sequence, its time, until when, its hint, its seed, its policy, its delay in
 /// milliseconds; then a byte each its kind, failure, cause and reason and whether it is of a call with guards, with its
 /// attempt in the upper half.
 #[unsafe(no_mangle)]
 extern "C" fn event_look() {
-    with(Desk::show_event);
+    with(Memory::show_event);
 }
 
-impl Desk {
+impl Memory {
     fn show_event(&mut self) {
         let event = self.log.event;
         let failure = event.failure().map_or(0, |kind| kind.code().into());
@@ -158,27 +158,27 @@ impl Desk {
 /// `event` := nothing yet.
 #[unsafe(no_mangle)]
 extern "C" fn event_start() {
-    with(|desk| desk.log.event = Event::EMPTY);
+    with(|memory| memory.log.event = Event::EMPTY);
 }
 
-/// Sets a field of `event`: its name, then its value, as for `guards_set`. 0, or the length of what is wrong. Into place 1 who
+/// Sets a field of `event`: its name, then its value, as for `guards_set`. 0, or the length of what is wrong. Into slot 1 who
 /// keeps it: 0 the event, 1 it is the name of the task, 2 the text of the failure.
 #[unsafe(no_mangle)]
 extern "C" fn event_set(name: u32, kind: u32, value: u32) -> u32 {
-    with(|desk| {
+    with(|memory| {
         let value = match kind {
-            1 => Value::Text(desk.text.get(value)),
-            2 => Value::Number { value: desk.real(0), unit: 1.0 },
+            1 => Value::Text(memory.text.get(value)),
+            2 => Value::Number { value: memory.real(0), unit: 1.0 },
             3 => Value::Nothing,
             4 => Value::Empty,
             _ => Value::Other,
         };
-        match desk.log.event.set(desk.name.get(name), value) {
+        match memory.log.event.set(memory.name.get(name), value) {
             Ok(taken) => {
-                desk.leave(1, taken.code().into());
+                memory.leave(1, taken.code().into());
                 0
             }
-            Err(error) => desk.explain_event(&error),
+            Err(error) => memory.explain_event(&error),
         }
     })
 }
@@ -186,40 +186,40 @@ extern "C" fn event_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `event` := the same, if it is whole. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn event_check() -> u32 {
-    with(|desk| match desk.log.event.check() {
+    with(|memory| match memory.log.event.check() {
         Ok(event) => {
-            desk.log.event = event;
-            desk.show_event();
+            memory.log.event = event;
+            memory.show_event();
             0
         }
-        Err(error) => desk.explain_event(&error),
+        Err(error) => memory.explain_event(&error),
     })
 }
 
 /// `event` in `bytes`, with so much of `reason` as its text; how many bytes.
 #[unsafe(no_mangle)]
 extern "C" fn event_bytes(reason: u32) -> u32 {
-    with(|desk| {
-        let reason = desk.log.reason.get(reason);
-        desk.log.event.to_bytes(reason, desk.log.bytes.all()).unwrap_or(0) as u32
+    with(|memory| {
+        let reason = memory.log.reason.get(reason);
+        memory.log.event.to_bytes(reason, memory.log.bytes.all()).unwrap_or(0) as u32
     })
 }
 
-/// `event` := the first of so many `bytes`, and the text of its failure in `reason`; how many bytes they are, and in place 9
-/// how many the text has. 0 when something is wrong: the length of it into place 9.
+/// `event` := the first of so many `bytes`, and the text of its failure in `reason`; how many bytes they are, and in slot 9
+/// how many the text has. 0 when something is wrong: the length of it into slot 9.
 #[unsafe(no_mangle)]
 extern "C" fn event_read(length: u32) -> u32 {
-    with(|desk| match Event::read(desk.log.bytes.bytes(length)) {
+    with(|memory| match Event::read(memory.log.bytes.bytes(length)) {
         Ok((event, text, rest)) => {
-            desk.log.event = event;
-            let (taken, text) = (length - rest.len() as u32, desk.log.reason.put(text.as_bytes()));
-            desk.show_event();
-            desk.leave(9, text.into());
+            memory.log.event = event;
+            let (taken, text) = (length - rest.len() as u32, memory.log.reason.put(text.as_bytes()));
+            memory.show_event();
+            memory.leave(9, text.into());
             taken
         }
         Err(error) => {
-            let wrong = desk.explain_event(&error);
-            desk.leave(9, wrong.into());
+            let wrong = memory.explain_event(&error);
+            memory.leave(9, wrong.into());
             0
         }
     })
@@ -235,10 +235,10 @@ extern "C" fn replay_start(mode: u32, any_policy: u32) {
 /// Takes `event` as the next one of the log of `policy`. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn replay_apply() -> u32 {
-    with(|desk| {
-        REPLAY.with(|replay| match replay.apply(&desk.policy, &desk.log.event) {
+    with(|memory| {
+        REPLAY.with(|replay| match replay.apply(&memory.policy, &memory.log.event) {
             Ok(()) => 0,
-            Err(error) => desk.explain_replay(&error),
+            Err(error) => memory.explain_replay(&error),
         })
     })
 }
@@ -246,13 +246,13 @@ extern "C" fn replay_apply() -> u32 {
 /// `recorder` := that of the log. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn replay_finish() -> u32 {
-    with(|desk| {
+    with(|memory| {
         REPLAY.with(|replay| match replay.finish() {
             Ok(recorder) => {
-                desk.log.recorder = recorder;
+                memory.log.recorder = recorder;
                 0
             }
-            Err(error) => desk.explain_replay(&error),
+            Err(error) => memory.explain_replay(&error),
         })
     })
 }
@@ -260,5 +260,5 @@ extern "C" fn replay_finish() -> u32 {
 /// How many attempts `policy` makes, 2^32-1 being for ever.
 #[unsafe(no_mangle)]
 extern "C" fn policy_attempts() -> u32 {
-    with(|desk| desk.policy.attempts().unwrap_or(u32::MAX))
+    with(|memory| memory.policy.attempts().unwrap_or(u32::MAX))
 }

@@ -12,11 +12,11 @@ type Bytes = Text<{ 65_536 + Event::MOST_BYTES }>;
 #[repr(C)]
 pub(super) struct Logs {
     pub(super) recorder: Recorder,
-    /// What the recorder holds, without guards.
+    /// The call of the recorder, without guards.
     pub(super) recorded: Call,
     /// The event that is written or read.
     pub(super) event: Event,
-    /// What a transition has said to write down.
+    /// The events of a transition.
     pub(super) events: [Event; 2],
     /// The text of a failure.
     pub(super) reason: Reason,
@@ -24,7 +24,7 @@ pub(super) struct Logs {
     pub(super) bytes: Bytes,
 }
 
-/// Where each field begins and how long it is, in bytes, on a desk where all of them begin there.
+/// Where each field begins and how long it is, in bytes, in memory where all of them begin there.
 pub(super) const fn places(begin: u32) -> [[u32; 2]; 5] {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([begin + offset_of!(Logs, $field) as u32, size_of::<$type>() as u32]),*] };

@@ -1,13 +1,13 @@
-//! What a policy does, for people.
+//! Explanations of policies, for people.
 #![allow(unsafe_code)]
 
-use super::{Desk, with};
+use super::{Memory, with};
 use core::fmt;
 use holdoff_core::{Explanation, FailureKind, Given, GuardsBuilder, Lint, Nesting, Policy, Preset, Span};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
-fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
-    let mut explanation = Explanation::of(&desk.policy);
+fn explanation(memory: &Memory, rows: u32, kind: u32) -> Explanation {
+    let mut explanation = Explanation::of(&memory.policy);
     if rows != u32::MAX {
         explanation = explanation.rows(rows);
     }
@@ -20,19 +20,19 @@ fn explanation(desk: &Desk, rows: u32, kind: u32) -> Explanation {
 /// The explanation as text, with the guards of `builder`; its length.
 #[unsafe(no_mangle)]
 extern "C" fn explain(rows: u32, kind: u32) -> u32 {
-    with(|desk| {
-        let (explanation, guards) = (explanation(desk, rows, kind), desk.builder);
-        desk.text.say(&explanation.guarded(&guards))
+    with(|memory| {
+        let (explanation, guards) = (explanation(memory, rows, kind), memory.builder);
+        memory.text.say(&explanation.guarded(&guards))
     })
 }
 
 /// The retries from `from` on into `rows`; how many.
 #[unsafe(no_mangle)]
 extern "C" fn explain_rows(rows: u32, kind: u32, from: u32) -> u32 {
-    with(|desk| {
-        let found = explanation(desk, rows, kind).iter().skip(from as usize);
+    with(|memory| {
+        let found = explanation(memory, rows, kind).iter().skip(from as usize);
         let mut count = 0;
-        for (place, row) in desk.rows.iter_mut().zip(found) {
+        for (place, row) in memory.rows.iter_mut().zip(found) {
             let spans = [row.min, row.typical, row.max, row.min_total, row.typical_total, row.max_total];
             let [a, b, c, d, e, f] = spans.map(|span| span.as_nanos());
             *place = [a, b, c, d, e, f, row.retry.into(), row.in_time as u64];
@@ -42,14 +42,14 @@ extern "C" fn explain_rows(rows: u32, kind: u32, from: u32) -> u32 {
     })
 }
 
-/// What the linter says of `policy` with the guards of `builder`, five lines each: number, word, text, and the two numbers in it: a time
-/// in nanoseconds behind `t`, another number behind `n`. Of waiting for it for the span in place 0 at most, too, where that is
+/// The lints of `policy` with the guards of `builder`, five lines each: number, word, text, and the two numbers in it: a time
+/// in nanoseconds behind `t`, another number behind `n`. Of waiting for it for the span in slot 0 at most, too, where that is
 /// not 2^64-1. The length.
 #[unsafe(no_mangle)]
 extern "C" fn lints() -> u32 {
-    with(|desk| {
-        let (policy, guards, timeout) = (desk.policy, desk.builder, desk.limit(0));
-        desk.text.say(&Lints(&policy, &guards, timeout))
+    with(|memory| {
+        let (policy, guards, timeout) = (memory.policy, memory.builder, memory.limit(0));
+        memory.text.say(&Lints(&policy, &guards, timeout))
     })
 }
 
@@ -70,16 +70,16 @@ struct Line(Lint);
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lint @ Lint { kind, found, limit } = self.0;
-        writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Plain(found), Plain(limit))
+        writeln!(f, "{}\n{}\n{lint}\n{}\n{}", kind.code(), kind.name(), Number(found), Number(limit))
     }
 }
 
-/// How long the sleeps of `policy` take together, into place 0; 0 if they have no end.
+/// How long the sleeps of `policy` take together, into slot 0; 0 if they have no end.
 #[unsafe(no_mangle)]
 extern "C" fn total_wait() -> u32 {
-    with(|desk| {
-        let total = desk.policy.total_wait();
-        desk.leave([total.unwrap_or_default().as_nanos()]);
+    with(|memory| {
+        let total = memory.policy.total_wait();
+        memory.leave([total.unwrap_or_default().as_nanos()]);
         total.is_some().into()
     })
 }
@@ -88,25 +88,25 @@ extern "C" fn total_wait() -> u32 {
 /// many.
 #[unsafe(no_mangle)]
 extern "C" fn nest(at: u32) -> u32 {
-    with(|desk| {
-        let (mode, cap) = match desk.builder.nested().ok().flatten().unwrap_or_default() {
+    with(|memory| {
+        let (mode, cap) = match memory.builder.nested().ok().flatten().unwrap_or_default() {
             Nesting::Allow => (0, 0),
             Nesting::Innermost => (1, 0),
             Nesting::Outermost => (2, 0),
             Nesting::Cap(cap) => (3, cap),
         };
-        let attempts = desk.policy.attempts().unwrap_or(0);
-        let Some([first, second, third, ..]) = desk.rows.get_mut(at as usize) else { return 0 };
+        let attempts = memory.policy.attempts().unwrap_or(0);
+        let Some([first, second, third, ..]) = memory.rows.get_mut(at as usize) else { return 0 };
         (*first, *second, *third) = (attempts.into(), mode, cap.into());
         1
     })
 }
 
-/// What the linter says of `count` retries, each inside the one before it: as [`lints`]. The length.
+/// The lints of `count` retries, each inside the one before it: as [`lints`]. The length.
 #[unsafe(no_mangle)]
 extern "C" fn lint_nested(count: u32) -> u32 {
-    with(|desk| {
-        let retries = desk.rows.iter().take(count as usize).map(|[attempts, mode, cap, ..]| {
+    with(|memory| {
+        let retries = memory.rows.iter().take(count as usize).map(|[attempts, mode, cap, ..]| {
             let nesting = match mode {
                 1 => Nesting::Innermost,
                 2 => Nesting::Outermost,
@@ -116,15 +116,15 @@ extern "C" fn lint_nested(count: u32) -> u32 {
             (Some(*attempts as u32).filter(|attempts| *attempts > 0), nesting)
         });
         match Lint::nested(retries) {
-            Some(lint) => desk.text.say(&Line(lint)),
+            Some(lint) => memory.text.say(&Line(lint)),
             None => 0,
         }
     })
 }
 
-struct Plain(Given);
+struct Number(Given);
 
-impl fmt::Display for Plain {
+impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Given::Unshown => Ok(()),
@@ -137,7 +137,7 @@ impl fmt::Display for Plain {
 /// The names of the presets, one a line. The length.
 #[unsafe(no_mangle)]
 extern "C" fn presets() -> u32 {
-    with(|desk| desk.text.say(&Presets))
+    with(|memory| memory.text.say(&Presets))
 }
 
 struct Presets;

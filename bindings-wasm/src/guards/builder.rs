@@ -1,6 +1,6 @@
 //! Configurations: from the fields of a document, set one by one, to the words of each guard.
 
-use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, Desk, HEDGE, LIMITER, STRETCH, with};
+use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, HEDGE, LIMITER, Memory, STRETCH, with};
 use holdoff_core::{
     Adaptive, Breaker, Budget, Bulkhead, ConfigError, GuardsBuilder, Latency, Limiter, Nesting, Preset, Stretch, Value,
 };
@@ -11,18 +11,18 @@ const MILLISECOND: f64 = 1e6;
 /// `builder` := no guards.
 #[unsafe(no_mangle)]
 extern "C" fn guards_start() {
-    with(|desk| desk.builder = GuardsBuilder::NEW);
+    with(|memory| memory.builder = GuardsBuilder::NEW);
 }
 
 /// Sets a field of `builder`: its name, then its value, which is `kind` 0 none of the others, 1 the text, 2 the number in
-/// place 0, 3 not given, 4 an object without fields, 5 the number in place 0 in a document, which has no unit, 6 a list
+/// slot 0, 3 not given, 4 an object without fields, 5 the number in slot 0 in a document, which has no unit, 6 a list
 /// without items. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
-    with(|desk| {
-        let number = desk.real(0);
+    with(|memory| {
+        let number = memory.real(0);
         let value = match kind {
-            1 => Value::Text(desk.text.get(value)),
+            1 => Value::Text(memory.text.get(value)),
             2 => Value::Number { value: number, unit: MILLISECOND },
             3 => Value::Nothing,
             4 => Value::Empty,
@@ -30,9 +30,9 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
             6 => Value::NoItems,
             _ => Value::Other,
         };
-        match desk.builder.set(desk.name.get(name), value) {
+        match memory.builder.set(memory.name.get(name), value) {
             Ok(()) => 0,
-            Err(error) => desk.explain(&error),
+            Err(error) => memory.explain(&error),
         }
     })
 }
@@ -40,26 +40,26 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `builder` := the same, and the guards of the preset with that name where it has none of its own.
 #[unsafe(no_mangle)]
 extern "C" fn guards_upon(name: u32) {
-    with(|desk| desk.builder = desk.builder.upon(Preset::from_name(desk.name.get(name))));
+    with(|memory| memory.builder = memory.builder.upon(Preset::from_name(memory.name.get(name))));
 }
 
-/// The configurations of `builder`, where there are some. Which guards there are into place 0; how it nests into places 1 and
+/// The configurations of `builder`, where there are some. Which guards there are into slot 0; how it nests into slots 1 and
 /// 2, 0 allow, 1 innermost, 2 outermost, 3 cap and its number, 4 not said. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
 extern "C" fn guards_build() -> u32 {
-    with(|desk| match build(desk) {
+    with(|memory| match build(memory) {
         Ok(()) => 0,
-        Err(error) => desk.explain(&error),
+        Err(error) => memory.explain(&error),
     })
 }
 
-fn build(desk: &mut Desk) -> Result<(), ConfigError> {
-    let builder = desk.builder;
+fn build(memory: &mut Memory) -> Result<(), ConfigError> {
+    let builder = memory.builder;
     let mut guards = 0;
     macro_rules! take {
         ($($guard:ident: $config:ident = $make:ident;)*) => {
             $(if let Some(config) = builder.$make()? {
-                desk.$config = config;
+                memory.$config = config;
                 guards |= $guard;
             })*
         };
@@ -80,40 +80,40 @@ fn build(desk: &mut Desk) -> Result<(), ConfigError> {
         Some(Nesting::Cap(cap)) => (3, cap),
         None => (4, 0),
     };
-    desk.leave(0, guards.into());
-    desk.leave(1, mode);
-    desk.leave(2, cap.into());
-    let room = if guards & LIMITER == 0 { 0 } else { desk.limiter_config.log_capacity() };
-    desk.leave(3, room as u64);
+    memory.leave(0, guards.into());
+    memory.leave(1, mode);
+    memory.leave(2, cap.into());
+    let room = if guards & LIMITER == 0 { 0 } else { memory.limiter_config.log_capacity() };
+    memory.leave(3, room as u64);
     Ok(())
 }
 
-/// New states of those guards at the time in place 0, with the seed in place 1.
+/// New states of those guards at the time in slot 0, with the seed in slot 1.
 #[unsafe(no_mangle)]
 extern "C" fn guards_new(guards: u32) {
-    with(|desk| {
-        let (now, seed) = (desk.time(0), desk.arg(1));
+    with(|memory| {
+        let (now, seed) = (memory.time(0), memory.arg(1));
         let is = |guard: u32| guards & guard != 0;
         if is(BUDGET) {
-            desk.budget = Budget::new(&desk.budget_config, seed, now);
+            memory.budget = Budget::new(&memory.budget_config, seed, now);
         }
         if is(BREAKER) {
-            desk.breaker = Breaker::new(&desk.breaker_config, seed, now);
+            memory.breaker = Breaker::new(&memory.breaker_config, seed, now);
         }
         if is(LIMITER) {
-            desk.limiter = Limiter::new(&desk.limiter_config, now);
+            memory.limiter = Limiter::new(&memory.limiter_config, now);
         }
         if is(BULKHEAD) {
-            desk.bulkhead = Bulkhead::new();
+            memory.bulkhead = Bulkhead::new();
         }
         if is(ADAPTIVE) {
-            desk.adaptive = Adaptive::new(&desk.adaptive_config, now);
+            memory.adaptive = Adaptive::new(&memory.adaptive_config, now);
         }
         if is(STRETCH) {
-            desk.stretch = Stretch::new(&desk.stretch_config, now);
+            memory.stretch = Stretch::new(&memory.stretch_config, now);
         }
         if is(HEDGE) {
-            desk.hedge = Latency::new();
+            memory.hedge = Latency::new();
         }
     });
 }

@@ -7,13 +7,13 @@ use holdoff_core::{
     Call, ConfigError, FlatStep, HintReader, Policy, PolicyBuilder, Retry, Rules, Schedule, Span, Step, Timestamp,
 };
 
-/// One of everything a transition takes or gives. Each function says which fields it reads and writes.
+/// The values and the states that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
-pub(crate) struct Desk {
+pub(crate) struct Memory {
     pub(crate) seed: u64,
     pub(crate) ticket: u64,
     pub(crate) now: u64,
-    /// A hint in flat form, or another span in nanoseconds.
+    /// A hint as a number, or another span in nanoseconds.
     pub(crate) span: u64,
     pub(crate) number: f64,
     pub(crate) step: FlatStep,
@@ -33,39 +33,39 @@ pub(crate) struct Desk {
 
 // The same numbers as in `src-ts/core.ts`.
 const _: () = {
-    assert!(offset_of!(Desk, step) == 40);
-    assert!(offset_of!(Desk, remaining) == 64);
-    assert!(offset_of!(Desk, problem) == 72);
-    assert!(offset_of!(Desk, policy) == 104 && size_of::<Policy>() == 256);
-    assert!(offset_of!(Desk, rules) == 360 && size_of::<Rules>() == 160);
-    assert!(offset_of!(Desk, call) == 520 && size_of::<Call>() == 56);
-    assert!(offset_of!(Desk, retry) == 576 && size_of::<Retry>() == 40);
-    assert!(offset_of!(Desk, schedule) == 616 && size_of::<Schedule>() == 288);
-    assert!(offset_of!(Desk, name) == 904);
-    assert!(offset_of!(Desk, text) == 1928);
+    assert!(offset_of!(Memory, step) == 40);
+    assert!(offset_of!(Memory, remaining) == 64);
+    assert!(offset_of!(Memory, problem) == 72);
+    assert!(offset_of!(Memory, policy) == 104 && size_of::<Policy>() == 256);
+    assert!(offset_of!(Memory, rules) == 360 && size_of::<Rules>() == 160);
+    assert!(offset_of!(Memory, call) == 520 && size_of::<Call>() == 56);
+    assert!(offset_of!(Memory, retry) == 576 && size_of::<Retry>() == 40);
+    assert!(offset_of!(Memory, schedule) == 616 && size_of::<Schedule>() == 288);
+    assert!(offset_of!(Memory, name) == 904);
+    assert!(offset_of!(Memory, text) == 1928);
 };
 
-// SAFETY: the desk is made of integers, doubles and arrays of them, of which every bit pattern is a value, and no export calls
-// out of the module.
-static DESK: Shared<Desk> = unsafe { Shared::zeroed() };
+// SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
+// the module.
+static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
-/// Works on the desk. Not to be nested.
-pub(crate) fn with<T>(work: impl FnOnce(&mut Desk) -> T) -> T {
-    DESK.with(work)
+/// Works on the memory. Not to be nested.
+pub(crate) fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+    MEMORY.with(work)
 }
 
-/// Where the desk is in memory. It never moves.
+/// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
-extern "C" fn desk() -> usize {
-    DESK.address()
+extern "C" fn address() -> usize {
+    MEMORY.address()
 }
 
-impl Desk {
+impl Memory {
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
     }
 
-    /// Lays a step down for JavaScript.
+    /// Writes a step for JavaScript.
     pub(crate) fn show(&mut self, step: Step) {
         self.step = step.into();
         let left = match step {
@@ -75,7 +75,7 @@ impl Desk {
         self.remaining = left.as_nanos();
     }
 
-    /// Lays an error down; the length of its text.
+    /// Writes an error, and returns the length of its text.
     pub(crate) fn explain(&mut self, error: &ConfigError) -> u32 {
         self.problem.explain(&mut self.text, error)
     }
