@@ -1,6 +1,7 @@
 //! What outlives a call: events, the recorder that emits them, their replay, and saved states.
 
 pub(crate) mod event;
+mod field;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod save;

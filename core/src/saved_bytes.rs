@@ -6,11 +6,36 @@ use core::fmt;
 pub(crate) const MAGIC: [u8; 4] = *b"hold";
 /// The version of the layout, in bytes and in JSON.
 pub(crate) const LAYOUT: u32 = 1;
-/// FNV-1a, 64 bits (Fowler, Noll, Vo). Each step is one-to-one in the sum so far and in the byte, so one changed byte
-/// always changes it.
+/// The hash FNV-1a (Fowler, Noll, Vo) by its first value and its prime. Each step is one-to-one in the hash so far and in the
+/// byte, so one changed byte always changes it.
+pub(crate) struct Fnv {
+    pub(crate) hash: u64,
+    prime: u64,
+}
+
+impl Fnv {
+    /// The one of 64 bits.
+    pub(crate) const LONG: Self = Self { hash: 0xcbf2_9ce4_8422_2325, prime: 0x0000_0100_0000_01b3 };
+    /// The one of 32 bits, which are the lower half of the hash.
+    pub(crate) const SHORT: Self = Self { hash: 0x811c_9dc5, prime: 0x0100_0193 };
+
+    /// Takes in more bytes.
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(self.prime);
+        }
+    }
+
+    /// The hash of bytes.
+    pub(crate) fn of(mut self, bytes: &[u8]) -> u64 {
+        self.add(bytes);
+        self.hash
+    }
+}
+
+/// The checksum of a saved state.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    Fnv::LONG.of(bytes)
 }
 
 pub(crate) struct Writer<'a>(pub(crate) &'a mut [u8]);

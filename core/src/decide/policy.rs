@@ -9,6 +9,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::stages::{COUNTED, STAGES};
+use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::words::words;
 
@@ -207,12 +208,8 @@ impl Policy {
     /// numbers (spec 12.3).
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut mix = |word: u64| {
-            for byte in word.to_le_bytes() {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        };
+        let mut fnv = Fnv::LONG;
+        let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
         for stage in core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages)) {
             [stage.initial, stage.step, stage.max].into_iter().for_each(&mut mix);
             [stage.times, u32::from(stage.kind), u32::from(stage.on)].map(u64::from).into_iter().for_each(&mut mix);
@@ -225,7 +222,7 @@ impl Policy {
             .map(u64::from)
             .into_iter()
             .for_each(&mut mix);
-        hash
+        fnv.hash
     }
 }
 

@@ -285,7 +285,9 @@ impl EventError {
     #[must_use]
     pub fn rule(&self) -> &'static str {
         match (self.code, self.field) {
-            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => field::takes(name),
+            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => {
+                field::FIELDS.iter().find(|field| field.0 == name).map_or("", |field| field.2)
+            }
             (ErrorCode::NotForKind, _) => "has no meaning for an event of this type",
             (code, _) => code.rule(None),
         }

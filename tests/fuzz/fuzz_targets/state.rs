@@ -9,8 +9,8 @@ use libfuzzer_sys::fuzz_target;
 fn field<'a>(saved: &mut Saved, line: &'a [u8]) {
     let Some((first, rest)) = line.split_first() else { return };
     let text = |bytes: &'a [u8]| core::str::from_utf8(bytes).unwrap_or_default();
-    let (name, value) = match Saved::names().get(usize::from(*first)) {
-        Some(name) => (*name, rest),
+    let (name, value) = match Saved::names().nth(usize::from(*first)) {
+        Some(name) => (name, rest),
         None => {
             let (name, value) = rest.split_at(rest.iter().position(|byte| *byte == b':').unwrap_or(0));
             (text(name), value)

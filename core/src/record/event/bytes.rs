@@ -12,6 +12,7 @@
 use super::{Event, EventError, EventKind, VERSION, field};
 use crate::decide::hint::Hint;
 use crate::error::{ErrorCode, Given};
+use crate::saved_bytes::Fnv;
 use crate::time::Timestamp;
 
 /// No byte of UTF-8, so that no text looks like the beginning of an event.
@@ -21,9 +22,9 @@ const LONGEST: usize = 65_535;
 /// The numbers of an event at most.
 const NUMBERS: usize = 6;
 
-/// FNV-1a (spec 33.5).
+/// The checksum of an event (spec 33.5).
 fn checksum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    Fnv::SHORT.of(bytes) as u32
 }
 
 impl Event {

@@ -9,8 +9,10 @@ use crate::decide::hint::Hint;
 use crate::decide::retry::Cause;
 use crate::error::{ErrorCode, Given, StopReason};
 use crate::nearest::nearest;
+use crate::record::field::{DECIMAL, DECIMAL_RULE, Fault, Field, Shown, Takes, WHOLE, WHOLE_RULE, first};
 use crate::time::{Span, Timestamp};
-use crate::value::{Value, Word};
+use crate::value::Value;
+use core::ops::Range;
 
 /// What became of a field that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,27 +37,42 @@ impl Taken {
     }
 }
 
-/// The names, in the order in which they are written.
-pub(super) const NAMES: [&str; 19] = [
-    "version",
-    "sequence",
-    "type",
-    "at",
-    "attemptNumber",
-    "backoffDelayMs",
-    "failureReason",
-    "payload",
-    "payload.taskId",
-    "payload.reason",
-    "policy",
-    "seed",
-    "guarded",
-    "failure",
-    "hint",
-    "until",
-    "cause",
-    "reason",
-    "retryAt",
+const INSTANT: Takes = Takes::Decimal(u64::MAX - 1, &[]);
+const INSTANT_RULE: &str = "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text";
+
+/// The places of the fields before the texts, and of those after them.
+pub(super) const BEFORE_TEXTS: Range<u32> = 0..6;
+pub(super) const AFTER_TEXTS: Range<u32> = 6..19;
+
+/// The fields, in the order in which they are written.
+pub(super) const FIELDS: [Field; 19] = [
+    Field("version", Takes::Whole(0, u64::MAX), WHOLE_RULE),
+    Field("sequence", Takes::Whole(1, u64::MAX), "must be a whole number from 1 on"),
+    Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE),
+    Field("at", INSTANT, INSTANT_RULE),
+    Field("attemptNumber", WHOLE, WHOLE_RULE),
+    Field("backoffDelayMs", Takes::Whole(0, u64::MAX), "must be a whole number from 0 on"),
+    Field("failureReason", Takes::Other, "must be text"),
+    Field("payload", Takes::Other, "must be an object with taskId and reason"),
+    Field("payload.taskId", Takes::Other, "must be text"),
+    Field("payload.reason", Takes::Other, "must be text"),
+    Field("policy", DECIMAL, DECIMAL_RULE),
+    Field("seed", DECIMAL, DECIMAL_RULE),
+    Field("guarded", Takes::Whole(0, 1), "must be 0 or 1"),
+    Field("failure", Takes::Word(FailureKind::WORDS), FailureKind::RULE),
+    Field(
+        "hint",
+        Takes::Decimal(Span::MAX.as_nanos(), &[("none", Hint::NONE.as_raw()), ("never", Hint::NEVER.as_raw())]),
+        "must be a span from 0 to 9223372036854775807 in nanoseconds as decimal text, or \"none\" or \"never\"",
+    ),
+    Field("until", INSTANT, INSTANT_RULE),
+    Field("cause", Takes::Word(Cause::WORDS), Cause::RULE),
+    Field("reason", Takes::Word(StopReason::WORDS), StopReason::RULE),
+    Field(
+        "retryAt",
+        Takes::Decimal(u64::MAX - 1, &[("never", u64::MAX)]),
+        "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text, or \"never\"",
+    ),
 ];
 
 const OF_ALL: u32 = 0b1_1111;
@@ -78,33 +95,10 @@ pub(super) const fn needed(kind: EventKind) -> u32 {
         }
 }
 
-/// What a field takes, in words.
-pub(super) fn takes(name: &str) -> &'static str {
-    match name {
-        "type" => EventKind::RULE,
-        "failure" => FailureKind::RULE,
-        "cause" => Cause::RULE,
-        "reason" => StopReason::RULE,
-        "at" | "until" => "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text",
-        "retryAt" => "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text, or \"never\"",
-        "hint" => {
-            "must be a span from 0 to 9223372036854775807 in nanoseconds as decimal text, or \"none\" or \"never\""
-        }
-        "policy" | "seed" => "must be a number from 0 to 18446744073709551615 as decimal text",
-        "guarded" => "must be 0 or 1",
-        "sequence" => "must be a whole number from 1 on",
-        "backoffDelayMs" => "must be a whole number from 0 on",
-        "failureReason" | "payload.taskId" | "payload.reason" => "must be text",
-        "payload" => "must be an object with taskId and reason",
-        _ => "must be a whole number from 0 to 4294967295",
-    }
-}
-
 impl Event {
     /// The names of the fields, in the order in which JSON has them.
-    #[must_use]
-    pub const fn names() -> &'static [&'static str] {
-        &NAMES
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FIELDS.iter().map(|field| field.0)
     }
 
     /// Sets the field called `name` to `value`, as a JSON reader gives it; what is in `payload` is called `payload.taskId` and
@@ -113,14 +107,16 @@ impl Event {
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word, another version: see [`ErrorCode`].
     pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<Taken, EventError> {
-        let Some((bit, name)) = (0_u32..).zip(NAMES).find(|(_, known)| *known == name) else {
-            let nearest = nearest(name, NAMES.into_iter());
+        let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
+            let nearest = nearest(name, Self::names());
             return Err(self.expected(EventError { nearest, ..EventError::new(ErrorCode::UnknownEventField, None) }));
         };
-        if matches!(value, Value::Nothing | Value::Empty) && (value == Value::Nothing || name == "payload") {
+        if value == Value::Nothing || (value == Value::Empty && name == "payload") {
             return Ok(Taken::Here);
         }
-        let taken = self.put(name, value).map_err(|error| self.expected(error))?;
+        let taken = self.put(&field, value).map_err(|Fault { code, given, nearest }| {
+            self.expected(EventError { given, nearest, ..EventError::new(code, Some(field.0)) })
+        })?;
         self.given |= 1_u32.wrapping_shl(bit);
         Ok(taken)
     }
@@ -130,44 +126,62 @@ impl Event {
         EventError { sequence: self.sequence, ..error }
     }
 
-    fn put(&mut self, name: &'static str, value: Value<'_>) -> Result<Taken, EventError> {
-        match name {
-            "version" => match number(name, value, None)? {
-                version if version == u64::from(VERSION) => {}
-                version => {
-                    let error = EventError::new(ErrorCode::EventVersion, Some(name));
-                    return Err(EventError { given: Given::Number(version as f64), ..error });
-                }
-            },
-            "sequence" => match number(name, value, None)? {
-                0 => return Err(wrong(name, value)),
-                sequence => self.sequence = sequence,
-            },
-            "type" => self.kind = word(name, value, EventKind::WORDS)?,
-            "at" => self.at = instant(name, value)?,
-            "attemptNumber" => self.attempt = half(name, value)?,
-            "backoffDelayMs" => self.seed = number(name, value, None)?,
-            "failureReason" | "payload.reason" => return text(name, value, Taken::Failure),
-            "payload.taskId" => return text(name, value, Taken::Task),
-            "payload" => return Err(wrong(name, value)),
-            "policy" => self.policy = number(name, value, None)?,
-            "seed" => self.seed = number(name, value, None)?,
-            "guarded" => match number(name, value, None)? {
-                guarded @ 0..=1 => self.guarded = guarded as u8,
-                _ => return Err(wrong(name, value)),
-            },
-            "failure" => {
-                self.failure = word(name, value, FailureKind::WORDS)?;
+    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<Taken, Fault> {
+        match (field.0, value) {
+            ("failureReason" | "payload.reason", Value::Text(_)) => return Ok(Taken::Failure),
+            ("payload.taskId", Value::Text(_)) => return Ok(Taken::Task),
+            _ => {}
+        }
+        let number = field.read(value)?;
+        match field.0 {
+            "version" if number != u64::from(VERSION) => {
+                let given = Given::Number(number as f64);
+                return Err(Fault { code: ErrorCode::EventVersion, given, nearest: None });
             }
-            "hint" => self.hint = hint(name, value)?,
-            "until" => self.until = instant(name, value)?,
-            "cause" => self.cause = word(name, value, Cause::WORDS)?,
-            "reason" => {
-                self.reason = word(name, value, StopReason::WORDS)?;
-            }
-            _ => self.until = Timestamp::from_nanos(number(name, value, Some("never"))?),
+            "version" => {}
+            "sequence" => self.sequence = number,
+            "type" => self.kind = number as u8,
+            "at" => self.at = Timestamp::from_nanos(number),
+            "attemptNumber" => self.attempt = number as u32,
+            "backoffDelayMs" | "seed" => self.seed = number,
+            "policy" => self.policy = number,
+            "guarded" => self.guarded = number as u8,
+            "failure" => self.failure = number as u8,
+            "hint" => self.hint = Hint::from_raw(number),
+            "cause" => self.cause = number as u8,
+            "reason" => self.reason = number as u8,
+            _ => self.until = Timestamp::from_nanos(number),
         }
         Ok(Taken::Here)
+    }
+
+    /// Each field that the event has at these places, with its value, in order. Texts are the host's.
+    pub(super) fn each(&self, places: Range<u32>) -> impl Iterator<Item = (&'static str, Shown)> {
+        let (kind, until) = (self.kind(), self.until.as_nanos());
+        let numbers = [
+            VERSION.into(),
+            self.sequence,
+            kind.code().into(),
+            self.at.as_nanos(),
+            self.attempt.into(),
+            self.delay_ms(),
+            0,
+            0,
+            0,
+            0,
+            self.policy,
+            self.seed,
+            self.is_guarded().into(),
+            self.as_failure().kind.code().into(),
+            self.hint.as_raw(),
+            until,
+            Cause::read(self.cause).code().into(),
+            StopReason::read(self.reason).code().into(),
+            until,
+        ];
+        let is_there = move |place: &u32| places.contains(place) && needed(kind) & 1_u32.wrapping_shl(*place) != 0;
+        let fields = (0..).zip(FIELDS.into_iter().zip(numbers)).filter(move |(place, _)| is_there(place));
+        fields.map(|(_, (field, number))| (field.0, field.shown(number)))
     }
 
     /// The event, complete and without contradiction. A retry whose `until` was not given is due `backoffDelayMs` after the
@@ -180,9 +194,8 @@ impl Event {
     }
 
     fn whole(mut self) -> Result<Self, EventError> {
-        let first = |bits: u32| NAMES.iter().zip(0..).find(|(_, at)| bits & (1_u32 << at) != 0).map(|(name, _)| *name);
         let missing = |name| EventError::new(ErrorCode::MissingEventField, Some(name));
-        if let Some(name) = first(OF_ALL & !self.given) {
+        if let Some(name) = first(&FIELDS, OF_ALL & !self.given) {
             return Err(missing(name));
         }
         let damaged = EventError::new(ErrorCode::EventDamaged, None);
@@ -193,11 +206,11 @@ impl Event {
         let instead = if kind == EventKind::RetryScheduled && self.given & (DELAY | UNTIL) != 0 { instead } else { 0 };
         // Without both, the one that is exact is missed.
         let absent = needed & !self.given & !instead;
-        if let Some(name) = first(if absent & UNTIL != 0 { absent & !DELAY } else { absent }) {
+        if let Some(name) = first(&FIELDS, if absent & UNTIL != 0 { absent & !DELAY } else { absent }) {
             return Err(missing(name));
         }
         let texts = 0b1111 << 6;
-        if let Some(name) = first(self.given & !needed & !texts) {
+        if let Some(name) = first(&FIELDS, self.given & !needed & !texts) {
             return Err(EventError::new(ErrorCode::NotForKind, Some(name)));
         }
         if kind == EventKind::RetryScheduled {
@@ -233,71 +246,4 @@ impl Event {
         };
         own == *self && known && possible && self.sequence > 0 && !at.is_never()
     }
-}
-
-fn wrong(name: &'static str, value: Value<'_>) -> EventError {
-    let given = match value {
-        Value::Number { value, .. } => Given::Number(value),
-        Value::Nanos(number) => Given::Number(number as f64),
-        _ => Given::Unshown,
-    };
-    EventError { given, ..EventError::new(ErrorCode::WrongType, Some(name)) }
-}
-
-fn text(name: &'static str, value: Value<'_>, taken: Taken) -> Result<Taken, EventError> {
-    if matches!(value, Value::Text(_)) { Ok(taken) } else { Err(wrong(name, value)) }
-}
-
-fn word(name: &'static str, value: Value<'_>, words: &'static [Word]) -> Result<u8, EventError> {
-    let Value::Text(text) = value else { return Err(wrong(name, value)) };
-    match words.iter().find(|known| known.0 == text) {
-        Some(&(_, number)) => Ok(number),
-        None => {
-            let nearest = nearest(text, words.iter().map(|known| known.0));
-            Err(EventError { nearest, ..EventError::new(ErrorCode::UnknownWord, Some(name)) })
-        }
-    }
-}
-
-fn number(name: &'static str, value: Value<'_>, nothing: Option<&str>) -> Result<u64, EventError> {
-    let number = match value {
-        Value::Text(text) if nothing == Some(text) => Some(u64::MAX),
-        Value::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => match text.parse() {
-            Ok(u64::MAX) if nothing.is_some() => None,
-            parsed => parsed.ok(),
-        },
-        Value::Number { value, .. } => whole(value),
-        Value::Nanos(u64::MAX) if nothing.is_some() => None,
-        Value::Nanos(number) => Some(number),
-        _ => None,
-    };
-    number.ok_or(wrong(name, value))
-}
-
-fn instant(name: &'static str, value: Value<'_>) -> Result<Timestamp, EventError> {
-    match number(name, value, None)? {
-        u64::MAX => Err(wrong(name, value)),
-        nanos => Ok(Timestamp::from_nanos(nanos)),
-    }
-}
-
-fn hint(name: &'static str, value: Value<'_>) -> Result<Hint, EventError> {
-    match value {
-        Value::Text("none") => Ok(Hint::NONE),
-        Value::Text("never") => Ok(Hint::NEVER),
-        _ => match number(name, value, None)? {
-            nanos if nanos <= Span::MAX.as_nanos() => Ok(Hint::after(Span::from_nanos(nanos))),
-            _ => Err(wrong(name, value)),
-        },
-    }
-}
-
-fn half(name: &'static str, value: Value<'_>) -> Result<u32, EventError> {
-    number(name, value, None).ok().and_then(|number| u32::try_from(number).ok()).ok_or(wrong(name, value))
-}
-
-/// A double that is a whole number and was not rounded to one.
-fn whole(value: f64) -> Option<u64> {
-    let number = value as u64;
-    if number as f64 == value && number <= 1 << 53 { Some(number) } else { None }
 }

@@ -1,12 +1,8 @@
 //! An event as JSON, in one line (spec 33.4).
 
-use super::{Event, EventKind, VERSION};
-use crate::decide::failure::FailureKind;
-use crate::decide::hint::Hint;
-use crate::decide::retry::Cause;
-use crate::error::StopReason;
+use super::Event;
+use super::field::{AFTER_TEXTS, BEFORE_TEXTS};
 use crate::json;
-use crate::time::Timestamp;
 use core::fmt;
 
 /// The texts of an event, which the host lends: what is not given is not written.
@@ -35,48 +31,14 @@ impl Event {
 
 impl fmt::Display for EventJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { event, notes } = self;
-        write!(
-            f,
-            "{{\"version\":{VERSION},\"sequence\":{},\"type\":\"{}\",\"at\":\"{}\",\"attemptNumber\":{}",
-            event.sequence,
-            event.kind(),
-            event.at.as_nanos(),
-            event.attempt
-        )?;
-        if event.kind() == EventKind::RetryScheduled {
-            write!(f, ",\"backoffDelayMs\":{}", event.delay_ms())?;
+        let mut before = "{";
+        for (name, value) in self.event.each(BEFORE_TEXTS) {
+            write!(f, "{before}\"{name}\":{value}")?;
+            before = ",";
         }
-        notes.write(f)?;
-        match event.kind() {
-            EventKind::Started => write!(
-                f,
-                ",\"policy\":\"{}\",\"seed\":\"{}\",\"guarded\":{}",
-                event.policy,
-                event.seed,
-                u8::from(event.is_guarded())
-            )?,
-            EventKind::AttemptFailed => {
-                let kind = event.failure().unwrap_or(FailureKind::Transient);
-                write!(f, ",\"failure\":\"{}\",\"hint\":", kind.name())?;
-                match event.hint {
-                    Hint::NONE => f.write_str("\"none\"")?,
-                    Hint::NEVER => f.write_str("\"never\"")?,
-                    hint => write!(f, "\"{}\"", hint.span().unwrap_or_default().as_nanos())?,
-                }
-            }
-            EventKind::RetryScheduled => {
-                let cause = Cause::read(event.cause);
-                write!(f, ",\"until\":\"{}\",\"cause\":\"{}\"", event.until.as_nanos(), cause.name())?;
-            }
-            EventKind::GaveUp => {
-                write!(f, ",\"reason\":\"{}\",\"retryAt\":", StopReason::read(event.reason).name())?;
-                match event.until {
-                    Timestamp::NEVER => f.write_str("\"never\"")?,
-                    at => write!(f, "\"{}\"", at.as_nanos())?,
-                }
-            }
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => {}
+        self.notes.write(f)?;
+        for (name, value) in self.event.each(AFTER_TEXTS) {
+            write!(f, ",\"{name}\":{value}")?;
         }
         f.write_str("}")
     }

@@ -1,14 +1,11 @@
 //! [`Event`] for every format that serde has: the names and values of its JSON.
 
-use super::{Event, EventKind, Notes, Taken, VERSION};
-use crate::decide::hint::Hint;
-use crate::decide::retry::Cause;
-use crate::error::StopReason;
+use super::field::{AFTER_TEXTS, BEFORE_TEXTS};
+use super::{Event, Notes, Taken};
 use crate::serde_value::{Field, Reading};
-use crate::time::Timestamp;
 use crate::value::Value;
 use alloc::borrow::ToOwned;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -37,13 +34,8 @@ impl Serialize for Noted {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let Self { event, task, failure } = self;
         let mut fields = out.serialize_map(None)?;
-        fields.serialize_entry("version", &VERSION)?;
-        fields.serialize_entry("sequence", &event.sequence)?;
-        fields.serialize_entry("type", event.kind().name())?;
-        fields.serialize_entry("at", &event.at.as_nanos().to_string())?;
-        fields.serialize_entry("attemptNumber", &event.attempt)?;
-        if event.kind() == EventKind::RetryScheduled {
-            fields.serialize_entry("backoffDelayMs", &event.delay_ms())?;
+        for (name, value) in event.each(BEFORE_TEXTS) {
+            fields.serialize_entry(name, &value)?;
         }
         if let Some(failure) = failure {
             fields.serialize_entry("failureReason", failure)?;
@@ -51,40 +43,11 @@ impl Serialize for Noted {
         if task.is_some() || failure.is_some() {
             fields.serialize_entry("payload", &Payload { task, failure })?;
         }
-        match event.kind() {
-            EventKind::Started => {
-                fields.serialize_entry("policy", &event.policy.to_string())?;
-                fields.serialize_entry("seed", &event.seed.to_string())?;
-                fields.serialize_entry("guarded", &u8::from(event.is_guarded()))?;
-            }
-            EventKind::AttemptFailed => {
-                fields.serialize_entry("failure", event.as_failure().kind.name())?;
-                fields.serialize_entry("hint", &hint(event.hint))?;
-            }
-            EventKind::RetryScheduled => {
-                fields.serialize_entry("until", &event.until.as_nanos().to_string())?;
-                fields.serialize_entry("cause", Cause::read(event.cause).name())?;
-            }
-            EventKind::GaveUp => {
-                fields.serialize_entry("reason", StopReason::read(event.reason).name())?;
-                fields.serialize_entry("retryAt", &instant(event.until))?;
-            }
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => {}
+        for (name, value) in event.each(AFTER_TEXTS) {
+            fields.serialize_entry(name, &value)?;
         }
         fields.end()
     }
-}
-
-fn hint(hint: Hint) -> String {
-    match hint {
-        Hint::NONE => "none".to_owned(),
-        Hint::NEVER => "never".to_owned(),
-        hint => hint.span().unwrap_or_default().as_nanos().to_string(),
-    }
-}
-
-fn instant(at: Timestamp) -> String {
-    if at.is_never() { "never".to_owned() } else { at.as_nanos().to_string() }
 }
 
 struct Payload<'n> {
