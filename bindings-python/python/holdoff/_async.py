@@ -435,7 +435,7 @@ class Guard:
             seconds = max(self._limit - monotonic_ns(), 0) / 1e9
             self._timer = self._loop.call_later(seconds, self._end, "limit")
         if self._token is not None:
-            self._token._subscribe(self, self._wake)
+            self._token.subscribe(self, self._wake)
         return self
 
     def __exit__(
@@ -446,7 +446,7 @@ class Guard:
         if self._timer is not None:
             self._timer.cancel()
         if self._token is not None:
-            self._token._unsubscribe(self)
+            self._token.unsubscribe(self)
         if self._scope is not None:
             leave(self._scope)
         why, self._why = self._why, ""

@@ -51,13 +51,14 @@ class Cancel:
             self._wakers.pop(asleep, None)
         return self._cancelled
 
-    def _subscribe(self, key: object, waker: Callable[[], object]) -> None:
-        """Have the waker called once, in the thread that cancels; at once when it is too late."""
+    def subscribe(self, key: object, waker: Callable[[], object]) -> None:
+        """Call the waker once, in the thread that cancels; at once if it is cancelled already."""
         self._wakers[key] = waker
         if self._cancelled and self._wakers.pop(key, None) is not None:
             waker()
 
-    def _unsubscribe(self, key: object) -> None:
+    def unsubscribe(self, key: object) -> None:
+        """Forget the waker that was subscribed with this key."""
         self._wakers.pop(key, None)
 
     def __reduce_ex__(self, _: object) -> str:
@@ -84,9 +85,9 @@ def listen(notify: Notify, seen: int, seconds: float, cancel: Cancel | None) -> 
         return
     try:
         if cancel is not None:
-            cancel._subscribe(asleep, wake)
+            cancel.subscribe(asleep, wake)
         asleep.acquire(timeout=max(seconds, 0.0))
     finally:
         notify.remove_waiter(waiter)
         if cancel is not None:
-            cancel._unsubscribe(asleep)
+            cancel.unsubscribe(asleep)

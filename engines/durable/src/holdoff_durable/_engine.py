@@ -1,38 +1,34 @@
-"""What the workflows of one runner share while an event loop runs: timer, threads, places, leases."""
+"""Runs the workflows of one runner in one event loop, under their leases."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Cancel, Guards, Policy, SaveError
+from holdoff import Policy
 from holdoff.clock import time_ns
 
-from ._clock import Timer
 from ._entries import CHANGED
 from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy
+from ._host import Host
 from ._journal import ENDED
+from ._lease import Lease
 from ._places import PLACE, Slot
 from ._run import Run
-from ._workflow import UNDO, changes
+from ._workflow import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from holdoff import Retrying
-    from holdoff.types import GuardOptions
+    from holdoff import Cancel
 
-    from ._clock import Sleep
-    from ._entries import Entry, JournalEvent
-    from ._journal import Journal, WorkflowRecord
-    from ._lease import Lease
+    from ._entries import JournalEvent
+    from ._host import Options
+    from ._journal import WorkflowRecord
     from ._progress import Progress
-    from ._workflow import Step, Workflow
+    from ._workflow import Workflow
 
     _S = TypeVar("_S")
 
@@ -45,124 +41,13 @@ LOG = logging.getLogger("holdoff.durable")
 class Engine:
     """The part of a runner that lives in one event loop."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        owner: str,
-        *,
-        concurrency: int | None,
-        reruns: int,
-        any_policy: bool,
-        lease: float,
-        patient: Retrying,
-        guards: Guards | GuardOptions | None,
-        made: dict[str, Guards],
-        running: dict[str, object],
-    ) -> None:
-        self.journal = journal
-        self.owner = owner
-        self.reruns = reruns
-        self.any_policy = any_policy
-        self.timer = Timer(asyncio.get_running_loop())
-        self.threads = ThreadPoolExecutor(max_workers=concurrency or 64, thread_name_prefix="holdoff-step")
-        self.queues: dict[int, dict[int, Sleep]] = {}
-        """Who waits for a place, by the guards that it is of."""
-        self.runs: dict[str, Run] = {}
-        self._places = None if concurrency is None else asyncio.Semaphore(concurrency)
-        self._lease = lease
-        self._patient = patient
-        self._guards = guards
-        self._made = made
-        self._running = running
+    def __init__(self, options: Options) -> None:
+        self.host = Host(options)
+        self.journal = options.journal
+        self.tried = self.host.tried
+        self._options = options
         self._renewer: asyncio.Task[None] | None = None
         self._users = 0
-
-    # What steps need.
-
-    async def slot(self) -> Slot:
-        """A place for an attempt, when there is one."""
-        slot = Slot(self._places)
-        await slot.take()
-        return slot
-
-    def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
-        """The guards of a step, and under which name their state is kept; guards that came made are not."""
-        given, name = self._given(flow, step)
-        if given is None:
-            return step.policy.guards, None
-        if isinstance(given, Guards):
-            return given, None
-        return self._made.get(name), name if given else None
-
-    def _given(self, flow: Workflow, step: Step) -> tuple[Guards | GuardOptions | None, str]:
-        if step.guards is not None:
-            # What undoes a step talks to the same other side.
-            return step.guards, _guards_name(flow.name, step.name.removeprefix(UNDO))
-        return self._guards, "runner"
-
-    async def _make_guards(self, flow: Workflow) -> None:
-        """The guards of all its steps, as they were kept."""
-        for step in flow.steps.values():
-            given, name = self._given(flow, step)
-            if not given or isinstance(given, Guards) or name in self._made:
-                continue
-            saved = await self.tried(partial(self._kept, name))
-            now = time_ns()
-            # Another workflow may have been quicker.
-            if name not in self._made:
-                self._made[name] = (
-                    Guards(**given, now=now) if saved is None else self._restored(given, name, saved, now)
-                )
-
-    def _restored(self, given: GuardOptions, name: str, saved: dict[str, bytes], now: int) -> Guards:
-        try:
-            return Guards.restore(given, saved, now=now)
-        except SaveError as error:
-            raise DefinitionChanged(
-                f"the guards {name!r} cannot go on from what is kept of them: {error}",
-                self.journal.where,
-                "nothing was run; go on with guards of the same kinds, or remove that row of the table guards, so that "
-                "they begin anew",
-            ) from error
-
-    async def _kept(self, name: str) -> dict[str, bytes] | None:
-        return await asyncio.to_thread(self.journal.guards, name)
-
-    def wake_queue(self, guards: Guards | None) -> None:
-        """A place in a bulkhead may have come free."""
-        if guards is not None and (queue := self.queues.get(id(guards))):
-            for sleep in list(queue.values()):
-                sleep.wake()
-
-    async def append(
-        self,
-        lease: Lease,
-        entries: Sequence[Entry],
-        status: str | None,
-        guards: Mapping[str, Mapping[str, bytes]] | None,
-    ) -> list[int]:
-        """Until it is known to be written: what failed is tried again, and what was written after all is found."""
-
-        numbers: list[int] = await self.tried(
-            lambda: self.journal.append_async(lease.workflow_id, entries, lease=lease, status=status, guards=guards)
-        )
-        return numbers
-
-    async def tried(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Again and again while that may help."""
-        try:
-            return await function()
-        except JournalError as error:
-            if not error.transient:
-                raise
-            failed = [error]
-
-        async def again() -> Any:
-            if failed:
-                raise failed.pop()
-            return await function()
-
-        return await self._patient.call(again)
 
     # Workflows.
 
@@ -178,17 +63,17 @@ class Engine:
         """One workflow from where it is to its end."""
         # The lease does not tell: it is the runner's, in whichever of its loops and threads.
         mine = object()
-        if self._running.setdefault(workflow_id, mine) is not mine:
+        if self._options.running.setdefault(workflow_id, mine) is not mine:
             raise WorkflowBusy(
                 "this runner runs it already",
                 f"{self.journal.where}, workflow {workflow_id!r}",
                 "nothing was run; wait for the one that is under way",
             )
         try:
-            async with PLACE.get(Slot(None)).lent(self._places):
+            async with PLACE.get(Slot(None)).lent(self.host.places):
                 return await self._run(flow, workflow_id, input, given, cancel, progress)
         finally:
-            del self._running[workflow_id]
+            del self._options.running[workflow_id]
 
     async def _run(
         self,
@@ -209,18 +94,16 @@ class Engine:
             if record.last_sequence > 1:
                 events = await self.tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
                 self._check_events(record, events)
-            await self._make_guards(flow)
-            run = Run(self, flow, lease or _ended(record), record.input, events, cancel)
+            await self.host.make_guards(flow)
+            run = Run(self.host, flow, lease or _ended(record), record.input, events, cancel)
             if lease is None:
                 return run.results_or_raise()
-            self.runs[workflow_id] = run
             if progress is not None:
                 _shown(progress.begin, run)
             return await run.go()
         finally:
             if progress is not None and run is not None:
                 _shown(progress.end, run.lease.status if run.lease.status in ENDED else "interrupted")
-            self.runs.pop(workflow_id, None)
             if lease is not None and (run is None or not run.threads):
                 # With a blocking attempt still going nobody else may begin: then the lease ends with its time.
                 await self._give_back(lease)
@@ -234,8 +117,8 @@ class Engine:
             definition=flow.fingerprint,
             steps=flow.shape,
             at=time_ns(),
-            owner=self.owner,
-            lasting=self._lease,
+            owner=self._options.owner,
+            lasting=self._options.lease,
         )
         return taken
 
@@ -302,9 +185,9 @@ class Engine:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(self._lease / 3)
+            await asyncio.sleep(self._options.lease / 3)
             try:
-                await self.journal.renew_async(self.owner, self._lease)
+                await self.journal.renew_async(self._options.owner, self._options.lease)
             except JournalError as error:
                 LOG.warning("leases could not be renewed: %s", error)
 
@@ -315,7 +198,7 @@ class Engine:
 
     def close(self) -> None:
         """Lets the threads go."""
-        self.threads.shutdown(wait=False)
+        self.host.threads.shutdown(wait=False)
 
 
 def _shown(show: Callable[[_S], None], what: _S) -> None:
@@ -326,13 +209,5 @@ def _shown(show: Callable[[_S], None], what: _S) -> None:
         LOG.warning("the progress could not be shown: %r", error)
 
 
-def _guards_name(flow: str, step: str) -> str:
-    """Of a step's own guards: no other step's, and no longer than the column."""
-    name = f"{flow.replace('%', '%25').replace('/', '%2F')}/{step}"
-    return name if len(name) <= 255 else f"{sha256(name.encode()).hexdigest()}/{step[:100]}"
-
-
 def _ended(record: WorkflowRecord) -> Lease:
-    from ._lease import Lease
-
     return Lease(record.workflow_id, "", 0, record.last_sequence, record.status)

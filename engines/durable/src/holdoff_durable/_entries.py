@@ -18,6 +18,15 @@ _DEEPER = 24
 
 CHANGED = "somebody has changed the journal: restore it, or run the workflow again under a new id"
 
+KINDS = frozenset({"STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"})
+"""The events of the core. Other events are about a workflow, or about a step that never began."""
+
+ENDS = frozenset({"SUCCEEDED", "GAVE_UP", "CANCELLED"})
+"""The events of the core that end a step."""
+
+FAILURES = frozenset({"ATTEMPT_FAILED", "RETRY_SCHEDULED", "GAVE_UP"})
+"""The events of the core that a failure leads to."""
+
 LONGEST_REASON = 4000
 """Characters of an error's text that are kept: a page of it, not a dump."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from concurrent.futures import CancelledError as FutureCancelled
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from inspect import isawaitable
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from holdoff import NEVER, Cancel, Event, EventError, Recorder, ReplayError, replay, within
 from holdoff.clock import monotonic_ns, time_ns
 
-from ._entries import CHANGED, Entry, as_read, reason_of
+from ._entries import CHANGED, ENDS, FAILURES, KINDS, Entry, as_read, reason_of
 from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
 from ._journal import ENDED
 from ._places import PLACE
@@ -26,70 +27,41 @@ if TYPE_CHECKING:
     from holdoff import Failure, Guards, Step
 
     from ._clock import Sleep
-    from ._engine import Engine
     from ._entries import JournalEvent
+    from ._host import Host
     from ._lease import Lease
     from ._workflow import Step as Definition
     from ._workflow import Workflow
-
-KINDS = frozenset({"STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP", "CANCELLED"})
-"""The events of the core; the others are about a workflow, or a step that never began."""
-
-ENDS = frozenset({"SUCCEEDED", "GAVE_UP", "CANCELLED"})
-"""Those after which a step has ended."""
-
-FAILURES = frozenset({"ATTEMPT_FAILED", "RETRY_SCHEDULED", "GAVE_UP"})
-"""Those that a failure has a say in."""
 
 POLL = 1_000_000_000
 """Nanoseconds between two looks at a place in a bulkhead that others than this runner may give back."""
 
 
+@dataclass(slots=True, eq=False)
 class StepRun:
-    """How far a step is."""
+    """The progress of a step."""
 
-    __slots__ = (
-        "abortable",
-        "attempting",
-        "definition",
-        "ended_at",
-        "error",
-        "guards",
-        "guards_name",
-        "log",
-        "outcome",
-        "reason",
-        "recorder",
-        "result",
-        "sleep",
-        "step",
-        "stopping",
-        "task",
-        "timed_out",
-    )
-
-    def __init__(self, definition: Definition, guards: Guards | None, guards_name: str | None) -> None:
-        self.definition = definition
-        self.guards = guards
-        self.guards_name = guards_name
-        """Under which the guards' state is kept; None for guards that are not."""
-        self.recorder: Recorder | None = None
-        self.step: Step | None = None
-        self.log: list[JournalEvent] = []
-        self.outcome: str | None = None
-        """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
-        self.reason = ""
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.ended_at = 0
-        """The number of its last event among those of the workflow."""
-        self.task: asyncio.Task[None] | None = None
-        self.sleep: Sleep | None = None
-        self.attempting = False
-        self.abortable = False
-        """Whether a coroutine of its attempt is under way, which can be ended."""
-        self.timed_out = False
-        self.stopping = False
+    definition: Definition
+    guards: Guards | None
+    guards_name: str | None
+    """The name under which the journal keeps the guards' state; None for guards that it does not keep."""
+    recorder: Recorder | None = None
+    step: Step | None = None
+    log: list[JournalEvent] = field(default_factory=list["JournalEvent"])
+    outcome: str | None = None
+    """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
+    reason: str = ""
+    result: Any = None
+    error: Exception | None = None
+    ended_at: int = 0
+    """The number of its last event among those of the workflow."""
+    task: asyncio.Task[None] | None = None
+    sleep: Sleep | None = None
+    attempting: bool = False
+    abortable: bool = False
+    """Whether a coroutine of its attempt runs, which can be cancelled."""
+    timed_out: bool = False
+    stopping: bool = False
 
     @property
     def name(self) -> str:
@@ -100,14 +72,14 @@ class Run:
     """A workflow in hand, from what the journal has of it to its end."""
 
     def __init__(
-        self, engine: Engine, flow: Workflow, lease: Lease, input: Any, events: Sequence[JournalEvent], cancel: Cancel
+        self, host: Host, flow: Workflow, lease: Lease, input: Any, events: Sequence[JournalEvent], cancel: Cancel
     ) -> None:
         self.flow = flow
         self.lease = lease
         self.input = input
         self.cancel = cancel
-        self.where = f"{engine.journal.where}, workflow {lease.workflow_id!r}"
-        self._engine = engine
+        self.where = f"{host.journal.where}, workflow {lease.workflow_id!r}"
+        self._host = host
         self._loop = asyncio.get_running_loop()
         # The first is of whoever began it.
         self._own_events = max(1, sum(event.step == "" for event in events))
@@ -131,7 +103,7 @@ class Run:
                 self._behind[name].append(run)
 
     def _step(self, definition: Definition) -> StepRun:
-        return StepRun(definition, *self._engine.guards_of(self.flow, definition))
+        return StepRun(definition, *self._host.guards_of(self.flow, definition))
 
     # From the journal.
 
@@ -188,9 +160,9 @@ class Run:
     def _replayed(self, run: StepRun) -> Recorder:
         try:
             log = [Event.from_dict(event.event) for event in run.log]
-            return replay(run.definition.policy, log, any_policy=self._engine.any_policy)
+            return replay(run.definition.policy, log, any_policy=self._host.options.any_policy)
         except ReplayError as error:
-            if error.name == "log_policy" and not self._engine.any_policy:
+            if error.name == "log_policy" and not self._host.options.any_policy:
                 raise DefinitionChanged(
                     f"step {run.name!r} began under another policy",
                     self.where,
@@ -205,7 +177,7 @@ class Run:
 
     async def go(self) -> dict[str, Any]:
         """To the end: the results, or `WorkflowFailed` or `WorkflowCancelled`."""
-        self.cancel._subscribe(self, self._cancelled_from_outside)
+        self.cancel.subscribe(self, self._cancelled_from_outside)
         try:
             await self._skip_forgotten()
             for run in self.steps.values():
@@ -220,7 +192,7 @@ class Run:
             await self._interrupt()
             raise
         finally:
-            self.cancel._unsubscribe(self)
+            self.cancel.unsubscribe(self)
         return self.results_or_raise()
 
     def results_or_raise(self) -> dict[str, Any]:
@@ -301,12 +273,12 @@ class Run:
         task = self._loop.create_task(self._driven(run))
         run.task = task
         self._tasks.add(task)
-        self._engine.timer.enter()
+        self._host.timer.enter()
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._engine.timer.leave()
+        self._host.timer.leave()
         error: BaseException | None = None
         if not task.cancelled():
             error = task.exception()
@@ -332,7 +304,7 @@ class Run:
 
     async def _driven(self, run: StepRun) -> None:
         """One step to its end."""
-        slot = await self._engine.slot()
+        slot = await self._host.slot()
         PLACE.set(slot)
         events: Sequence[Event]
         undoing = run.name.startswith(UNDO)
@@ -347,10 +319,10 @@ class Run:
                 )
             else:
                 step, events = run.recorder.resume(
-                    run.definition.policy, time_ns(), reruns=self._engine.reruns, guards=run.guards
+                    run.definition.policy, time_ns(), reruns=self._host.options.reruns, guards=run.guards
                 )
                 if any(event.kind == "ATTEMPT_FAILED" for event in events):
-                    run.reason = f"interrupted {self._engine.reruns + 1} times"
+                    run.reason = f"interrupted {self._host.options.reruns + 1} times"
             while True:
                 run.step = step
                 if step.kind == "stop":
@@ -379,12 +351,12 @@ class Run:
         return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
     async def _sleep(self, run: StepRun, step: Step) -> None:
-        timer = self._engine.timer
+        timer = self._host.timer
         until = NEVER if step.until is None else step.until
-        queue = self._engine.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
+        queue = self._host.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
         if step.cause == "bulkhead":
             until = min(until, time_ns() + POLL)
-            queue = self._engine.queues.setdefault(id(run.guards), {})
+            queue = self._host.queues.setdefault(id(run.guards), {})
         run.sleep = sleep = timer.sleep(until)
         if queue is not None:
             queue[sleep.key] = sleep
@@ -424,7 +396,7 @@ class Run:
             run.error, run.reason = None, ""
             run.result = result
             answer = recorder.succeed(ticket, time_ns(), guards=guards)
-        self._engine.wake_queue(guards)
+        self._host.wake_queue(guards)
         return answer
 
     def _failure(self, run: StepRun, error: Exception) -> Failure | None:
@@ -487,7 +459,7 @@ class Run:
         self.threads.add(run.name)
         began = monotonic_ns()
         try:
-            value, error = await self._loop.run_in_executor(self._engine.threads, contextvars.copy_context().run, call)
+            value, error = await self._loop.run_in_executor(self._host.threads, contextvars.copy_context().run, call)
             if error is not None:
                 raise error
         except Exception:
@@ -592,7 +564,7 @@ class Run:
         guards = None
         if run is not None and run.guards is not None and run.guards_name is not None:
             guards = {run.guards_name: run.guards.save(time_ns())}
-        return await self._engine.append(self.lease, entries, status, guards)
+        return await self._host.append(self.lease, entries, status, guards)
 
 
 _PLAIN = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")

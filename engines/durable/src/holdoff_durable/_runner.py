@@ -6,10 +6,11 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Cancel, Guards, Policy
+from holdoff import Cancel, Policy
 
 from ._engine import LOG, Engine
 from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed
+from ._host import Options
 from ._lease import new_owner
 from ._workflow import to_policy
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TypeVar
 
-    from holdoff import RetryEvent
+    from holdoff import Guards, RetryEvent
     from holdoff.types import GuardOptions
 
     from ._journal import Journal
@@ -63,16 +64,9 @@ class Runner:
         if lease <= 0:
             raise ValueError("lease is a number of seconds above 0")
         self.journal = journal
-        self._owner = new_owner()
-        self._concurrency = concurrency
-        self._guards = guards
-        self._made: dict[str, Guards] = {}
-        self._running: dict[str, object] = {}
-        self._reruns = reruns
-        self._lease = lease
-        self._any_policy = any_policy
         policy = PATIENCE if journal_policy is None else to_policy(journal_policy)
-        self._patient = policy.retrying(on=_is_transient, on_retry=_Teller())
+        patient = policy.retrying(on=_is_transient, on_retry=_Teller())
+        self._options = Options(journal, new_owner(), concurrency, reruns, any_policy, lease, patient, guards)
         self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
 
     # One workflow.
@@ -132,7 +126,7 @@ class Runner:
         open_ones = [
             record
             for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows))
-            if not record.ended and record.name in by_name and record.workflow_id not in self._running
+            if not record.ended and record.name in by_name and record.workflow_id not in self._options.running
         ]
         answers: dict[str, dict[str, Any] | Exception] = {}
 
@@ -162,18 +156,7 @@ class Runner:
         loop = asyncio.get_running_loop()
         engine = self._engines.get(loop)
         if engine is None:
-            engine = Engine(
-                self.journal,
-                self._owner,
-                concurrency=self._concurrency,
-                reruns=self._reruns,
-                any_policy=self._any_policy,
-                lease=self._lease,
-                patient=self._patient,
-                guards=self._guards,
-                made=self._made,
-                running=self._running,
-            )
+            engine = Engine(self._options)
             self._engines[loop] = engine
         return engine
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdoff import Event, EventError, ReplayError, replay
 
-from ._run import KINDS
+from ._entries import KINDS
 from ._workflow import UNDO
 
 if TYPE_CHECKING:

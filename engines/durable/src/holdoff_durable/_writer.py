@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -29,29 +30,21 @@ MOST_AT_ONCE = 500
 """Requests in one transaction: more would only make the first of them wait."""
 
 
+@dataclass(slots=True, eq=False)
 class Request:
-    """Something to be written, and who waits for it."""
+    """Events to be appended, or other work in the writer's thread, and the future that waits for the answer."""
 
-    __slots__ = ("guards", "lease", "loop", "rows", "status", "waiter", "work", "workflow_id")
+    workflow_id: str = ""
+    rows: Sequence[dict[str, Any]] = ()
+    lease: Lease | None = None
+    status: str | None = None
+    guards: Sequence[dict[str, Any]] = ()
+    work: Callable[[Connection], Any] | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    waiter: Any = field(init=False)
 
-    def __init__(
-        self,
-        workflow_id: str = "",
-        rows: Sequence[dict[str, Any]] = (),
-        lease: Lease | None = None,
-        status: str | None = None,
-        guards: Sequence[dict[str, Any]] = (),
-        work: Callable[[Connection], Any] | None = None,
-        loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        self.workflow_id = workflow_id
-        self.rows = rows
-        self.lease = lease
-        self.status = status
-        self.guards = guards
-        self.work = work
-        self.loop = loop
-        self.waiter: Any = Future() if loop is None else loop.create_future()
+    def __post_init__(self) -> None:
+        self.waiter = Future() if self.loop is None else self.loop.create_future()
 
 
 class Overtaken(Exception):
