@@ -18,7 +18,7 @@ import job_scripts
 import procrastinate
 import psycopg
 import pytest
-from holdoff_procrastinate import GaveUp, Retries, attempt, put_back
+from holdoff_procrastinate import GaveUp, Retries, attempt
 from holdoff_shared import AsyncPostgresStore, SharedGuard
 from job_scripts import ASLEEP, IN_FLIGHT, SCRIPTS, assert_decided_as_alone, notes
 from procrastinate.jobs import Status
@@ -151,7 +151,7 @@ def test_all_jobs_complete_as_decided_alone_although_a_worker_is_killed(database
             kill(victim)
 
             async def over() -> bool:
-                await put_back(app, seconds_since_heartbeat=1)
+                await Retries.put_back(app, seconds_since_heartbeat=1)
                 return await is_over(app, *jobs)
 
             await until(over)
@@ -241,7 +241,7 @@ def test_an_end_that_a_dying_worker_could_not_tell_is_told_by_the_next(database:
             assert await ended(app, *jobs) == ["succeeded", "failed"]
             # As if the workers had died before they could say so.
             await app.connector.execute_query_async("update procrastinate_jobs set status = 'doing', worker_id = null")
-            assert await put_back(app) == jobs
+            assert await Retries.put_back(app) == jobs
             assert await ended(app, *jobs) == ["succeeded", "failed"]
             assert runs == ["", "down"]
             # Begin anew: first forget.

@@ -36,7 +36,7 @@ POLICY = holdoff.Policy(attempts=5, deadline="30s", backoff={"initial": "200ms"}
 
 
 def settings(policy: holdoff.Policy = POLICY, guards: Any = None, reruns: int = 3) -> Settings:
-    return Settings(policy, {}, on=None, classify=said, idempotent=True, guards=guards, reruns=reruns, on_event=None)
+    return Settings(policy, classify=said, guards=guards, reruns=reruns)
 
 
 class Said(Exception):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from datetime import datetime, timedelta, timezone
 from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,10 +18,11 @@ from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
 from celery.exceptions import Retry as CeleryRetry
 from holdoff import Event
 from holdoff_shared import StoreDown
-from holdoff_shared.jobs import DOWN, GaveUp, Job, Settings, attempt
+from holdoff_shared.jobs import DOWN, GaveUp, Job, Settings, attempt, date_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from holdoff import Guards, Policy, Step
     from holdoff.types import On, PresetName, Said
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GaveUp", "RetryTask", "attempt"]
 
+OPTIONS = ("on", "classify", "idempotent", "guards", "reruns", "on_event")
 LOG = "holdoff-log"
 INTERRUPTIONS = "holdoff-interruptions"
 
@@ -77,16 +78,7 @@ class RetryTask(Task[..., Any]):
         made: Settings | None = self.__dict__.get("_settings")
         if made is None:
             kind = type(self)
-            made = Settings(
-                kind.policy,
-                {},
-                on=_plain(kind, "on"),
-                classify=_plain(kind, "classify"),
-                idempotent=kind.idempotent,
-                guards=kind.guards,
-                reruns=kind.reruns,
-                on_event=_plain(kind, "on_event"),
-            )
+            made = Settings(kind.policy, **{name: _plain(kind, name) for name in OPTIONS})
             attempts = made.policy.to_dict().get("attempts")
             if not isinstance(attempts, int) or attempts > MOST_ATTEMPTS:
                 raise ValueError(
@@ -150,7 +142,7 @@ class RetryTask(Task[..., Any]):
         except StoreDown as error:
             if self.request.is_eager:
                 raise
-            self._send(job.log, interruptions, _date(job.now() + DOWN), error)
+            self._send(job.log, interruptions, date_of(job.now() + DOWN), error)
             raise
         while step.kind == "sleep":
             # What was decided now is kept by sending it, however short the sleep.
@@ -181,7 +173,7 @@ class RetryTask(Task[..., Any]):
 
     def _due(self, job: Job) -> datetime:
         longest = round(self._longest_wait() * 1e9)
-        return _date(job.until() if job.remaining() <= longest else job.now() + longest)
+        return date_of(job.until() if job.remaining() <= longest else job.now() + longest)
 
     def _longest_wait(self) -> float:
         given = type(self).longest_wait
@@ -208,11 +200,6 @@ def _packed(log: bytes) -> str:
     if len(packed) > LONGEST:
         packed = zlib.compress(b"".join(event.to_bytes() for event, _ in Event.read_all(log)))
     return b64encode(packed).decode()
-
-
-def _date(nanos: int) -> datetime:
-    """Not earlier, since a task that comes too early is put off again."""
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))
 
 
 def _plain(kind: type, name: str) -> Any:

@@ -167,37 +167,12 @@ class Database:
     def _of_file(self, error: DBAPIError, where: str) -> JournalError:
         said = str(error.orig)
         code = _sqlite_code(error.orig, said)
-        if code == 13 or (code == 10 and self._is_full()):
-            return JournalFull(
-                "no space is left on the disk", where, f"{_KEPT}; make room: a runner that waits goes on by itself"
-            )
-        if code in (5, 6):
-            return JournalLocked(
-                "another program holds its lock", where, f"{_KEPT}; a runner that waits goes on by itself"
-            )
-        if code in (3, 8):
-            return JournalReadOnly(
-                "it cannot be written to", where, f"{_KEPT}; give the program leave to write the file and its folder"
-            )
-        if code == 11:
-            return JournalDamaged(
-                f"the file is damaged ({said})", where, "keep a copy of it as it is, and restore it from a backup"
-            )
-        if code == 14:
-            return JournalUnavailable(
-                "the file cannot be opened", where, f"{_KEPT}; its folder must exist and be writable"
-            )
-        if code == 10:
-            return JournalUnavailable(
-                f"the disk reports an error ({said})", where, f"{_KEPT}; a runner that waits tries again"
-            )
-        if code == 26:
-            return NotAJournal(
-                "this is a file of another kind, no journal", where, "it was not touched: give another path"
-            )
-        if said.startswith(("no such table", "no such column")):
-            return NotAJournal(f"this is no journal ({said})", where, "it was not touched: give another path")
-        return JournalError(f"SQLite says: {said}", where, _KEPT)
+        if code == _IO_ERROR and self._is_full():
+            code = _FULL
+        if code not in _SQLITE_ERRORS and said.startswith(("no such table", "no such column")):
+            return NotAJournal(f"this is no journal ({said})", where, _OTHER_PATH)
+        kind, what, safe = _SQLITE_ERRORS.get(code, (JournalError, "SQLite says: {}", _KEPT))
+        return kind(what.format(said), where, safe)
 
     def _is_full(self) -> bool:
         try:
@@ -252,6 +227,29 @@ def _postgresql(text: str, read_only: bool) -> Engine:
         raise ImportError('a journal in PostgreSQL needs psycopg: pip install "holdoff-durable[postgres]"') from error
 
 
+_WAITS = f"{_KEPT}; a runner that waits goes on by itself"
+_MAKE_ROOM = f"{_KEPT}; make room: a runner that waits goes on by itself"
+_OTHER_PATH = "it was not touched: give another path"
+_LOCKED = (JournalLocked, "another program holds its lock", _WAITS)
+_NOT_WRITABLE = (
+    JournalReadOnly,
+    "it cannot be written to",
+    f"{_KEPT}; give the program leave to write the file and its folder",
+)
+_IO_ERROR, _FULL = 10, 13
+_SQLITE_ERRORS: dict[int, tuple[type[JournalError], str, str]] = {
+    _FULL: (JournalFull, "no space is left on the disk", _MAKE_ROOM),
+    5: _LOCKED,
+    6: _LOCKED,
+    3: _NOT_WRITABLE,
+    8: _NOT_WRITABLE,
+    11: (JournalDamaged, "the file is damaged ({})", "keep a copy of it as it is, and restore it from a backup"),
+    14: (JournalUnavailable, "the file cannot be opened", f"{_KEPT}; its folder must exist and be writable"),
+    _IO_ERROR: (JournalUnavailable, "the disk reports an error ({})", f"{_KEPT}; a runner that waits tries again"),
+    26: (NotAJournal, "this is a file of another kind, no journal", _OTHER_PATH),
+}
+"""The meaning of SQLite's result codes; {} is SQLite's own text."""
+
 _SQLITE_SAYS = {
     "database or disk is full": 13,
     "database is locked": 5,
@@ -271,47 +269,36 @@ def _sqlite_code(error: BaseException | None, said: str) -> int:
 
 
 _REFUSALS = ("authentication failed", "no pg_hba.conf entry", "does not exist", "no password supplied")
+_REFUSED = (JournalRefused, "the server refuses ({})", f"{_KEPT}; see user, password, database and grants")
+_SERVER_ERRORS: tuple[tuple[tuple[str, ...], tuple[type[JournalError], str, str]], ...] = (
+    (("53100", "53200", "58030"), (JournalFull, "the server has no space left ({})", _MAKE_ROOM)),
+    (("40001", "40P01", "55P03", "57014"), (JournalLocked, "another transaction was in the way ({})", _KEPT)),
+    (("25006",), (JournalReadOnly, "the server takes no writes ({})", f"{_KEPT}; give the URL of the primary")),
+    (("28", "42501", "3D000"), _REFUSED),
+    (
+        ("42P01", "42703", "3F000"),
+        (NotAJournal, "there is no journal ({})", "nothing was written: give another database or schema"),
+    ),
+    (("XX", "58P01", "58P02"), (JournalDamaged, "the server reports damage ({})", "see the server's log")),
+)
+"""The meaning of PostgreSQL's SQLSTATE by its first characters; {} is the server's own text."""
+
+_AWAY = ("08", "57P01", "57P02", "57P03")
 
 
 def _of_server(error: DBAPIError, where: str, committing: bool) -> JournalError:
     said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     state = getattr(error.orig, "sqlstate", None)
     state = state if isinstance(state, str) else ""
-    lost = error.connection_invalidated or state.startswith("08") or state in ("57P01", "57P02", "57P03")
-    if state in ("53100", "53200", "58030"):
-        return JournalFull(
-            f"the server has no space left ({said})",
-            where,
-            f"{_KEPT}; make room: a runner that waits goes on by itself",
-        )
-    if state in ("40001", "40P01", "55P03", "57014"):
-        return JournalLocked(f"another transaction was in the way ({said})", where, _KEPT)
-    if state == "25006":
-        return JournalReadOnly(f"the server takes no writes ({said})", where, f"{_KEPT}; give the URL of the primary")
-    if state.startswith("28") or state in ("42501", "3D000"):
-        return JournalRefused(
-            f"the server refuses ({said})", where, f"{_KEPT}; see user, password, database and grants"
-        )
-    if state in ("42P01", "42703", "3F000"):
-        return NotAJournal(
-            f"there is no journal ({said})", where, "nothing was written: give another database or schema"
-        )
-    if state.startswith("XX") or state in ("58P01", "58P02"):
-        return JournalDamaged(f"the server reports damage ({said})", where, "see the server's log")
-    # Who is refused while connecting is not told by number.
-    if not state and any(words in said for words in _REFUSALS):
-        return JournalRefused(
-            f"the server refuses ({said})", where, f"{_KEPT}; see user, password, database and grants"
-        )
-    if lost or not state:
-        return JournalUnavailable(
-            f"the server is away ({said})",
-            where,
-            "a runner that waits goes on by itself"
-            if committing
-            else f"{_KEPT}; a runner that waits goes on by itself",
-            unknown=committing,
-        )
+    # A server that refuses a connection sends no SQLSTATE.
+    refused = not state and any(words in said for words in _REFUSALS)
+    known = (meaning for states, meaning in _SERVER_ERRORS if state.startswith(states))
+    if meaning := _REFUSED if refused else next(known, None):
+        kind, what, safe = meaning
+        return kind(what.format(said), where, safe)
+    if error.connection_invalidated or not state or state.startswith(_AWAY):
+        safe = "a runner that waits goes on by itself" if committing else _WAITS
+        return JournalUnavailable(f"the server is away ({said})", where, safe, unknown=committing)
     if state.startswith("53"):
         return JournalUnavailable(f"the server has no room for another connection ({said})", where, _KEPT)
     return JournalError(f"PostgreSQL says: {said} ({state})", where, _KEPT)

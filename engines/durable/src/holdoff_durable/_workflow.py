@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from holdoff import Cancel, Guards, Policy
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from holdoff.types import Duration, GuardOptions, On, PresetName, Said
+    from typing_extensions import Unpack
 
     _F = TypeVar("_F", bound=Callable[..., Any])
     AnyPolicy = Policy | PresetName | Mapping[str, Any]
@@ -63,6 +64,21 @@ class StepContext:
         return self._cancel.cancelled
 
 
+class StepOptions(TypedDict, total=False):
+    """The options of `Workflow.step`, which says what each means."""
+
+    name: str | None
+    after: Iterable[Callable[..., Any] | str]
+    policy: AnyPolicy | None
+    on: On | None
+    classify: Callable[[Exception], Said | None] | None
+    timeout: Duration | None
+    compensate: Callable[..., Any] | None
+    guards: Guards | GuardOptions | None
+    idempotent: bool
+    seed: int | None
+
+
 class Step:
     """A step as it was defined."""
 
@@ -73,13 +89,7 @@ class Step:
         after: tuple[str, ...],
         before: tuple[str, ...],
         policy: Policy,
-        *,
-        on: On | None,
-        classify: Callable[[Exception], Said | None] | None,
-        idempotent: bool,
-        seed: int | None,
-        guards: Guards | GuardOptions | None,
-        compensate: Callable[..., Any] | None,
+        options: StepOptions,
     ) -> None:
         self.name = name
         self.function = function
@@ -87,11 +97,12 @@ class Step:
         self.before = before
         """All that it comes after, directly or not, in the order of their definition."""
         self.policy = policy
-        self.seed = seed
-        self.guards = guards
-        self.compensate = compensate
+        self.seed = options.get("seed")
+        self.guards = options.get("guards")
+        self.compensate = options.get("compensate")
         self.is_async = _is_async(function)
-        self.retrying = policy.retrying(on=on, classify=classify, idempotent=idempotent)
+        idempotent = options.get("idempotent", True)
+        self.retrying = policy.retrying(on=options.get("on"), classify=options.get("classify"), idempotent=idempotent)
         """What errors are taken for."""
         self._parameters = _parameters(name, function, {*before, "input"})
 
@@ -135,38 +146,8 @@ class Workflow:
     @overload
     def step(self, function: _F, /) -> _F: ...
     @overload
-    def step(
-        self,
-        function: None = None,
-        /,
-        *,
-        name: str | None = None,
-        after: Iterable[Callable[..., Any] | str] = (),
-        policy: AnyPolicy | None = None,
-        on: On | None = None,
-        classify: Callable[[Exception], Said | None] | None = None,
-        timeout: Duration | None = None,
-        compensate: Callable[..., Any] | None = None,
-        guards: Guards | GuardOptions | None = None,
-        idempotent: bool = True,
-        seed: int | None = None,
-    ) -> Callable[[_F], _F]: ...
-    def step(
-        self,
-        function: _F | None = None,
-        /,
-        *,
-        name: str | None = None,
-        after: Iterable[Callable[..., Any] | str] = (),
-        policy: AnyPolicy | None = None,
-        on: On | None = None,
-        classify: Callable[[Exception], Said | None] | None = None,
-        timeout: Duration | None = None,
-        compensate: Callable[..., Any] | None = None,
-        guards: Guards | GuardOptions | None = None,
-        idempotent: bool = True,
-        seed: int | None = None,
-    ) -> _F | Callable[[_F], _F]:
+    def step(self, function: None = None, /, **options: Unpack[StepOptions]) -> Callable[[_F], _F]: ...
+    def step(self, function: _F | None = None, /, **options: Unpack[StepOptions]) -> _F | Callable[[_F], _F]:
         """Makes a function a step, and leaves it what it is.
 
         Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step that it comes
@@ -181,33 +162,21 @@ class Workflow:
         those of a step that comes after this one.
         """
 
+        if unknown := options.keys() - StepOptions.__annotations__:
+            raise TypeError(f"step() has no option {', '.join(sorted(unknown))}")
+
         def define(function: _F) -> _F:
-            self._add(
-                function,
-                getattr(function, "__name__", "") if name is None else name,
-                tuple(self._named(one) for one in after),
-                self._policy if policy is None else to_policy(policy),
-                timeout,
-                on=on,
-                classify=classify,
-                idempotent=idempotent,
-                seed=seed,
-                guards=guards,
-                compensate=compensate,
-            )
+            self._add(function, options)
             return function
 
         return define if function is None else define(function)
 
-    def _add(
-        self,
-        function: Callable[..., Any],
-        name: str,
-        after: tuple[str, ...],
-        policy: Policy,
-        timeout: Duration | None,
-        **options: Any,
-    ) -> None:
+    def _add(self, function: Callable[..., Any], options: StepOptions) -> None:
+        name = options.get("name")
+        name = getattr(function, "__name__", "") if name is None else name
+        after = tuple(self._named(one) for one in options.get("after", ()))
+        given, timeout = options.get("policy"), options.get("timeout")
+        policy = self._policy if given is None else to_policy(given)
         if not callable(function):
             raise DefinitionError(f"a step is a function, not {function!r}")
         if not _is_name(name) or name == "<lambda>":
@@ -224,7 +193,7 @@ class Workflow:
             policy = Policy(**fields)
         known = {one for direct in after for one in (direct, *self.steps[direct].before)}
         before = tuple(one for one in self.steps if one in known)
-        step = Step(name, function, after, before, policy, **options)
+        step = Step(name, function, after, before, policy, options)
         step.undoing()
         self.steps[name] = step
         self._names.setdefault(function, []).append(name)

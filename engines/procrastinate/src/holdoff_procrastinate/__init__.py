@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 import procrastinate
 from asgiref.sync import async_to_sync
 from holdoff_shared import StoreDown
-from holdoff_shared.jobs import DOWN, AttemptTimeout, GaveUp, Job, Settings, attempt, limited
+from holdoff_shared.jobs import DOWN, AttemptTimeout, GaveUp, Job, JobFields, Settings, attempt, date_of, limited
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason
 
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Concatenate, ParamSpec, TypeVar
 
-    from holdoff import Event, Guards, Policy
-    from holdoff.types import On, PolicyFields, PresetName, Said
-    from holdoff_shared import SharedGuard
+    from holdoff import Event, Policy
+    from holdoff.types import PresetName
     from procrastinate.jobs import Job as ProcrastinateJob
     from procrastinate.tasks import Task as ProcrastinateTask
     from typing_extensions import Unpack
@@ -87,29 +86,8 @@ class Retries(procrastinate.BaseRetryStrategy):
     event, and what the failure said.
     """
 
-    def __init__(
-        self,
-        policy: Policy | PresetName | None = None,
-        /,
-        *,
-        on: On | None = None,
-        classify: Callable[[Exception], Said | None] | None = None,
-        idempotent: bool = True,
-        guards: SharedGuard[Guards] | None = None,
-        reruns: int = 3,
-        on_event: Callable[[str, Event, str], object] | None = None,
-        **fields: Unpack[PolicyFields],
-    ) -> None:
-        self._settings = Settings(
-            policy,
-            fields,
-            on=on,
-            classify=classify,
-            idempotent=idempotent,
-            guards=guards,
-            reruns=reruns,
-            on_event=on_event,
-        )
+    def __init__(self, policy: Policy | PresetName | None = None, /, **fields: Unpack[JobFields]) -> None:
+        self._settings = Settings(policy, **fields)
         # What procrastinate is told when it asks about a job that has just ended.
         self._decisions: dict[int, procrastinate.RetryDecision | None] = {}
 
@@ -163,14 +141,30 @@ class Retries(procrastinate.BaseRetryStrategy):
             return procrastinate.RetryDecision(retry_at=datetime.now(timezone.utc))
         return None
 
+    @staticmethod
     async def put_back(
-        self, app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
+        app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
     ) -> list[int]:
         """Give the jobs of workers that have not been heard of for that long to others: the ids of those of all tasks.
 
         An attempt that was in flight is then found in the history, and taken up as `reruns` says.
         """
-        return await put_back(app, seconds_since_heartbeat=seconds_since_heartbeat, queue=queue)
+        manager = app.job_manager
+        stalled: Iterable[ProcrastinateJob] = await manager.get_stalled_jobs(
+            seconds_since_heartbeat=seconds_since_heartbeat, queue=queue
+        )
+        returned: list[int] = []
+        # The oldest first: the table has them in no order.
+        for job in sorted(stalled, key=lambda job: job.id or 0):
+            assert job.id is not None
+            try:
+                await manager.retry_job(job)
+            except ConnectorException as error:
+                # Another process was faster.
+                _LOG.info("job %s is not put back: %s", job.id, error.__cause__ or error)
+                continue
+            returned.append(job.id)
+        return returned
 
     def watch(self, app: procrastinate.App, cron: str = "* * * * *", *, seconds_since_heartbeat: float = 30) -> None:
         """Have the workers do that at these times: a periodic task of the app."""
@@ -178,7 +172,7 @@ class Retries(procrastinate.BaseRetryStrategy):
         @app.periodic(cron=cron)
         @app.task(name="holdoff.put_back", queueing_lock="holdoff.put_back", pass_context=True)
         async def put_back_stalled(context: procrastinate.JobContext, timestamp: int) -> None:
-            await put_back(context.app, seconds_since_heartbeat=seconds_since_heartbeat)
+            await self.put_back(context.app, seconds_since_heartbeat=seconds_since_heartbeat)
 
     def _wrap(self, function: Callable[..., Any], with_context: bool) -> Callable[..., Any]:
         """The function as procrastinate runs it: with all that is done before and after."""
@@ -258,7 +252,7 @@ class Retries(procrastinate.BaseRetryStrategy):
             step = await job.wake_async(job.now())
         if step.kind == "sleep":
             self._decisions[job_id] = _at(job.until())
-            raise _Later(f"job {job_id} is to be tried again at {_date(job.until()).isoformat()}")
+            raise _Later(f"job {job_id} is to be tried again at {date_of(job.until()).isoformat()}")
         if step.kind == "stop" and step.outcome != "succeeded":
             self._decisions[job_id] = None
             raise job.gave_up()
@@ -302,28 +296,6 @@ class Retries(procrastinate.BaseRetryStrategy):
         return True
 
 
-async def put_back(
-    app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
-) -> list[int]:
-    """Give the jobs of workers that have not been heard of for that long to others: their ids."""
-    manager = app.job_manager
-    stalled: Iterable[ProcrastinateJob] = await manager.get_stalled_jobs(
-        seconds_since_heartbeat=seconds_since_heartbeat, queue=queue
-    )
-    given: list[int] = []
-    # The oldest first: the table has them in no order.
-    for job in sorted(stalled, key=lambda job: job.id or 0):
-        assert job.id is not None
-        try:
-            await manager.retry_job(job)
-        except ConnectorException as error:
-            # Somebody else was faster.
-            _LOG.info("job %s is not put back: %s", job.id, error.__cause__ or error)
-            continue
-        given.append(job.id)
-    return given
-
-
 def _id(context: procrastinate.JobContext) -> int:
     job_id = context.job.id
     assert job_id is not None
@@ -331,9 +303,4 @@ def _id(context: procrastinate.JobContext) -> int:
 
 
 def _at(nanos: int) -> procrastinate.RetryDecision:
-    return procrastinate.RetryDecision(retry_at=_date(nanos))
-
-
-def _date(nanos: int) -> datetime:
-    """Not earlier, since a job that comes too early is put off again."""
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))
+    return procrastinate.RetryDecision(retry_at=date_of(nanos))

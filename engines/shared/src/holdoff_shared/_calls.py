@@ -42,9 +42,7 @@ def retry(
     The rest is as in `holdoff.retry`. Each attempt asks the store twice: to begin, and when it has ended. It does not
     hedge.
     """
-    settings = Settings(
-        policy, fields, on=on, classify=classify, idempotent=idempotent, guards=guards, reruns=0, on_event=None
-    )
+    settings = Settings(policy, on=on, classify=classify, idempotent=idempotent, guards=guards, **fields)
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if iscoroutinefunction(function):

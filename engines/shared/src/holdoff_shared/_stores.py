@@ -6,12 +6,13 @@ a guard need not agree.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     import psycopg
     import psycopg_pool
@@ -98,19 +99,26 @@ def _snapshot(answer: Any) -> Snapshot:
     return Snapshot(int(version or 0), text, (int(seconds) * 1_000_000 + int(micros)) * 1000)
 
 
-def _redis_down(error: Exception) -> bool:
+_UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
+"""Answers of a server that cannot keep anything now: it lacks memory, disk, replicas, or time."""
+
+
+@contextmanager
+def _redis_errors() -> Generator[None]:
+    """Raises `StoreDown` for errors of a server that is away or cannot keep anything now."""
     from redis import exceptions
 
-    if isinstance(error, (exceptions.AuthenticationError, exceptions.AuthorizationError)):
-        return False
     down = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
-    if isinstance(error, (*down, exceptions.OutOfMemoryError, OSError)):
-        return True
-    return isinstance(error, exceptions.ResponseError) and str(error).startswith(_UNABLE)
-
-
-_UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
-"""What a server says that is there and cannot keep anything now: without memory, disk, replicas, or time."""
+    try:
+        yield
+    except (exceptions.AuthenticationError, exceptions.AuthorizationError):
+        raise
+    except (*down, exceptions.OutOfMemoryError, OSError) as error:
+        raise StoreDown(f"Redis does not answer: {error}") from error
+    except exceptions.ResponseError as error:
+        if str(error).startswith(_UNABLE):
+            raise StoreDown(f"Redis does not answer: {error}") from error
+        raise
 
 
 class _RedisClient(Protocol):
@@ -130,11 +138,8 @@ class _RedisScripts:
         self._swap: Callable[..., Any] = client.register_script(_SWAP)
         self._remove: Callable[..., Any] = client.register_script(_REMOVE)
 
-    def _keys(self, key: str) -> list[str]:
-        return [self._prefix + key]
-
-    def _arguments(self, version: int, state: str) -> list[str]:
-        return [str(version), state, str(self._expire)]
+    def _change(self, key: str, version: int, state: str) -> dict[str, list[str]]:
+        return {"keys": [self._prefix + key], "args": [str(version), state, str(self._expire)]}
 
 
 class RedisStore(_RedisScripts):
@@ -151,50 +156,40 @@ class RedisStore(_RedisScripts):
         return cls(client, prefix=prefix, expire=expire)
 
     def load(self, key: str, /) -> Snapshot:
-        """What is there."""
-        return _snapshot(self._call(self._load, keys=self._keys(key)))
+        """The state under that key."""
+        with _redis_errors():
+            return _snapshot(self._load(keys=[self._prefix + key]))
 
     def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
-        answer = self._call(self._swap, keys=self._keys(key), args=self._arguments(version, state))
+        with _redis_errors():
+            answer = self._swap(**self._change(key, version, state))
         return None if answer is None else _snapshot(answer)
 
     def remove(self, key: str, /) -> None:
-        """Forget what is there."""
-        self._call(self._remove, keys=self._keys(key))
-
-    def _call(self, script: Callable[..., Any], **arguments: Any) -> Any:
-        try:
-            return script(**arguments)
-        except Exception as error:
-            if _redis_down(error):
-                raise StoreDown(f"Redis does not answer: {error}") from error
-            raise
+        """Forget the state under that key."""
+        with _redis_errors():
+            self._remove(keys=[self._prefix + key])
 
 
 class AsyncRedisStore(_RedisScripts):
     """The same with a client of `redis.asyncio`."""
 
     async def load(self, key: str, /) -> Snapshot:
-        """What is there."""
-        return _snapshot(await self._call(self._load, keys=self._keys(key)))
+        """The state under that key."""
+        with _redis_errors():
+            return _snapshot(await self._load(keys=[self._prefix + key]))
 
     async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
-        answer = await self._call(self._swap, keys=self._keys(key), args=self._arguments(version, state))
+        with _redis_errors():
+            answer = await self._swap(**self._change(key, version, state))
         return None if answer is None else _snapshot(answer)
 
     async def remove(self, key: str, /) -> None:
-        """Forget what is there."""
-        await self._call(self._remove, keys=self._keys(key))
-
-    async def _call(self, script: Callable[..., Awaitable[Any]], **arguments: Any) -> Any:
-        try:
-            return await script(**arguments)
-        except Exception as error:
-            if _redis_down(error):
-                raise StoreDown(f"Redis does not answer: {error}") from error
-            raise
+        """Forget the state under that key."""
+        with _redis_errors():
+            await self._remove(keys=[self._prefix + key])
 
 
 _CREATE = """create table if not exists {table} (
@@ -210,18 +205,24 @@ _INSERT = f"insert into {{table}} (key, version, state) values (%s, {_NOW}, %s) 
 _DELETE = "delete from {table} where key = %s"
 
 
-def _postgres_down(error: Exception) -> bool:
+@contextmanager
+def _postgres_errors() -> Generator[None]:
+    """Raises `StoreDown` for errors of a server that is away or takes no writes."""
     import psycopg
 
-    down = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction, OSError)
-    return isinstance(error, down)
+    try:
+        yield
+    except _outrun_errors():
+        raise
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction, OSError) as error:
+        raise StoreDown(f"PostgreSQL does not answer: {error}") from error
 
 
-def _outrun(error: Exception) -> bool:
-    """Under the stricter isolation levels a change that came second is an error."""
+def _outrun_errors() -> tuple[type[Exception], ...]:
+    """The errors of a change that came second, under the stricter isolation levels."""
     import psycopg
 
-    return isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected))
+    return psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected
 
 
 def _row(row: tuple[Any, ...] | None) -> Snapshot:
@@ -275,7 +276,7 @@ class PostgresStore(_PostgresQueries):
     def load(self, key: str, /) -> Snapshot:
         """What is there."""
         with self._connected() as connection:
-            return _row(_tuples(connection).execute(self._select, [key]).fetchone())
+            return _row(connection.cursor(row_factory=_tuples()).execute(self._select, [key]).fetchone())
 
     def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
@@ -284,9 +285,8 @@ class PostgresStore(_PostgresQueries):
                 change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
                 if connection.execute(*change).rowcount == 1:
                     return None
-        except Exception as error:
-            if not _outrun(error):
-                raise
+        except _outrun_errors():
+            pass
         return self.load(key)
 
     def remove(self, key: str, /) -> None:
@@ -294,39 +294,28 @@ class PostgresStore(_PostgresQueries):
         with self._connected() as connection:
             connection.execute(self._delete, [key])
 
-    def _connected(self) -> AbstractContextManager[_Connection]:
-        from contextlib import contextmanager
+    @contextmanager
+    def _connected(self) -> Generator[_Connection]:
+        import psycopg
 
-        @contextmanager
-        def connected() -> Generator[_Connection]:
-            import psycopg
-
-            try:
-                if isinstance(self._source, psycopg.Connection):
-                    with self._alone:
-                        _check_idle(self._source)
-                        with self._source.transaction():
-                            yield self._source
-                else:
-                    with self._source.connection() as connection:
-                        yield connection
-            except Exception as error:
-                if _postgres_down(error) and not _outrun(error):
-                    raise StoreDown(f"PostgreSQL does not answer: {error}") from error
-                raise
-
-        return connected()
+        with _postgres_errors():
+            if isinstance(self._source, psycopg.Connection):
+                with self._alone:
+                    _check_idle(self._source)
+                    with self._source.transaction():
+                        yield self._source
+            else:
+                with self._source.connection() as connection:
+                    yield connection
 
 
 class AsyncPostgresStore(_PostgresQueries):
     """The same with an asynchronous connection or pool."""
 
     def __init__(self, source: _AsyncSource, *, table: str = "holdoff_guards") -> None:
-        from asyncio import Lock as AsyncLock
-
         super().__init__(table)
         self._source = source
-        self._alone = AsyncLock()
+        self._alone = asyncio.Lock()
 
     async def create(self) -> AsyncPostgresStore:
         """Make the table if it is not there."""
@@ -338,7 +327,7 @@ class AsyncPostgresStore(_PostgresQueries):
     async def load(self, key: str, /) -> Snapshot:
         """What is there."""
         async with self._connected() as connection:
-            cursor = await _async_tuples(connection).execute(self._select, [key])
+            cursor = await connection.cursor(row_factory=_tuples()).execute(self._select, [key])
             return _row(await cursor.fetchone())
 
     async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
@@ -348,9 +337,8 @@ class AsyncPostgresStore(_PostgresQueries):
                 change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
                 if (await connection.execute(*change)).rowcount == 1:
                     return None
-        except Exception as error:
-            if not _outrun(error):
-                raise
+        except _outrun_errors():
+            pass
         return await self.load(key)
 
     async def remove(self, key: str, /) -> None:
@@ -358,38 +346,23 @@ class AsyncPostgresStore(_PostgresQueries):
         async with self._connected() as connection:
             await connection.execute(self._delete, [key])
 
-    def _connected(self) -> AbstractAsyncContextManager[_AsyncConnection]:
-        from contextlib import asynccontextmanager
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[_AsyncConnection]:
+        import psycopg
 
-        @asynccontextmanager
-        async def connected() -> AsyncGenerator[_AsyncConnection]:
-            import psycopg
-
-            try:
-                if isinstance(self._source, psycopg.AsyncConnection):
-                    async with self._alone:
-                        _check_idle(self._source)
-                        async with self._source.transaction():
-                            yield self._source
-                else:
-                    async with self._source.connection() as connection:
-                        yield connection
-            except Exception as error:
-                if _postgres_down(error) and not _outrun(error):
-                    raise StoreDown(f"PostgreSQL does not answer: {error}") from error
-                raise
-
-        return connected()
+        with _postgres_errors():
+            if isinstance(self._source, psycopg.AsyncConnection):
+                async with self._alone:
+                    _check_idle(self._source)
+                    async with self._source.transaction():
+                        yield self._source
+            else:
+                async with self._source.connection() as connection:
+                    yield connection
 
 
-def _tuples(connection: _Connection) -> psycopg.Cursor[tuple[Any, ...]]:
-    """Rows as tuples, whatever the connection makes of them for others."""
+def _tuples() -> Any:
+    """The rows as tuples, whatever the connection makes of them for others."""
     from psycopg.rows import tuple_row
 
-    return connection.cursor(row_factory=tuple_row)
-
-
-def _async_tuples(connection: _AsyncConnection) -> psycopg.AsyncCursor[tuple[Any, ...]]:
-    from psycopg.rows import tuple_row
-
-    return connection.cursor(row_factory=tuple_row)
+    return tuple_row

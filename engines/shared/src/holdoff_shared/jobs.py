@@ -10,12 +10,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
+from datetime import datetime, timedelta, timezone
 from hashlib import blake2b
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdoff import Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, replay, within
 from holdoff.clock import monotonic_ns
+from holdoff.types import PolicyFields
 
 from ._stores import StoreDown
 
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from holdoff import Step
-    from holdoff.types import On, PolicyFields, PresetName, Said
+    from holdoff.types import On, PresetName, Said
+    from typing_extensions import Unpack
 
     from ._guard import SharedGuard
 
     _Transition = Callable[[Recorder | None, Guards | None, int], "Made"]
+    _Change = Callable[[Guards, int], tuple["Made", int]]
 
 LONGEST_TEXT = 500
 """Of what a failure said, in characters."""
@@ -71,22 +75,29 @@ class GaveUp(Exception):
         return f"gave up after {_times(self.attempts)}: {Outcome(self.reason, self.attempts).description}{said}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+class JobFields(PolicyFields, total=False):
+    """The fields of a policy, and how the jobs of a task are retried."""
+
+    on: On | None
+    classify: Callable[[Exception], Said | None] | None
+    idempotent: bool
+    guards: SharedGuard[Guards] | None
+    """Guards that all workers share."""
+    reruns: int
+    """How often an attempt runs again whose worker died, 3 unless given; then it has failed, by a timeout."""
+    on_event: Callable[[str, Event, str], object] | None
+    """Is called with each event once it is kept: the job's id, the event, and the text of a failure."""
+
+
 class Settings:
     """How the jobs of a task are retried."""
 
-    def __init__(
-        self,
-        policy: Policy | PresetName | None,
-        fields: PolicyFields,
-        *,
-        on: On | None,
-        classify: Callable[[Exception], Said | None] | None,
-        idempotent: bool,
-        guards: SharedGuard[Guards] | None,
-        reruns: int,
-        on_event: Callable[[str, Event, str], object] | None,
-    ) -> None:
-        self.classifier = Retrying(policy, on=on, classify=classify, idempotent=idempotent, guards={}, **fields)
+    def __init__(self, policy: Policy | PresetName | None, **fields: Unpack[JobFields]) -> None:
+        others: Any = fields
+        guards = fields.pop("guards", None)
+        self.reruns = fields.pop("reruns", 3)
+        self.on_event = fields.pop("on_event", None)
+        self.classifier = Retrying(policy, guards={}, **others)
         self.policy = self.classifier.policy
         if guards is not None and not isinstance(getattr(guards, "guard", None), Guards):
             raise TypeError("guards takes a SharedGuard of a set: SharedGuard(holdoff.Guards(...), store, key)")
@@ -96,8 +107,6 @@ class Settings:
                 "share them, as guards=SharedGuard(policy.guards, store, key)"
             )
         self.guards = guards
-        self.reruns = reruns
-        self.on_event = on_event
 
 
 def seed_of(job: str) -> int:
@@ -320,13 +329,9 @@ class Job:
             return self._take(transition(self._recorder, None, now), now, text)
         change = self._under(transition)
         try:
-            made, now = shared.update(change)
-        except StoreDown:
-            if self._recorder is None:
-                raise
-            # What has happened has happened.
-            made, now = shared.alone(change)
-        return self._take(made, now, text)
+            return self._take(*shared.update(change), text)
+        except StoreDown as error:
+            return self._take(*self._alone(shared, change, error), text)
 
     async def _make_async(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
@@ -334,14 +339,17 @@ class Job:
             return self._take(transition(self._recorder, None, now), now, text)
         change = self._under(transition)
         try:
-            made, now = await shared.update_async(change)
-        except StoreDown:
-            if self._recorder is None:
-                raise
-            made, now = shared.alone(change)
-        return self._take(made, now, text)
+            return self._take(*await shared.update_async(change), text)
+        except StoreDown as error:
+            return self._take(*self._alone(shared, change, error), text)
 
-    def _under(self, transition: _Transition) -> Callable[[Guards, int], tuple[Made, int]]:
+    def _alone(self, shared: SharedGuard[Guards], change: _Change, error: StoreDown) -> tuple[Made, int]:
+        """The transition while the store is down: an attempt that runs must be able to end, but none may begin."""
+        if self._recorder is None:
+            raise error
+        return shared.alone(change)
+
+    def _under(self, transition: _Transition) -> _Change:
         """It may be made several times, until nobody was faster: each time from the same state."""
 
         def change(guards: Guards, now: int) -> tuple[Made, int]:
@@ -397,6 +405,11 @@ def _text(error: Exception | None) -> str:
         return (str(error) or type(error).__name__)[:LONGEST_TEXT]
     except Exception:
         return type(error).__name__
+
+
+def date_of(nanos: int) -> datetime:
+    """Nanoseconds since 1970 as a date, rounded up: a job that comes too early is put off again."""
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=-(-nanos // 1000))
 
 
 def _times(attempts: int) -> str:
