@@ -1,20 +1,28 @@
-//! The smallest machine: one call under a plain policy, its fields as numbers.
+//! The smallest module: one call under a policy of one stage, its fields as numbers.
 //!
 //! There is no text here, and no names: JavaScript knows them from a table that is generated from the core's. JavaScript
 //! keeps a call's state with its policy behind it, one row of bytes.
 #![allow(unsafe_code)]
 
 use crate::memory::Shared;
-use holdoff_core::{Failure, FailureKind, Hint, PlainCall, PlainPolicy, Span, Step, Timestamp};
+use call::Call;
+use core::mem::offset_of;
+use holdoff_core::{Failure, FailureKind, Hint, Span, Timestamp};
+use policy::Policy;
+
+#[allow(unreachable_pub, reason = "the conformance tests compile these files too")]
+mod call;
+#[allow(unreachable_pub, reason = "as above")]
+mod policy;
 
 #[repr(C)]
 struct Memory {
-    call: PlainCall,
-    policy: PlainPolicy,
+    call: Call,
+    policy: Policy,
 }
 
 // The same numbers as in `src-ts/lite/core.ts`.
-const _: () = assert!(PlainCall::HELD == 52 && size_of::<Memory>() == 312);
+const _: () = assert!(offset_of!(Call, step) == 36 && size_of::<Memory>() == 112);
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
 // the module.
@@ -33,40 +41,38 @@ extern "C" fn address() -> usize {
 extern "C" fn policy(
     a: f64, b: f64, c: f64, d: f64, e: f64, f: f64, g: f64, h: f64, i: f64, j: f64, k: f64, l: f64, m: f64, n: f64,
 ) -> f64 {
-    MEMORY.with(|memory| match PlainPolicy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n]) {
+    MEMORY.with(|memory| match Policy::new(&[f64::NAN, a, b, c, d, e, f, g, h, i, j, k, l, m, n]) {
         Ok(policy) => {
             memory.policy = policy;
-            policy.first_limit().map_or(u64::MAX, Span::as_nanos) as f64
+            policy.first_limit() as f64
         }
         Err((code, field)) => -f64::from(u32::from(code.code()) << 8 | u32::from(field)),
     })
 }
 
-/// Attempt number `attempt` of `call` failed at `now` with that kind and a hint in milliseconds, -1 for never and NaN for none; for kind 0
-/// nothing but time has passed. The first failure begins the call, underway since time 0 with that seed. The time in the step,
-/// 2^64 for never; what it is the call says.
+/// Attempt number `attempt` of `call` failed at `now` with that kind and a hint in milliseconds, -1 for never and NaN for none;
+/// kind 0 is no failure, but the end of a sleep. The first failure begins the call, underway since time 0 with that seed.
+/// Returns the time in the step that follows, 2^64 for never; which step it is stands in the call.
 #[unsafe(no_mangle)]
 extern "C" fn step(now: f64, kind: u32, hint: f64, attempt: u32, seed: u64) -> f64 {
     MEMORY.with(|memory| {
         let (call, policy) = (&mut memory.call, &memory.policy);
         let now = Timestamp::from_nanos(now as u64);
-        let step = match kind {
-            0 => call.tick(policy, now),
-            _ => {
-                if attempt == 1 {
-                    *call = PlainCall::underway(seed, Timestamp::ZERO);
-                }
-                let hint = match hint {
-                    0.0.. => Hint::after(Span::from_float(hint, 1e6).unwrap_or(Span::MAX)),
-                    _ if hint.is_nan() => Hint::NONE,
-                    _ => Hint::NEVER,
-                };
-                let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
-                call.fail(policy, call.ticket(), now, Failure::new(kind).with_hint(hint))
+        if kind == 0 {
+            call.tick(policy, now);
+        } else {
+            if attempt == 1 {
+                *call = Call::underway(seed);
             }
-        };
-        let at = if let Step::Attempt { abort_at, .. } = step { abort_at } else { call.at() };
-        at.as_nanos() as f64
+            let hint = match hint {
+                0.0.. => Hint::after(Span::from_float(hint, 1e6).unwrap_or(Span::MAX)),
+                _ if hint.is_nan() => Hint::NONE,
+                _ => Hint::NEVER,
+            };
+            let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
+            call.fail(policy, now, Failure::new(kind).with_hint(hint));
+        }
+        call.at.as_nanos() as f64
     })
 }
 

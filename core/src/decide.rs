@@ -10,7 +10,6 @@ pub(crate) mod guards;
 pub(crate) mod hint;
 pub(crate) mod jitter;
 pub(crate) mod layered;
-pub(crate) mod plain_call;
 pub(crate) mod policy;
 pub(crate) mod raw_step;
 pub(crate) mod retry;

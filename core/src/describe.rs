@@ -8,7 +8,6 @@ pub(crate) mod explain;
 pub(crate) mod foreign;
 pub(crate) mod guards;
 pub(crate) mod lint;
-pub(crate) mod plain_policy;
 pub(crate) mod preset;
 pub(crate) mod rules;
 pub(crate) mod set;

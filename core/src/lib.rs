@@ -86,7 +86,6 @@ pub use decide::hint::reader::HintReader;
 pub use decide::hint::{Hint, HintMode, HintOver};
 pub use decide::jitter::{Cap, Jitter};
 pub use decide::layered::{Layered, Layers, Level};
-pub use decide::plain_call::PlainCall;
 pub use decide::policy::{OnDeadline, Policy};
 pub use decide::raw_step::FlatStep;
 pub use decide::retry::{Cause, Decision, Retry};
@@ -99,7 +98,6 @@ pub use describe::explain::{Explanation, GuardedExplanation, InTime, Row, Rows, 
 pub use describe::foreign::{Form, FormError, FormKept, FormReader, Formed};
 pub use describe::guards::{GuardWords, GuardsBuilder, Takes};
 pub use describe::lint::{Lint, LintKind, nested_attempts};
-pub use describe::plain_policy::{PlainFields, PlainPolicy};
 pub use describe::preset::Preset;
 pub use describe::rules::{Facts, Kept, Operations, Rules};
 pub use describe::write::{write_document, write_guarded};

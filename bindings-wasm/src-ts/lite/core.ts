@@ -10,10 +10,10 @@ interface Exports {
 }
 
 // Offsets in bytes; `src/lite.rs` asserts the same numbers.
-export const STEP = 52;
-export const CAUSE = 53;
-export const REASON = 54;
-const END = 312;
+export const STEP = 36;
+export const CAUSE = 37;
+export const REASON = 38;
+const END = 112;
 
 let core: Exports;
 /** The state of a call with its policy. */

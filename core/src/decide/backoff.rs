@@ -197,26 +197,23 @@ impl Flat {
 
     /// The base delay after `previous`, which is delay `n` of the stage, at most `limit` (spec 4.2 to 4.7).
     #[inline(always)]
-    pub(crate) fn next<const WHOLE: bool>(&self, previous: u64, n: u32, limit: u64) -> u64 {
+    pub(crate) fn next(&self, previous: u64, n: u32, limit: u64) -> u64 {
         match self.kind {
             EXPONENTIAL => self.grown(previous).min(limit),
             LINEAR => previous.saturating_add(self.step).min(limit),
-            _ => self.at::<WHOLE>(n, limit),
+            _ => self.at(n, limit),
         }
     }
 
     /// Base delay `n` of the stage, at most `limit`, without those before it.
     ///
-    /// Without `WHOLE` a backoff that goes on from its last delay is asked for its first one only, and there are
-    /// neither powers nor sums nor lists.
-    ///
     /// One step, but for an exponential one a failure until the delay stops changing, at most [`WALKED`] (spec 4.10).
-    pub(crate) fn at<const WHOLE: bool>(&self, n: u32, limit: u64) -> u64 {
+    pub(crate) fn at(&self, n: u32, limit: u64) -> u64 {
         match self.kind {
-            EXPONENTIAL if WHOLE => {
+            EXPONENTIAL => {
                 let mut delay = self.initial;
                 for _ in 0..n.min(WALKED) {
-                    let next = self.next::<WHOLE>(delay, 0, limit);
+                    let next = self.next(delay, 0, limit);
                     if next == delay {
                         break;
                     }
@@ -224,16 +221,16 @@ impl Flat {
                 }
                 delay
             }
-            LINEAR if WHOLE => match n {
+            LINEAR => match n {
                 0 => self.initial,
                 _ => self.initial.saturating_add(self.step.saturating_mul(u64::from(n))).min(limit),
             },
-            POLYNOMIAL if WHOLE => {
+            POLYNOMIAL => {
                 let power = libm::pow(f64::from(n) + 1.0, self.factor());
                 truncated(self.initial as f64 * power).min(limit.max(self.initial))
             }
-            FIBONACCI if WHOLE => fibonacci(self.initial, n).min(limit.max(self.initial)),
-            LIST if WHOLE => match n {
+            FIBONACCI => fibonacci(self.initial, n).min(limit.max(self.initial)),
+            LIST => match n {
                 0 => self.initial,
                 1 => self.step,
                 _ => self.max,

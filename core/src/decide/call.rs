@@ -123,7 +123,7 @@ impl Call {
     #[inline(always)]
     pub fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
         let call = Self::underway(seed, now);
-        (call, call.attempt_step::<true>(policy, call.retry.started()))
+        (call, call.attempt_step(policy, call.retry.started()))
     }
 
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
@@ -147,11 +147,6 @@ impl Call {
         self.attempt
     }
 
-    /// Sleeping: until when. Gave up: when to retry.
-    pub(crate) const fn at(&self) -> Timestamp {
-        self.at
-    }
-
     /// When the call began.
     #[must_use]
     pub const fn started(&self) -> Timestamp {
@@ -172,27 +167,11 @@ impl Call {
     /// The attempt with this ticket failed at `now`.
     #[inline(always)]
     pub fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
-        self.failed::<true>(policy, ticket, now, failure)
-    }
-
-    /// `WHOLE` as for [`Retry::decide`].
-    #[inline(always)]
-    pub(crate) fn failed<const WHOLE: bool>(
-        &mut self,
-        policy: &Policy,
-        ticket: Ticket,
-        now: Timestamp,
-        failure: Failure,
-    ) -> Step {
         if !self.awaits(ticket) {
-            self.retry.sees::<WHOLE>(now);
+            self.retry.observe(now);
             return self.held();
         }
-        let decision = match WHOLE {
-            true => self.retry.on_failure(policy, now, failure),
-            false => self.retry.decide::<false>(policy, now, failure),
-        };
-        match decision {
+        match self.retry.on_failure(policy, now, failure) {
             Decision::Sleep { until, cause } => {
                 self.phase = SLEEPING;
                 self.at = until;
@@ -206,23 +185,17 @@ impl Call {
     /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
     #[inline(always)]
     pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        self.ticked::<true>(policy, now)
-    }
-
-    #[inline(always)]
-    pub(crate) fn ticked<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        let now = self.retry.sees::<WHOLE>(now);
+        let now = self.retry.observe(now);
         if self.phase != SLEEPING || now < self.at {
             return self.held();
         }
-        let unlimited = WHOLE && policy.deadline == UNLIMITED;
-        if !unlimited && now >= self.retry.ends::<WHOLE>(policy) {
+        if policy.deadline != UNLIMITED && now >= self.retry.deadline(policy) {
             // spec 6.4: the host woke up too late for this one
             return self.give_up(StopReason::Deadline, self.at);
         }
         self.phase = RUNNING;
         self.attempt = self.attempt.saturating_add(1);
-        self.attempt_step::<WHOLE>(policy, now)
+        self.attempt_step(policy, now)
     }
 
     /// The caller wants no more of it, whatever is going on.
@@ -243,11 +216,11 @@ impl Call {
 
     /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
     #[inline(always)]
-    const fn attempt_step<const WHOLE: bool>(&self, policy: &Policy, now: Timestamp) -> Step {
+    const fn attempt_step(&self, policy: &Policy, now: Timestamp) -> Step {
         let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
         Step::Attempt {
             ticket: Ticket(self.attempt),
-            abort_at: timeout.min(self.retry.ends::<WHOLE>(policy)),
+            abort_at: timeout.min(self.retry.deadline(policy)),
             wake_at: Timestamp::NEVER,
         }
     }

@@ -78,7 +78,7 @@ impl Jitter {
     #[must_use]
     pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
         let (kind, by) = self.flat();
-        let spread = spread::<true>(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
+        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
         // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
         let top = if cap.flat() == CAP_BEFORE_JITTER { Span::MAX } else { max };
         Span::from_nanos(spread.value.min(top.as_nanos()))
@@ -175,14 +175,13 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, cap: u8, draw: u
         NONE if cap == CAP_KEEP_SPREAD => d,
         FULL if cap == CAP_KEEP_SPREAD => part(d, draw),
         EQUAL if cap == CAP_KEEP_SPREAD => (d >> 1).wrapping_add(part(d.wrapping_sub(d >> 1), draw)),
-        _ => spread::<true>(kind, by, delay, max, cap, unit(draw)).value,
+        _ => spread(kind, by, delay, max, cap, unit(draw)).value,
     }
 }
 
-/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5). Without `WHOLE` the jitter is none, full
-/// or equal, which no cap changes.
-pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
-    let d = if !WHOLE || cap == CAP_CLIP { delay } else { delay.min(max) };
+/// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5).
+pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
+    let d = if cap == CAP_CLIP { delay } else { delay.min(max) };
     let double = real(d);
     let factor = f64::from_bits(by);
     let (value, low, high) = match kind {
@@ -192,22 +191,21 @@ pub(crate) fn spread<const WHOLE: bool>(kind: u8, by: u64, delay: u64, max: u64,
             let rest = d.wrapping_sub(half);
             (half.wrapping_add(truncated(u * real(rest))), half, d)
         }
-        ADDITIVE if WHOLE => {
+        ADDITIVE => {
             (d.saturating_add(truncated((u * factor) * double)), d, d.saturating_add(truncated(factor * double)))
         }
-        PROPORTIONAL if WHOLE => {
+        PROPORTIONAL => {
             let reach = double * factor;
             (moved(d, reach * (2.0 * u - 1.0)), moved(d, -reach), moved(d, reach))
         }
-        BOUNDED if WHOLE => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
-        SUBTRACTIVE if WHOLE => {
+        BOUNDED => (d.saturating_add(truncated(u * by as f64)), d, d.saturating_add(by)),
+        SUBTRACTIVE => {
             (d.saturating_sub(truncated((u * factor) * double)), d.saturating_sub(truncated(factor * double)), d)
         }
         _ => (d, d, d),
     };
     let width = high.saturating_sub(low);
     match cap {
-        _ if !WHOLE => Spread { value, low, width },
         CAP_BEFORE_JITTER => {
             let longest = Span::MAX.as_nanos();
             let low = low.min(longest);
@@ -315,7 +313,7 @@ mod tests {
         ) {
             let u = f64::from(draw) / 4_294_967_296.0;
             let by = if kind == BOUNDED { bound } else { factor.to_bits() };
-            let got = spread::<true>(kind, by, delay, max, cap, u);
+            let got = spread(kind, by, delay, max, cap, u);
             prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
             prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
             prop_assert_eq!(jittered(kind, by, delay, max, cap, draw), got.value);
@@ -323,7 +321,7 @@ mod tests {
 
         #[test]
         fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
-            spread::<true>(kind, by, delay, max, cap, u);
+            spread(kind, by, delay, max, cap, u);
             jittered(kind, by, delay, max, cap, u.to_bits() as u32);
         }
     }

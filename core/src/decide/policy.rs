@@ -242,7 +242,7 @@ impl Flat {
             backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
             backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
             backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
-            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at::<true>(part, u64::MAX)) },
+            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at(part, u64::MAX)) },
             _ => Backoff::Constant { delay: initial },
         };
         let times = match self.times {

@@ -108,14 +108,8 @@ impl Retry {
     #[must_use]
     #[inline(always)]
     pub const fn deadline(&self, policy: &Policy) -> Timestamp {
-        self.ends::<true>(policy)
-    }
-
-    /// The deadline; `WHOLE` as for [`Retry::decide`].
-    #[inline(always)]
-    pub(crate) const fn ends<const WHOLE: bool>(&self, policy: &Policy) -> Timestamp {
         // "No limit" is the largest number there is, so the saturating sum is "never".
-        if !WHOLE || self.started.as_nanos() <= self.latest.as_nanos() {
+        if self.started.as_nanos() <= self.latest.as_nanos() {
             return Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline));
         }
         self.deadline_of_older(policy)
@@ -141,14 +135,14 @@ impl Retry {
     /// How long after the beginning that is. 584 years after a beginning before the epoch it counts from the epoch: no
     /// deadline is that long, and the sum would be no number of 64 bits (spec 12.4).
     const fn age(&self, at: Timestamp) -> u64 {
-        if self.outlives::<true>(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
+        if self.outlives(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
     }
 
     /// Whether the operation began before the epoch and so long ago that its age is no number of 64 bits.
     #[inline(always)]
-    const fn outlives<const WHOLE: bool>(&self, at: Timestamp) -> bool {
+    const fn outlives(&self, at: Timestamp) -> bool {
         let started = self.started.as_nanos();
-        WHOLE && started > self.latest.as_nanos() && at.as_nanos() >= started
+        started > self.latest.as_nanos() && at.as_nanos() >= started
     }
 
     /// The time that `now` reads as (spec 1.3).
@@ -187,15 +181,7 @@ impl Retry {
     /// Takes the time, and answers with the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
-        self.sees::<true>(now)
-    }
-
-    /// Takes the time; `WHOLE` as for [`Retry::decide`].
-    #[inline(always)]
-    pub(crate) const fn sees<const WHOLE: bool>(&mut self, now: Timestamp) -> Timestamp {
-        if !WHOLE {
-            self.latest = self.latest.max(now.as_now());
-        } else if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
+        if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
             self.latest = now;
         } else {
             *self = self.observed(now);
@@ -207,7 +193,7 @@ impl Retry {
     #[cold]
     const fn observed(mut self, now: Timestamp) -> Self {
         let now = self.clock(now);
-        if self.outlives::<true>(now) {
+        if self.outlives(now) {
             self.started = Timestamp::ZERO;
         }
         self.latest = now;
@@ -270,20 +256,19 @@ const fn fits(policy: &Policy, started: Timestamp, until: Timestamp) -> bool {
 #[cold]
 #[inline(never)]
 fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-    retry.decide::<true>(policy, now, failure)
+    retry.decide(policy, now, failure)
 }
 
 impl Retry {
-    /// Decides in full. `WHOLE` says that policy and operation may be any; else they are those of a
-    /// [`PlainCall`](crate::PlainCall), and what those never need is left out of the machine.
-    pub(crate) fn decide<const WHOLE: bool>(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        let now = self.sees::<WHOLE>(now);
+    /// Decides by all rules.
+    pub(crate) fn decide(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
+        let now = self.observe(now);
         let failures = self.failures.saturating_add(1).min(u32::MAX - 1);
         self.failures = failures;
         if failure.kind as u8 == FailureKind::Permanent as u8 {
             return give_up(StopReason::Permanent);
         }
-        let obeyed = !WHOLE || policy.hint_mode != IGNORE;
+        let obeyed = policy.hint_mode != IGNORE;
         if failure.hint.is_never() && obeyed {
             return give_up(StopReason::Permanent);
         }
@@ -294,66 +279,47 @@ impl Retry {
         if let Some(asked) = hint
             && asked.as_nanos() > policy.hint_max
         {
-            if !WHOLE || policy.hint_over != CLAMP {
+            if policy.hint_over != CLAMP {
                 return Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) };
             }
             hint = Some(Span::from_nanos(policy.hint_max));
         }
         let mut at = Position { base: self.base, place: self.place };
         let mut u = 0.0;
-        let own = policy.delay::<WHOLE>(&mut at, failure.kind.code(), || {
+        let own = policy.delay(&mut at, failure.kind.code(), || {
             u = self.rng.uniform();
             u
         });
         (self.base, self.place) = (at.base, at.place);
-        if !WHOLE {
-            // What the following comes to when hints are floors.
-            let (delay, cause) = match hint.map(Span::as_nanos) {
-                Some(asked) if asked > own.low => (own.value.wrapping_add(asked.wrapping_sub(own.low)), Cause::Hint),
-                _ => (own.value, Cause::Backoff),
-            };
-            return self.fit::<false>(policy, now, now.after(Span::from_nanos(delay)), cause, hint);
-        }
         let Some(asked) = hint.map(Span::as_nanos) else {
-            return self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
+            return self.fit(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };
         let (delay, cause) = match policy.hint_mode {
             // spec 7.3: the hint, and the spread on top of it
-            REPLACE if WHOLE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
-            EXACT if WHOLE => (asked, Cause::Hint),
-            AT_LEAST if WHOLE && asked > own.value => (asked, Cause::Hint),
-            AT_LEAST if WHOLE => (own.value, Cause::Backoff),
+            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
+            EXACT => (asked, Cause::Hint),
+            AT_LEAST if asked > own.value => (asked, Cause::Hint),
+            AT_LEAST => (own.value, Cause::Backoff),
             // spec 7.2: the whole range moves up until its bottom is the hint
             _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
             _ => (own.value, Cause::Backoff),
         };
         // spec 7.15: no further than the policy lets a hint reach
-        let furthest = if WHOLE { own.value.saturating_add(policy.hint_reach) } else { u64::MAX };
+        let furthest = own.value.saturating_add(policy.hint_reach);
         let obeyed = Span::from_nanos(asked.min(furthest));
-        self.fit::<WHOLE>(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
+        self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }
 
     /// Whether an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
     pub(crate) const fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
-        self.leaves_time::<true>(policy, at)
-    }
-
-    const fn leaves_time<const WHOLE: bool>(&self, policy: &Policy, at: Timestamp) -> bool {
-        self.ends::<WHOLE>(policy).is_never() || !self.outlives::<WHOLE>(at) && fits(policy, self.started, at)
+        self.deadline(policy).is_never() || !self.outlives(at) && fits(policy, self.started, at)
     }
 
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
-    fn fit<const WHOLE: bool>(
-        &self,
-        policy: &Policy,
-        now: Timestamp,
-        until: Timestamp,
-        cause: Cause,
-        hint: Option<Span>,
-    ) -> Decision {
-        let deadline = self.ends::<WHOLE>(policy);
+    fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
+        let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if self.leaves_time::<WHOLE>(policy, until) {
+        if self.has_time(policy, until) {
             return Decision::Sleep { until, cause };
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint

@@ -50,7 +50,7 @@ impl Schedule {
             return None;
         }
         let mut at = Position { base: self.base, place: self.place };
-        let delay = self.policy.delay::<true>(&mut at, kind.code(), || draw(&mut self.rng));
+        let delay = self.policy.delay(&mut at, kind.code(), || draw(&mut self.rng));
         (self.base, self.place) = (at.base, at.place);
         Some(Span::from_nanos(delay.value))
     }

@@ -41,8 +41,8 @@ struct Spot<'p> {
 
 impl Policy {
     /// The stage of delay `n` after a failure of that kind.
-    fn spot<const WHOLE: bool>(&self, kind: u8, n: u32) -> Spot<'_> {
-        if !WHOLE || self.stages == 1 && self.first.times == 0 {
+    fn spot(&self, kind: u8, n: u32) -> Spot<'_> {
+        if self.stages == 1 && self.first.times == 0 {
             return Spot { stage: &self.first, index: 0, n, over: false };
         }
         let on = if self.tables & 1_u8.wrapping_shl(u32::from(kind)) == 0 { 0 } else { kind };
@@ -74,26 +74,24 @@ impl Policy {
     }
 
     /// The next delay after a failure of that kind, and its range; `draw` is asked for at most one uniform.
-    /// `WHOLE` as for [`Retry::decide`](crate::Retry).
-    pub(crate) fn delay<const WHOLE: bool>(&self, at: &mut Position, kind: u8, draw: impl FnOnce() -> f64) -> Spread {
+    pub(crate) fn delay(&self, at: &mut Position, kind: u8, draw: impl FnOnce() -> f64) -> Spread {
         let count = at.place & COUNTED;
-        let spot = self.spot::<WHOLE>(kind, count);
+        let spot = self.spot(kind, count);
         let Spot { stage, index, n, over } = spot;
-        // What is drawn for a plain policy that asks for no draw is not looked at.
-        let u = if !WHOLE || self.draws(&spot) { draw() } else { 0.0 };
-        let fresh = at.base == UNSTARTED || WHOLE && at.place >> 29 != index;
+        let u = if self.draws(&spot) { draw() } else { 0.0 };
+        let fresh = at.base == UNSTARTED || at.place >> 29 != index;
         at.place = count.wrapping_add(1).min(COUNTED) | index << 29;
-        if stage.kind == DECORRELATED || WHOLE && stage.is_random() {
-            return self.random::<WHOLE>(at, stage, n, fresh, u);
+        if stage.is_random() {
+            return self.random(at, stage, n, fresh, u);
         }
-        let limit = if WHOLE { self.limit(stage) } else { stage.max };
+        let limit = self.limit(stage);
         at.base = match () {
-            () if fresh => stage.at::<WHOLE>(n, limit),
+            () if fresh => stage.at(n, limit),
             () if over => at.base,
-            () => stage.next::<WHOLE>(at.base, n, limit),
+            () => stage.next(at.base, n, limit),
         };
-        let max = if WHOLE && stage.kind == crate::decide::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
-        spread::<WHOLE>(self.jitter, self.jitter_by, at.base, max, self.cap, u)
+        let max = if stage.kind == crate::decide::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
+        spread(self.jitter, self.jitter_by, at.base, max, self.cap, u)
     }
 
     /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
@@ -121,17 +119,17 @@ impl Policy {
         }
         if stage.kind == DECORRELATED_V2 {
             let mut at = Position { base, place: n };
-            let delay = self.random::<true>(&mut at, stage, n, fresh, unit(draw)).value;
+            let delay = self.random(&mut at, stage, n, fresh, unit(draw)).value;
             return (at.base, delay);
         }
         let limit = self.limit(stage);
-        let base = if fresh { stage.at::<true>(n, limit) } else { stage.next::<true>(base, n, limit) };
+        let base = if fresh { stage.at(n, limit) } else { stage.next(base, n, limit) };
         (base, jittered(self.jitter, self.jitter_by, base, stage.max, self.cap, draw))
     }
 
     /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
-    fn random<const WHOLE: bool>(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
-        if !WHOLE || stage.kind == DECORRELATED {
+    fn random(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
+        if stage.kind == DECORRELATED {
             let previous = if fresh { stage.initial } else { at.base };
             let low = stage.initial;
             let high = truncated(real(previous) * stage.factor()).min(stage.max).max(low);
@@ -152,7 +150,7 @@ impl Policy {
     pub(crate) fn base_at(&self, n: u32) -> u64 {
         // A linear delay grows with the one before it, also where delays are no longer counted.
         let grows = self.stages == 1 && self.first.times == 0 && self.first.kind == LINEAR;
-        let Spot { stage, n, .. } = self.spot::<true>(0, if grows { n } else { n.min(COUNTED) });
-        stage.at::<true>(n, self.limit(stage))
+        let Spot { stage, n, .. } = self.spot(0, if grows { n } else { n.min(COUNTED) });
+        stage.at(n, self.limit(stage))
     }
 }

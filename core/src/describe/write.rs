@@ -138,7 +138,7 @@ fn stage(first: &Flat, parts: &[Option<&Flat>], out: Out<'_>) -> fmt::Result {
             let mut list = Open::new(stage.field("delays")?, '[')?;
             for part in parts.iter().flatten() {
                 for n in 0..part.times.min(3) {
-                    write!(list.item()?, "\"{}\"", span(part.at::<true>(n, u64::MAX)))?;
+                    write!(list.item()?, "\"{}\"", span(part.at(n, u64::MAX)))?;
                 }
             }
             list.end(']')?;

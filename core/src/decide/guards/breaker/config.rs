@@ -296,7 +296,7 @@ impl BreakerConfig {
 
     /// The open time after `row` others in a row, before jitter (spec 23.10).
     pub(super) fn open_time(&self, row: u32) -> Span {
-        Span::from_nanos(self.open.at::<true>(row, self.open.max))
+        Span::from_nanos(self.open.at(row, self.open.max))
     }
 
     /// The same, lengthened by the uniform that `draw` is asked for if there is a jitter.
