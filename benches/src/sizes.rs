@@ -6,7 +6,7 @@ use crate::peers::{backoff, backon, exponential_backoff, failsafe, governor, ret
 use crate::sample::Row;
 use ::governor::clock::QuantaClock;
 use holdoff_core::{
-    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, Gcra, Guarded, Latency, Layered, Limiter, Pace,
+    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, Gcra, GuardedCall, Latency, Layered, Limiter, Pace,
     Periodic, Policy, Recorder, Retry, Schedule, SharedGcra, Stepped, Stretch,
 };
 
@@ -78,7 +78,7 @@ pub fn rows() -> Vec<Row> {
                 ("pace", size_of::<Pace>()),
                 ("periodic", size_of::<Periodic>()),
                 ("layered", size_of::<Layered>()),
-                ("guarded", size_of::<Guarded>()),
+                ("guarded", size_of::<GuardedCall>()),
                 ("recorder", size_of::<Recorder>()),
                 ("event", size_of::<Event>()),
             ],

@@ -5,7 +5,7 @@ use crate::guards::notify::Notify;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::{classify, clock, seeds};
-use holdoff_core::{Call, Cause, Guarded, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
+use holdoff_core::{Call, Cause, GuardedCall, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -54,7 +54,7 @@ pub(crate) struct Operation {
 /// The loop without guards, and with them.
 enum Machine {
     Alone(Call),
-    Shared(Guarded),
+    Shared(GuardedCall),
 }
 
 impl Machine {
@@ -187,7 +187,7 @@ impl Operation {
             let now = clock::now(py)?;
             let seen = notify_count(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-            let (call, step) = guards.get().lend(py, |guards| Guarded::begin(policy, guards, seed, now));
+            let (call, step) = guards.get().lend(py, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(Machine::Shared(call));
             return match step {
                 Step::Stop(_) => Err(self.refused(py, step)),

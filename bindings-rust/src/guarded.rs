@@ -9,7 +9,7 @@ use crate::operation::{Attempt, Operation};
 use crate::retrying::{Retrying, not_before};
 use crate::sleeper::{AsyncSleeper, Sleeper, System};
 use crate::stopped::Stopped;
-use holdoff_core::{Cause, Failure, Guarded, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Cause, Failure, GuardedCall, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::fmt;
 use std::pin::Pin;
@@ -38,7 +38,7 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
 
 /// A call under way: what it holds of the guards comes back when it is dropped, however that happens.
 struct Held {
-    call: Guarded,
+    call: GuardedCall,
     guards: GuardSet,
     hedging: bool,
     latest: Timestamp,
@@ -48,11 +48,15 @@ struct Held {
 
 impl Held {
     fn begin(policy: &Policy, guards: &GuardSet, hedging: bool, seed: u64, now: Timestamp) -> (Self, Step) {
-        let (call, step) = guards.lend(hedging, |guards| Guarded::begin(policy, guards, seed, now));
+        let (call, step) = guards.lend(hedging, |guards| GuardedCall::begin(policy, guards, seed, now));
         (Self { call, guards: guards.clone(), hedging, latest: now, waits: None }, step)
     }
 
-    fn transit(&mut self, now: Timestamp, f: impl FnOnce(&mut Guarded, &mut holdoff_core::Guards<'_>) -> Step) -> Step {
+    fn transit(
+        &mut self,
+        now: Timestamp,
+        f: impl FnOnce(&mut GuardedCall, &mut holdoff_core::Guards<'_>) -> Step,
+    ) -> Step {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
         self.guards.lend(self.hedging, |guards| f(call, guards))

@@ -16,7 +16,7 @@ use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, ConfigError,
-    FailureKind, FlatStep, Guarded, Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Policy,
+    FailureKind, FlatStep, GuardedCall, Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Policy,
     SaveError, Span, Step, Stretch, StretchConfig, Timestamp, Token,
 };
 
@@ -27,7 +27,7 @@ struct Memory {
     problem: Problem,
     step: FlatStep,
     policy: Policy,
-    call: Guarded,
+    call: GuardedCall,
     builder: GuardsBuilder,
     token: [u32; 4],
     budget_config: BudgetConfig,
@@ -63,7 +63,7 @@ static PLACES: [[u32; 2]; 23 + MORE.len()] = {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     let places: [[u32; 2]; 23] = places!(
-        args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, call: Guarded, builder: GuardsBuilder,
+        args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, call: GuardedCall, builder: GuardsBuilder,
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breaker_config: BreakerConfig, breaker: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// The call, its policy, and the guards of a set.
-    fn call_under(&mut self, guards: u32) -> (&mut Guarded, &Policy, Guards<'_>) {
+    fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
         let is = |guard: u32| guards & guard != 0;
         let log = if is(LIMITER) { times(self.log_buffer, self.limiter_config.log_capacity()) } else { &mut [] };
         let guards = Guards {

@@ -66,10 +66,10 @@ mod words;
 
 pub use decide::backoff::{Backoff, Stage};
 pub use decide::bucket::{Bucket, BucketConfig};
-pub use decide::call::{Call, Outcome, Step, Ticket};
+pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
 pub use decide::failure::{Failure, FailureKind};
 pub use decide::grpc::GrpcCode;
-pub use decide::guarded::{Guarded, Guards};
+pub use decide::guarded::{Flight, GuardedCall, Guards};
 pub use decide::guards::Refusal;
 pub use decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind, AdaptiveStart};
 pub use decide::guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};

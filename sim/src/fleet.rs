@@ -4,7 +4,7 @@ use crate::measure::Measures;
 use crate::server::{Fate, Fault, Server};
 use crate::strategy::{Process, Strategy};
 use crate::{MILLI, SECOND};
-use holdoff_core::{Failure, Guarded, Outcome, Rng, Step, Ticket, Timestamp, seed_at};
+use holdoff_core::{Failure, GuardedCall, Outcome, Rng, Step, Ticket, Timestamp, seed_at};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -101,7 +101,7 @@ impl Agenda {
 /// A call that is not over.
 #[derive(Clone, Copy, Debug)]
 struct Live {
-    call: Guarded,
+    call: GuardedCall,
     client: u32,
     ticket: Ticket,
     began: u64,
@@ -176,7 +176,7 @@ impl Fleet<'_> {
     fn begin(&mut self, client: u32, seed: u64, now: u64) {
         self.measures.call(now);
         let mut guards = self.strategy.lend(&mut self.processes[client as usize]);
-        let (call, step) = Guarded::begin(&self.strategy.policy, &mut guards, seed, clock(now));
+        let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut guards, seed, clock(now));
         let live = Live { call, client, ticket: Ticket::FIRST, began: now };
         let place = match self.free.pop() {
             Some(place) => {

@@ -7,8 +7,8 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guarded, Guards,
-    GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, GuardedCall,
+    Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch,
     StretchConfig, Ticket, Timestamp,
 };
 use proptest::prelude::*;
@@ -175,7 +175,7 @@ impl Owned {
 struct Session {
     policy: Policy,
     guards: Owned,
-    calls: Vec<Option<Guarded>>,
+    calls: Vec<Option<GuardedCall>>,
 }
 
 impl Session {
@@ -192,7 +192,7 @@ impl Session {
         let Self { policy, guards, calls } = self;
         let breaker = match event {
             GuardedEvent::Begin { call, seed, now } => {
-                let (state, step) = Guarded::begin(policy, &mut guards.lend(), seed.0, at(now));
+                let (state, step) = GuardedCall::begin(policy, &mut guards.lend(), seed.0, at(now));
                 if calls.len() <= *call {
                     calls.resize(call + 1, None);
                 }

@@ -1,7 +1,7 @@
 //! How large the machines are: small enough to keep a million of them.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, FlatStep, Gcra, Guarded, Latency, Limiter, Policy,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, FlatStep, Gcra, GuardedCall, Latency, Limiter, Policy,
     Recorder, Retry, Schedule, Step, Stretch,
 };
 
@@ -15,7 +15,7 @@ fn the_machines_are_small() {
         ("Decision", size_of::<Decision>(), 16),
         ("Call", size_of::<Call>(), 64),
         ("Schedule", size_of::<Schedule>(), 304),
-        ("Guarded", size_of::<Guarded>(), 176),
+        ("GuardedCall", size_of::<GuardedCall>(), 176),
         ("Budget", size_of::<Budget>(), 128),
         ("Breaker", size_of::<Breaker>(), 208),
         ("Limiter", size_of::<Limiter>(), 24),

@@ -2,8 +2,9 @@
 
 use crate::{Path, loops};
 use holdoff_core::{
-    Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind, FailureKind, Gcra, GcraConfig, Guarded,
-    Guards, Limiter, LimiterConfig, LimiterKind, Recorder, Refusal, SharedGcra, Span, Ticket, Timestamp, Trip, Verdict,
+    Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind, FailureKind, Gcra, GcraConfig,
+    GuardedCall, Guards, Limiter, LimiterConfig, LimiterKind, Recorder, Refusal, SharedGcra, Span, Ticket, Timestamp,
+    Trip, Verdict,
 };
 use std::hint::black_box;
 
@@ -144,7 +145,7 @@ fn guarded(times: u32) {
             limiter: Some((&limiter, &mut states.2, &mut [])),
             ..Guards::none()
         };
-        let (mut call, step) = Guarded::begin(&policy, black_box(&mut guards), black_box(7), now());
+        let (mut call, step) = GuardedCall::begin(&policy, black_box(&mut guards), black_box(7), now());
         black_box(step);
         black_box(call.succeed(black_box(&mut guards), Ticket::FIRST, now()));
     }
@@ -155,7 +156,7 @@ fn unguarded(times: u32) {
     let policy = loops::policy();
     for _ in 0..times {
         let mut guards = black_box(Guards::none());
-        let (mut call, step) = Guarded::begin(&policy, &mut guards, black_box(7), now());
+        let (mut call, step) = GuardedCall::begin(&policy, &mut guards, black_box(7), now());
         black_box(step);
         black_box(call.succeed(&mut guards, Ticket::FIRST, now()));
     }

@@ -1,7 +1,7 @@
 //! How many bytes each state has: what a program keeps for every call, timer and host it talks to.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Event, Gcra, Guarded, Latency, Limiter, Policy, Recorder, Retry,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Event, Gcra, GuardedCall, Latency, Limiter, Policy, Recorder, Retry,
     Schedule, Step, Stretch,
 };
 
@@ -16,7 +16,7 @@ pub fn all() -> [(&'static str, usize); 16] {
         ("Schedule", size_of::<Schedule>()),
         ("Event", size_of::<Event>()),
         ("Recorder", size_of::<Recorder>()),
-        ("Guarded", size_of::<Guarded>()),
+        ("GuardedCall", size_of::<GuardedCall>()),
         ("Budget", size_of::<Budget>()),
         ("Breaker", size_of::<Breaker>()),
         ("Limiter", size_of::<Limiter>()),

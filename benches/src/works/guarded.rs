@@ -10,7 +10,7 @@ use crate::sample::Work;
 use holdoff::GuardSet;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, AdaptiveKind, Breaker, BreakerConfig, Budget, BudgetConfig, BudgetKind, Bulkhead,
-    BulkheadConfig, Failure, Guarded, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, LimiterKind, Policy,
+    BulkheadConfig, Failure, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, LimiterKind, Policy,
     Refusal, Span, Step, Stretch, StretchConfig, Timestamp,
 };
 use std::hint::black_box;
@@ -129,7 +129,7 @@ fn by_hand(
 #[inline(always)]
 fn by_guarded(policy: &Policy, guards: &mut Guards<'_>, mut failures: u32, seed: u64) -> Result<u32, u32> {
     let mut now = black_box(Timestamp::ZERO);
-    let (mut call, mut step) = Guarded::begin(policy, guards, seed, now);
+    let (mut call, mut step) = GuardedCall::begin(policy, guards, seed, now);
     let mut last = 0;
     loop {
         step = match step {

@@ -1,7 +1,7 @@
 //! The whole loop for a call under guards, as a machine.
 
 use crate::*;
-use holdoff_core::{Failure, Guarded, Guards, Step, Ticket};
+use holdoff_core::{Failure, GuardedCall, Guards, Step, Ticket};
 
 memory! {
     /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
@@ -18,9 +18,9 @@ memory! {
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
     /// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
-    holdoff_guarded([u64; 22]) holds Guarded, b"hoGuard1", NotACall
+    holdoff_guarded([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
 }
-const _: () = assert!(size_of::<Guarded>() == 22 * 8);
+const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
 
 /// Gives an input to a call, with its guards.
 ///
@@ -29,7 +29,7 @@ const _: () = assert!(size_of::<Guarded>() == 22 * 8);
 unsafe fn put(
     call: *mut holdoff_guarded,
     guards: *const holdoff_guards,
-    input: impl FnOnce(&mut Guarded, &mut Guards<'_>) -> Result<Step, ErrorCode>,
+    input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
     let mut lent = Guards::none();
     // SAFETY: passed on.
@@ -55,7 +55,7 @@ extern_c! {
         }
         match policy {
             Ok(policy) => {
-                let (begun, step) = Guarded::begin(policy, &mut lent, seed, now);
+                let (begun, step) = GuardedCall::begin(policy, &mut lent, seed, now);
                 store(call, begun).map(|()| step).into()
             }
             Err(error) => {
@@ -111,10 +111,10 @@ extern_c! {
     }
 
     /// Returns the number of attempts started; 0 for memory without a call.
-    fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::attempt) }
+    fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, GuardedCall::attempt) }
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
-    fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, Guarded::flying) }
+    fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, GuardedCall::flying) }
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
@@ -143,7 +143,7 @@ extern_c! {
             let (saved, policy) = pair(get(saved), get(policy))?;
             check_memory(call)?;
             let resumed = saved.call(policy, now)?;
-            Ok(store(call, Guarded::resume(policy, &mut lent, &resumed, now))?)
+            Ok(store(call, GuardedCall::resume(policy, &mut lent, &resumed, now))?)
         };
         report(problem, resume())
     }

@@ -11,14 +11,15 @@ use pyo3::types::{PyBytes, PyDict};
 /// The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, with the additions that the
 /// guide names.
 #[pyclass(module = "holdoff")]
-pub(crate) struct GuardedCall(holdoff_core::Guarded);
+pub(crate) struct GuardedCall(holdoff_core::GuardedCall);
 
 #[pymethods]
 impl GuardedCall {
     /// Begin a call: the machine and its first step, which may be a sleep or a stop.
     #[staticmethod]
     fn begin(py: Python<'_>, policy: PolicyOrName<'_>, guards: &Guards, seed: SeedNumber, now: Time) -> (Self, Step) {
-        let (call, step) = guards.lend(py, |guards| holdoff_core::Guarded::begin(policy.core(), guards, seed.0, now.0));
+        let (call, step) =
+            guards.lend(py, |guards| holdoff_core::GuardedCall::begin(policy.core(), guards, seed.0, now.0));
         (Self(call), Step(step))
     }
 
@@ -107,7 +108,7 @@ impl GuardedCall {
     ) -> PyResult<Self> {
         let (py, core) = (state.py(), policy.core());
         let call = save::resumed(py, save::read(state, core, away, force)?.call(core, now.0))?;
-        Ok(Self(guards.lend(py, |guards| holdoff_core::Guarded::resume(core, guards, &call, now.0))))
+        Ok(Self(guards.lend(py, |guards| holdoff_core::GuardedCall::resume(core, guards, &call, now.0))))
     }
 
     /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.

@@ -293,14 +293,14 @@ impl Guards {
         permit: Permit,
         seed: u64,
         started: Timestamp,
-    ) -> Option<holdoff_core::Guarded> {
+    ) -> Option<holdoff_core::GuardedCall> {
         let breaker = &self.breaker.as_ref()?.get().0;
         let config = *breaker.config();
         // A breaker that gives the same permit: the current state, or for an outdated permit a new one, whose first is outdated too.
         let current = breaker.with(|_, state| state.acquire_closed().filter(|now| *now == permit).map(|_| *state));
         let mut state = current.unwrap_or_else(|| holdoff_core::Breaker::new(&config, 0, started));
         let mut guards = holdoff_core::Guards { breaker: Some((&config, &mut state)), ..holdoff_core::Guards::none() };
-        Some(holdoff_core::Guarded::begin(policy, &mut guards, seed, started).0)
+        Some(holdoff_core::GuardedCall::begin(policy, &mut guards, seed, started).0)
     }
 }
 

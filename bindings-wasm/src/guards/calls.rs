@@ -3,10 +3,10 @@
 use super::{Memory, kind_of, with};
 use core::mem::{align_of, size_of};
 use holdoff_core::{
-    Breaker, Failure, Guarded, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
+    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
 
-fn step(guards: u32, take: impl FnOnce(&mut Guarded, &Policy, &mut Guards<'_>, [u64; 4]) -> Step) {
+fn step(guards: u32, take: impl FnOnce(&mut GuardedCall, &Policy, &mut Guards<'_>, [u64; 4]) -> Step) {
     with(|memory| {
         let args = [memory.arg(0), memory.arg(1), memory.arg(2), memory.arg(3)];
         let (call, policy, mut guards) = memory.call_under(guards);
@@ -23,7 +23,7 @@ const fn at(now: u64) -> Timestamp {
 #[unsafe(no_mangle)]
 extern "C" fn call_begin(guards: u32) {
     step(guards, |call, policy, guards, [now, seed, ..]| {
-        let (begun, step) = Guarded::begin(policy, guards, seed, at(now));
+        let (begun, step) = GuardedCall::begin(policy, guards, seed, at(now));
         *call = begun;
         step
     });
@@ -65,12 +65,12 @@ extern "C" fn call_cancel(guards: u32) {
 /// Where in a call the permit of its first attempt lies, in words: `permits[1]`, behind the retry, two times, and eight more.
 /// A test compares calls that were put together with calls that began.
 const PERMIT: usize = (40 + 8 + 8 + 64) / 4 + 1;
-const _: () = assert!(size_of::<Guarded>() == 176 && align_of::<Guarded>() == 8);
+const _: () = assert!(size_of::<GuardedCall>() == 176 && align_of::<GuardedCall>() == 8);
 
 /// `call` := its first attempt is in flight since the time in slot 6, with the permit in slot 5 and the seed in slot 1.
 fn underway(memory: &mut Memory) {
     let (started, permit) = (memory.time(6), memory.arg(5) as u32);
-    (memory.call, _) = Guarded::begin(&Policy::DEFAULT, &mut Guards::none(), memory.arg(1), started);
+    (memory.call, _) = GuardedCall::begin(&Policy::DEFAULT, &mut Guards::none(), memory.arg(1), started);
     // SAFETY: a call is plain numbers: every bit pattern is a value, and so is the slot of its permit.
     unsafe { (&raw mut memory.call).cast::<u32>().add(PERMIT).write(permit) };
 }

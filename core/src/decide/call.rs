@@ -1,6 +1,6 @@
 //! The whole loop as a machine, which every host drives and no host writes again.
 
-use crate::decide::failure::Failure;
+use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::{Policy, UNLIMITED};
 use crate::decide::retry::{Cause, Decision, Retry};
 use crate::error::StopReason;
@@ -79,43 +79,308 @@ pub enum Step {
     Stop(Outcome),
 }
 
-/// One call of an operation, from its first attempt to its end: 56 bytes, `Copy`, no policy inside.
+/// One call of an operation, from its first attempt to its end, with what it remembers for its guards: the one state machine
+/// behind [`Call`] and [`GuardedCall`](crate::GuardedCall).
+///
+/// `F` is what a call keeps about guards and attempts beside each other: nothing for a call without guards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Machine<F> {
+    pub(crate) retry: Retry,
+    /// Sleeping: until when. Running: when to start an attempt beside it. Gave up: when to retry.
+    pub(crate) at: Timestamp,
+    /// How many attempts have been started: the number of the latest.
+    pub(crate) attempt: u32,
+    pub(crate) phase: u8,
+    /// The number of the latest sleep's cause.
+    pub(crate) cause: u8,
+    /// Gave up: the number of the reason.
+    pub(crate) reason: u8,
+    /// No padding: the state is its bytes.
+    pub(crate) unused: u8,
+    pub(crate) flight: F,
+}
+
+/// A call without guards: 56 bytes, `Copy`, no policy inside.
 ///
 /// # Contract
-/// [`Call::begin`] makes one and says the first step; [`Call::underway`] makes one for an attempt that already runs, so
-/// that a host whose first attempt succeeds never needs a call. The inputs are [`Call::succeed`] and [`Call::fail`] with
+/// [`Call::begin`] makes one and answers with the first step; [`Call::underway`] makes one for an attempt that already runs,
+/// so that a host whose first attempt succeeds never needs a call. The inputs are [`Call::succeed`] and [`Call::fail`] with
 /// the ticket of the attempt, [`Call::tick`] when a sleep is over, and [`Call::cancel`] at any moment. Each answers with
 /// the step that holds now:
 ///
-/// - each attempt is said exactly once, and asked again while it runs the answer is `Wait`;
+/// - each attempt is announced exactly once; an input while it runs is answered with `Wait`;
 /// - an input that is out of order, too early, after the end, or with the ticket of another attempt changes nothing but
 ///   the latest time seen, and is answered with the step that still holds;
 /// - `Stop` is final.
 ///
 /// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). Every bit pattern of the state is
 /// valid (zeroes read as a cancelled call), and no input panics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct Call {
-    retry: Retry,
-    /// Sleeping: until when. Gave up: when to retry.
-    at: Timestamp,
-    /// The attempt in flight or, asleep, the one before.
-    attempt: u32,
-    pub(crate) phase: u8,
-    /// Sleeping: the cause.
-    pub(crate) cause: u8,
-    /// Gave up: the reason.
-    pub(crate) reason: u8,
-    /// No padding: the state is its bytes.
-    unused: u8,
+pub type Call = Machine<()>;
+
+pub(crate) const CANCELLED: u8 = 0;
+pub(crate) const RUNNING: u8 = 1;
+pub(crate) const SLEEPING: u8 = 2;
+pub(crate) const SUCCEEDED: u8 = 3;
+pub(crate) const GAVE_UP: u8 = 4;
+
+/// The questions that a call asks its guards, lent for one transition. `()` is no guards: it lets everything through and
+/// compiles to nothing.
+pub(crate) trait CallGuards {
+    /// The state that a call keeps for its guards.
+    type Flight: Copy;
+
+    /// Whether the result of this attempt counts.
+    fn awaits(call: &Machine<Self::Flight>, ticket: Ticket) -> bool;
+
+    /// Learns of a success.
+    fn on_success(&mut self, call: &mut Machine<Self::Flight>, ticket: Ticket, now: Timestamp);
+
+    /// Learns of a failure. Returns the failure to decide about, or the step that holds: another attempt runs beside the
+    /// failed one, or the call is over.
+    fn on_failure(
+        &mut self,
+        call: &mut Machine<Self::Flight>,
+        policy: &Policy,
+        ticket: Ticket,
+        now: Timestamp,
+        failure: Failure,
+    ) -> Result<Failure, Step>;
+
+    /// The sleep that the policy decided, perhaps longer; or why there is no retry, and when another try might succeed.
+    fn allow_retry(
+        &mut self,
+        call: &mut Machine<Self::Flight>,
+        policy: &Policy,
+        kind: FailureKind,
+        sleep: (Timestamp, Cause),
+    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)>;
+
+    /// The step of a call for which no attempt is due at `now`.
+    fn not_due(&mut self, call: &mut Machine<Self::Flight>, policy: &Policy, now: Timestamp) -> Option<Step>;
+
+    /// Starts the next attempt, or returns the step that holds without it.
+    fn admit(&mut self, call: &mut Machine<Self::Flight>, policy: &Policy, now: Timestamp) -> Result<(), Step>;
+
+    /// Gives back what the call holds of the guards, because it is over.
+    fn release(&mut self, call: &mut Machine<Self::Flight>, now: Timestamp);
 }
 
-const CANCELLED: u8 = 0;
-const RUNNING: u8 = 1;
-const SLEEPING: u8 = 2;
-const SUCCEEDED: u8 = 3;
-const GAVE_UP: u8 = 4;
+impl CallGuards for () {
+    type Flight = ();
+
+    #[inline(always)]
+    fn awaits(call: &Call, ticket: Ticket) -> bool {
+        call.phase == RUNNING && call.attempt == ticket.0
+    }
+
+    #[inline(always)]
+    fn on_success(&mut self, _: &mut Call, _: Ticket, _: Timestamp) {}
+
+    #[inline(always)]
+    fn on_failure(
+        &mut self,
+        _: &mut Call,
+        _: &Policy,
+        _: Ticket,
+        _: Timestamp,
+        failure: Failure,
+    ) -> Result<Failure, Step> {
+        Ok(failure)
+    }
+
+    #[inline(always)]
+    fn allow_retry(
+        &mut self,
+        _: &mut Call,
+        _: &Policy,
+        _: FailureKind,
+        sleep: (Timestamp, Cause),
+    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)> {
+        Ok(sleep)
+    }
+
+    #[inline(always)]
+    fn not_due(&mut self, call: &mut Call, _: &Policy, now: Timestamp) -> Option<Step> {
+        (call.phase != SLEEPING || now < call.at).then(|| call.held())
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, call: &mut Call, _: &Policy, _: Timestamp) -> Result<(), Step> {
+        (call.phase, call.attempt, call.at) = (RUNNING, call.attempt.saturating_add(1), Timestamp::NEVER);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn release(&mut self, _: &mut Call, _: Timestamp) {}
+}
+
+/// The loop, for calls with and without guards.
+impl<F: Copy> Machine<F> {
+    /// A call that has not started its first attempt.
+    #[inline(always)]
+    pub(crate) const fn asleep(retry: Retry, flight: F) -> Self {
+        let at = retry.started();
+        Self { retry, at, attempt: 0, phase: SLEEPING, cause: Cause::Backoff.code(), reason: 0, unused: 0, flight }
+    }
+
+    #[inline(always)]
+    pub(crate) fn start<G: CallGuards<Flight = F>>(&mut self, policy: &Policy, guards: &mut G, now: Timestamp) -> Step {
+        match guards.admit(self, policy, now) {
+            Ok(()) => self.attempt_step(policy, now),
+            Err(step) => step,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn succeeded<G: CallGuards<Flight = F>>(
+        &mut self,
+        guards: &mut G,
+        ticket: Ticket,
+        now: Timestamp,
+    ) -> Step {
+        let now = self.retry.observe(now);
+        if !G::awaits(self, ticket) {
+            return self.held();
+        }
+        guards.on_success(self, ticket, now);
+        self.end(guards, now, SUCCEEDED, Timestamp::NEVER)
+    }
+
+    #[inline(always)]
+    pub(crate) fn failed<G: CallGuards<Flight = F>>(
+        &mut self,
+        policy: &Policy,
+        guards: &mut G,
+        ticket: Ticket,
+        now: Timestamp,
+        failure: Failure,
+    ) -> Step {
+        if !G::awaits(self, ticket) {
+            self.retry.observe(now);
+            return self.held();
+        }
+        let failure = match guards.on_failure(self, policy, ticket, now, failure) {
+            Ok(failure) => failure,
+            Err(step) => return step,
+        };
+        let decided = match self.retry.on_failure(policy, now, failure) {
+            Decision::Sleep { until, cause } => guards.allow_retry(self, policy, failure.kind, (until, cause)),
+            Decision::GiveUp { reason, retry_at } => Err((reason, retry_at)),
+        };
+        match decided {
+            Ok((until, cause)) => self.sleep(until, cause),
+            Err((reason, retry_at)) => self.give_up(guards, reason, retry_at),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn ticked<G: CallGuards<Flight = F>>(
+        &mut self,
+        policy: &Policy,
+        guards: &mut G,
+        now: Timestamp,
+    ) -> Step {
+        let now = self.retry.observe(now);
+        match guards.not_due(self, policy, now) {
+            Some(step) => step,
+            None => self.wake(policy, guards, now),
+        }
+    }
+
+    /// Goes on after a sleep, at a time that has been observed.
+    #[inline(always)]
+    pub(crate) fn wake<G: CallGuards<Flight = F>>(&mut self, policy: &Policy, guards: &mut G, now: Timestamp) -> Step {
+        if policy.deadline != UNLIMITED && now >= self.retry.deadline(policy) {
+            // spec 6.4: the host woke up too late for this one
+            return self.give_up(guards, StopReason::Deadline, self.at);
+        }
+        self.start(policy, guards, now)
+    }
+
+    #[inline(always)]
+    pub(crate) fn cancelled<G: CallGuards<Flight = F>>(&mut self, guards: &mut G, now: Timestamp) -> Step {
+        let now = self.retry.observe(now);
+        match self.phase {
+            RUNNING | SLEEPING => self.end(guards, now, CANCELLED, Timestamp::NEVER),
+            _ => self.held(),
+        }
+    }
+
+    /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
+    #[inline(always)]
+    pub(crate) const fn attempt_step(&self, policy: &Policy, now: Timestamp) -> Step {
+        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        let abort_at = timeout.min(self.retry.deadline(policy));
+        Step::Attempt { ticket: Ticket(self.attempt), abort_at, wake_at: self.at }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn sleep(&mut self, until: Timestamp, cause: Cause) -> Step {
+        (self.phase, self.at, self.cause) = (SLEEPING, until, cause as u8);
+        Step::Sleep { until, cause }
+    }
+
+    /// Gives up at the latest time seen.
+    #[inline(always)]
+    pub(crate) fn give_up<G: CallGuards<Flight = F>>(
+        &mut self,
+        guards: &mut G,
+        reason: StopReason,
+        retry_at: Timestamp,
+    ) -> Step {
+        self.reason = reason as u8;
+        self.end(guards, self.retry.latest(), GAVE_UP, retry_at);
+        Step::Stop(Outcome::GaveUp { reason, retry_at })
+    }
+
+    #[inline(always)]
+    fn end<G: CallGuards<Flight = F>>(&mut self, guards: &mut G, now: Timestamp, phase: u8, at: Timestamp) -> Step {
+        guards.release(self, now);
+        (self.phase, self.at) = (phase, at);
+        self.held()
+    }
+
+    /// The step that still holds.
+    pub(crate) const fn held(&self) -> Step {
+        match self.phase {
+            RUNNING => Step::Wait { until: self.at },
+            SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
+            SUCCEEDED => Step::Stop(Outcome::Succeeded),
+            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: self.at }),
+            _ => Step::Stop(Outcome::Cancelled),
+        }
+    }
+
+    /// The latest attempt that has been started, counted from 1.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// When the call began.
+    #[must_use]
+    pub const fn started(&self) -> Timestamp {
+        self.retry.started()
+    }
+
+    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    #[must_use]
+    pub const fn remaining(&self, now: Timestamp) -> Span {
+        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
+    }
+
+    /// The state of the failures alone.
+    pub(crate) const fn retry(&self) -> &Retry {
+        &self.retry
+    }
+
+    /// The call without its guards: to be saved, see [`Call::save`]. Of several attempts in flight it has the latest.
+    #[must_use]
+    pub const fn call(&self) -> Call {
+        Call::holding(self.retry, self.attempt, self.held())
+    }
+}
 
 impl Call {
     /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
@@ -130,117 +395,37 @@ impl Call {
     #[must_use]
     #[inline(always)]
     pub fn underway(seed: u64, started: Timestamp) -> Self {
-        Self {
-            retry: Retry::new(seed, started),
-            at: Timestamp::NEVER,
-            attempt: 1,
-            phase: RUNNING,
-            cause: 0,
-            reason: 0,
-            unused: 0,
-        }
-    }
-
-    /// The attempt in flight or, asleep or at the end, the last one that ran; counted from 1.
-    #[must_use]
-    pub const fn attempt(&self) -> u32 {
-        self.attempt
-    }
-
-    /// When the call began.
-    #[must_use]
-    pub const fn started(&self) -> Timestamp {
-        self.retry.started()
+        let call = Self::asleep(Retry::new(seed, started), ());
+        Self { at: Timestamp::NEVER, attempt: 1, phase: RUNNING, cause: 0, ..call }
     }
 
     /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
     #[inline(always)]
     pub fn succeed(&mut self, ticket: Ticket, now: Timestamp) -> Step {
-        self.retry.observe(now);
-        if self.awaits(ticket) {
-            self.phase = SUCCEEDED;
-            self.at = Timestamp::NEVER;
-        }
-        self.held()
+        self.succeeded(&mut (), ticket, now)
     }
 
     /// The attempt with this ticket failed at `now`.
     #[inline(always)]
     pub fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
-        if !self.awaits(ticket) {
-            self.retry.observe(now);
-            return self.held();
-        }
-        match self.retry.on_failure(policy, now, failure) {
-            Decision::Sleep { until, cause } => {
-                self.phase = SLEEPING;
-                self.at = until;
-                self.cause = cause as u8;
-                Step::Sleep { until, cause }
-            }
-            Decision::GiveUp { reason, retry_at } => self.give_up(reason, retry_at),
-        }
+        self.failed(policy, &mut (), ticket, now, failure)
     }
 
     /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
     #[inline(always)]
     pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        let now = self.retry.observe(now);
-        if self.phase != SLEEPING || now < self.at {
-            return self.held();
-        }
-        if policy.deadline != UNLIMITED && now >= self.retry.deadline(policy) {
-            // spec 6.4: the host woke up too late for this one
-            return self.give_up(StopReason::Deadline, self.at);
-        }
-        self.phase = RUNNING;
-        self.attempt = self.attempt.saturating_add(1);
-        self.attempt_step(policy, now)
+        self.ticked(policy, &mut (), now)
     }
 
-    /// The caller wants no more of it, whatever is going on.
+    /// The caller cancels, at any moment.
     #[inline]
     pub fn cancel(&mut self, now: Timestamp) -> Step {
-        self.retry.observe(now);
-        if self.phase == RUNNING || self.phase == SLEEPING {
-            self.phase = CANCELLED;
-            self.at = Timestamp::NEVER;
-        }
-        self.held()
-    }
-
-    #[inline(always)]
-    const fn awaits(&self, ticket: Ticket) -> bool {
-        self.phase == RUNNING && self.attempt == ticket.0
-    }
-
-    /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
-    #[inline(always)]
-    const fn attempt_step(&self, policy: &Policy, now: Timestamp) -> Step {
-        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        Step::Attempt {
-            ticket: Ticket(self.attempt),
-            abort_at: timeout.min(self.retry.deadline(policy)),
-            wake_at: Timestamp::NEVER,
-        }
-    }
-
-    #[inline(always)]
-    const fn give_up(&mut self, reason: StopReason, retry_at: Timestamp) -> Step {
-        self.phase = GAVE_UP;
-        self.reason = reason as u8;
-        self.at = retry_at;
-        Step::Stop(Outcome::GaveUp { reason, retry_at })
-    }
-
-    /// The state of the failures alone.
-    pub(crate) const fn retry(&self) -> &Retry {
-        &self.retry
+        self.cancelled(&mut (), now)
     }
 
     /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
     pub(crate) const fn holding(retry: Retry, attempt: u32, held: Step) -> Self {
-        let call = Self { retry, at: Timestamp::NEVER, attempt, phase: RUNNING, cause: 0, reason: 0, unused: 0 };
+        let call = Self { attempt, at: Timestamp::NEVER, phase: RUNNING, cause: 0, ..Self::asleep(retry, ()) };
         match held {
             Step::Attempt { .. } | Step::Wait { .. } => call,
             Step::Sleep { until, cause } => Self { phase: SLEEPING, at: until, cause: cause as u8, ..call },
@@ -250,23 +435,6 @@ impl Call {
                 Self { phase: GAVE_UP, at: retry_at, reason: reason as u8, ..call }
             }
         }
-    }
-
-    /// The step that still holds.
-    pub(crate) const fn held(&self) -> Step {
-        match self.phase {
-            RUNNING => Step::Wait { until: Timestamp::NEVER },
-            SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
-            SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: self.at }),
-            _ => Step::Stop(Outcome::Cancelled),
-        }
-    }
-
-    /// How long to sleep from `now` for a step that sleeps; zero for any other.
-    #[must_use]
-    pub const fn remaining(&self, now: Timestamp) -> Span {
-        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
     }
 }
 

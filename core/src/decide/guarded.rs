@@ -3,7 +3,7 @@
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
 //! guards are lent for one transition and never stored.
 
-use crate::decide::call::{Call, Outcome, Step, Ticket};
+use crate::decide::call::{Call, CallGuards, Machine, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
@@ -16,7 +16,7 @@ use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::stretch::{Stretch, StretchConfig};
 use crate::decide::hint::Hint;
 use crate::decide::policy::{IGNORE, Policy};
-use crate::decide::retry::{Cause, Decision, Retry};
+use crate::decide::retry::{Cause, Retry};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
@@ -112,23 +112,21 @@ const FLYING: usize = 8;
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
-/// - whoever drops a call before its `Stop` calls [`Guarded::cancel`], or what it holds of the guards is lost.
+/// - whoever drops a call before its `Stop` calls [`GuardedCall::cancel`], or what it holds of the guards is lost.
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
+pub type GuardedCall = Machine<Flight>;
+
+/// What a call remembers for its guards, and of attempts beside each other: 120 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub struct Guarded {
-    retry: Retry,
-    /// Sleeping: until when. Running: when the next attempt starts beside. Gave up: when to retry.
-    at: Timestamp,
+pub struct Flight {
     /// The largest hint of this round.
     hint: Hint,
     /// When the attempts in flight began, each at its number modulo eight.
     starts: [Timestamp; FLYING],
     /// The breaker's generation that let each of them through.
     permits: [u32; FLYING],
-    /// How many attempts have been started.
-    attempt: u32,
     /// In the bulkhead's queue.
     place: u32,
     /// What the latest retry paid.
@@ -137,21 +135,24 @@ pub struct Guarded {
     round: u8,
     /// One bit for each attempt in flight.
     flying: u8,
-    phase: u8,
     flags: u8,
-    cause: u8,
-    reason: u8,
-    /// The kind of the round's latest failure.
-    kind: u8,
     /// No padding: the state is its bytes.
     unused: [u8; 5],
 }
 
-const CANCELLED: u8 = 0;
-const RUNNING: u8 = 1;
-const SLEEPING: u8 = 2;
-const SUCCEEDED: u8 = 3;
-const GAVE_UP: u8 = 4;
+impl Flight {
+    const NONE: Self = Self {
+        hint: Hint::NONE,
+        starts: [Timestamp::ZERO; FLYING],
+        permits: [0; FLYING],
+        place: 0,
+        held: 0,
+        round: 0,
+        flying: 0,
+        flags: 0,
+        unused: [0; 5],
+    };
+}
 
 /// A retry was paid for, be it this one or an earlier one.
 const HELD: u8 = 1;
@@ -164,53 +165,36 @@ const PAID: u8 = 8;
 /// In the bulkhead's queue.
 const QUEUED: u8 = 16;
 
-impl Guarded {
+impl GuardedCall {
     /// Begins a call at `now`; for a good seed see [`Retry::new`].
     #[must_use]
     #[inline]
     pub fn begin(policy: &Policy, guards: &mut Guards<'_>, seed: u64, now: Timestamp) -> (Self, Step) {
         // In line, or the state would be made in one place and copied to another.
-        let mut call = Self::asleep(Retry::new(seed, now));
-        let step = call.start(policy, guards, now.as_now());
+        let mut call = Self::asleep(Retry::new(seed, now), Flight::NONE);
+        let step = call.open(policy, guards, now.as_now());
         (call, step)
     }
 
-    fn start(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
+    fn open(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         if let Some((config, budget)) = &mut guards.budget {
             budget.begin(config, now);
         }
-        self.admit(policy, guards, now)
+        self.start(policy, guards, now)
     }
 
-    const fn asleep(retry: Retry) -> Self {
-        Self {
-            retry,
-            at: retry.started(),
-            hint: Hint::NONE,
-            starts: [Timestamp::ZERO; FLYING],
-            permits: [0; FLYING],
-            attempt: 0,
-            place: 0,
-            held: 0,
-            round: 0,
-            flying: 0,
-            phase: SLEEPING,
-            flags: 0,
-            cause: Cause::Backoff.code(),
-            reason: 0,
-            kind: 0,
-            unused: [0; 5],
-        }
-    }
-
-    /// The call without what it holds of its guards: to be saved, see [`Call::save`]. Attempts in flight are the latest one.
+    /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started` with the breaker's `permit`: the lazy way
+    /// in, after a failure, for a call whose only guard is a breaker.
     #[must_use]
-    pub const fn call(&self) -> Call {
-        Call::holding(self.retry, self.attempt, self.held())
+    pub fn underway(seed: u64, started: Timestamp, permit: Permit) -> Self {
+        let mut call = Self::asleep(Retry::new(seed, started), Flight::NONE);
+        call.launch(call.at, permit);
+        call.at = Timestamp::NEVER;
+        call
     }
 
     /// Takes up a call that was saved and resumed, at `now` and under these guards. It begins for them; a retry that it sleeps
-    /// for counts as paid, and what it waited for at a guard it asks for again at the next [`Guarded::tick`]. An attempt in
+    /// for counts as paid, and what it waited for at a guard it asks for again at the next [`GuardedCall::tick`]. An attempt in
     /// flight has failed with kind timeout, as in [`crate::Saved::call`] (spec 29.12).
     #[must_use]
     pub fn resume(policy: &Policy, guards: &mut Guards<'_>, call: &Call, now: Timestamp) -> Self {
@@ -218,67 +202,27 @@ impl Guarded {
         if let Step::Attempt { .. } | Step::Wait { .. } = call.held() {
             call.fail(policy, Ticket::from_raw(u64::from(call.attempt())), now, Failure::TIMEOUT);
         }
-        let mut guarded = Self { attempt: call.attempt(), ..Self::asleep(*call.retry()) };
+        let Call { retry, at, attempt, phase, cause, reason, unused, flight: () } = call;
+        let mut guarded = Self { retry, at, attempt, phase, cause, reason, unused, flight: Flight::NONE };
         let now = guarded.retry.observe(now);
-        match call.held() {
-            Step::Sleep { until, cause } => {
-                let own = matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip);
-                (guarded.at, guarded.cause) = (if own { until } else { now }, cause.code());
-                guarded.join(guards, now);
+        if let Step::Sleep { cause, .. } = call.held() {
+            if !matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip) {
+                guarded.at = now;
             }
-            Step::Stop(Outcome::Succeeded) => guarded.phase = SUCCEEDED,
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                (guarded.phase, guarded.reason, guarded.at) = (GAVE_UP, reason.code(), retry_at);
-            }
-            _ => guarded.phase = CANCELLED,
+            guarded.join(guards, now);
         }
         guarded
-    }
-
-    /// How many attempts have been started.
-    #[must_use]
-    pub const fn attempt(&self) -> u32 {
-        self.attempt
     }
 
     /// How many attempts are in flight.
     #[must_use]
     pub const fn flying(&self) -> u32 {
-        self.flying.count_ones()
-    }
-
-    /// When the call began.
-    #[must_use]
-    pub const fn started(&self) -> Timestamp {
-        self.retry.started()
-    }
-
-    /// How long to sleep from `now` for a step that sleeps; zero for any other.
-    #[must_use]
-    pub const fn remaining(&self, now: Timestamp) -> Span {
-        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
+        self.flight.flying.count_ones()
     }
 
     /// The attempt with this ticket succeeded at `now`: the call is over, whatever else is in flight.
     pub fn succeed(&mut self, guards: &mut Guards<'_>, ticket: Ticket, now: Timestamp) -> Step {
-        let now = self.retry.observe(now);
-        let Some(slot) = self.awaited(ticket) else { return self.held() };
-        let took = self.settle(guards, slot, now, Some(Verdict::Success));
-        if let Some((config, latency)) = &mut guards.hedge
-            && let Some(percentile) = config.percentile()
-        {
-            latency.record(took, percentile);
-        }
-        if let Some((config, stretch)) = &mut guards.stretch {
-            stretch.record(config, now, false);
-        }
-        if let Some((config, adaptive)) = &mut guards.adaptive {
-            adaptive.update(config, now, false);
-        }
-        if let Some((config, budget)) = &mut guards.budget {
-            budget.succeed(config, now, if self.is(HELD) { Some(Held::from_raw(self.held)) } else { None });
-        }
-        self.end(guards, now, SUCCEEDED, Timestamp::NEVER)
+        self.succeeded(guards, ticket, now)
     }
 
     /// The attempt with this ticket failed at `now`.
@@ -290,32 +234,7 @@ impl Guarded {
         now: Timestamp,
         failure: Failure,
     ) -> Step {
-        let now = self.retry.observe(now);
-        let Some(slot) = self.awaited(ticket) else { return self.held() };
-        self.learn(guards, slot, now, failure);
-        if failure.kind == FailureKind::Permanent {
-            return self.give_up(guards, now, StopReason::Permanent, Timestamp::NEVER);
-        }
-        let obeyed = policy.hint_mode != IGNORE;
-        self.kind = failure.kind.code();
-        self.hint = self.hint.or_later(failure.hint);
-        if self.may_hedge(policy, guards) && !(obeyed && self.hint.is_never()) {
-            self.at = match failure.hint.span() {
-                Some(asked) if obeyed => now.after(asked),
-                _ => now,
-            };
-            if self.at <= now
-                && let Some(permit) = self.hedged(policy, guards, now)
-            {
-                return self.launch(policy, guards, now, permit);
-            }
-        } else {
-            self.at = Timestamp::NEVER;
-        }
-        if self.flying != 0 {
-            return self.held();
-        }
-        self.decide(policy, guards, now)
+        self.failed(policy, guards, ticket, now, failure)
     }
 
     /// The attempt with this ticket ended at `now` in a way that says nothing about the other side: a fault of the caller's own
@@ -324,42 +243,21 @@ impl Guarded {
         let now = self.retry.observe(now);
         let Some(slot) = self.awaited(ticket) else { return self.held() };
         self.settle(guards, slot, now, None);
-        self.give_up(guards, now, StopReason::Permanent, Timestamp::NEVER)
+        self.give_up(guards, StopReason::Permanent, Timestamp::NEVER)
     }
 
     /// Nothing but time has passed, or a place in the bulkhead has come free: the next attempt, when it is due at `now`.
     pub fn tick(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        let now = self.retry.observe(now);
-        match self.phase {
-            RUNNING if now >= self.at => {
-                if self.may_hedge(policy, guards)
-                    && let Some(permit) = self.hedged(policy, guards, now)
-                {
-                    return self.launch(policy, guards, now, permit);
-                }
-                self.held()
-            }
-            SLEEPING if now >= self.at || self.is(QUEUED) => {
-                if now >= self.retry.deadline(policy) {
-                    return self.give_up(guards, now, StopReason::Deadline, self.at);
-                }
-                self.admit(policy, guards, now)
-            }
-            _ => self.held(),
-        }
+        self.ticked(policy, guards, now)
     }
 
-    /// The caller wants no more of it, whatever is going on.
+    /// The caller cancels, at any moment.
     pub fn cancel(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        let now = self.retry.observe(now);
-        match self.phase {
-            RUNNING | SLEEPING => self.end(guards, now, CANCELLED, Timestamp::NEVER),
-            _ => self.held(),
-        }
+        self.cancelled(guards, now)
     }
 
     const fn is(&self, flag: u8) -> bool {
-        self.flags & flag != 0
+        self.flight.flags & flag != 0
     }
 
     /// The place of an attempt in flight.
@@ -371,50 +269,17 @@ impl Guarded {
     }
 
     const fn flies(&self, slot: usize) -> bool {
-        self.flying & bit(slot) != 0
-    }
-
-    /// Asks the guards for the next attempt, in their order: breaker, limits of the rate, bulkhead (spec 29.3).
-    fn admit(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        if !self.is(ADMITTED) {
-            if let Some((config, budget)) = &mut guards.budget
-                && !budget.admit(config, now)
-            {
-                return self.give_up(guards, now, StopReason::Budget, Timestamp::NEVER);
-            }
-            self.flags |= ADMITTED;
-        }
-        if let Some((refusal, retry_at)) = guards.refused(now) {
-            return self.refuse(policy, guards, now, (refusal, retry_at), StopReason::Breaker);
-        }
-        if !self.is(PAID) {
-            if let Err(refused) = guards.pay(now) {
-                return self.refuse(policy, guards, now, refused, StopReason::Limiter);
-            }
-            self.flags |= PAID;
-        }
-        match self.enter(guards) {
-            Entry::Entered => match guards.permit(now) {
-                Ok(permit) => self.launch(policy, guards, now, permit),
-                // Half-open, with as many probes out as there may be.
-                Err(refused) => {
-                    guards.leave();
-                    self.refuse(policy, guards, now, refused, StopReason::Breaker)
-                }
-            },
-            Entry::Queued(place) => self.queue(policy, guards, now, place),
-            Entry::Refused => self.give_up(guards, now, StopReason::Bulkhead, Timestamp::NEVER),
-        }
+        self.flight.flying & bit(slot) != 0
     }
 
     fn enter(&mut self, guards: &mut Guards<'_>) -> Entry {
         let Some((config, bulkhead)) = &mut guards.bulkhead else { return Entry::Entered };
         let entry = match self.is(QUEUED) {
-            true => bulkhead.enter_from(config, QueuePlace::from_raw(self.place)),
+            true => bulkhead.enter_from(config, QueuePlace::from_raw(self.flight.place)),
             false => bulkhead.enter(config),
         };
         if !matches!(entry, Entry::Queued(_)) {
-            self.flags &= !QUEUED;
+            self.flight.flags &= !QUEUED;
         }
         entry
     }
@@ -423,13 +288,13 @@ impl Guarded {
     fn queue(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp, place: QueuePlace) -> Step {
         if self.is(QUEUED) {
             if now >= self.at {
-                return self.give_up(guards, now, StopReason::Bulkhead, Timestamp::NEVER);
+                return self.give_up(guards, StopReason::Bulkhead, Timestamp::NEVER);
             }
             return self.held();
         }
         let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, _)| config.max_wait());
-        self.flags |= QUEUED;
-        self.place = place.as_raw();
+        self.flight.flags |= QUEUED;
+        self.flight.place = place.as_raw();
         self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
     }
 
@@ -448,34 +313,44 @@ impl Guarded {
             let cause = if reason == StopReason::Breaker { Cause::Breaker } else { Cause::Limiter };
             return self.sleep(until, cause);
         }
-        self.give_up(guards, now, reason, retry_at)
+        self.give_up(guards, reason, retry_at)
     }
 
-    /// Starts an attempt that all guards have let through, at `now`.
-    fn launch(&mut self, policy: &Policy, guards: &Guards<'_>, now: Timestamp, permit: Permit) -> Step {
+    /// Notes an attempt that all guards have let through, at `now`.
+    fn launch(&mut self, now: Timestamp, permit: Permit) {
         self.attempt = self.attempt.saturating_add(1).min(u32::MAX - 1);
-        self.round = self.round.saturating_add(1);
-        let slot = self.attempt as usize % FLYING;
-        if let (Some(start), Some(given)) = (self.starts.get_mut(slot), self.permits.get_mut(slot)) {
-            (*start, *given) = (now, permit.as_raw());
-        }
-        self.flying |= bit(slot);
-        self.flags &= HELD;
         self.phase = RUNNING;
-        self.at = match &guards.hedge {
+        let slot = self.attempt as usize % FLYING;
+        let flight = &mut self.flight;
+        flight.round = flight.round.saturating_add(1);
+        if let (Some(start), Some(generation)) = (flight.starts.get_mut(slot), flight.permits.get_mut(slot)) {
+            (*start, *generation) = (now, permit.as_raw());
+        }
+        flight.flying |= bit(slot);
+        flight.flags &= HELD;
+    }
+
+    /// When to start another attempt beside the one that began at `now`.
+    fn hedge_at(&self, policy: &Policy, guards: &Guards<'_>, now: Timestamp) -> Timestamp {
+        match &guards.hedge {
             Some((config, latency)) if self.may_hedge(policy, guards) => now.after(config.delay(latency)),
             _ => Timestamp::NEVER,
-        };
-        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        let ticket = Ticket::from_raw(u64::from(self.attempt));
-        Step::Attempt { ticket, abort_at: timeout.min(self.retry.deadline(policy)), wake_at: self.at }
+        }
+    }
+
+    /// Starts an attempt beside the others, if every guard lets it through.
+    fn hedge(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Step> {
+        let permit = self.hedged(policy, guards, now)?;
+        self.launch(now, permit);
+        self.at = self.hedge_at(policy, guards, now);
+        Some(self.attempt_step(policy, now))
     }
 
     /// Whether this round may have another attempt.
     fn may_hedge(&self, policy: &Policy, guards: &Guards<'_>) -> bool {
         let Some((config, _)) = &guards.hedge else { return false };
         let next = self.attempt.wrapping_add(1) as usize % FLYING;
-        u32::from(self.round) < config.attempts() && self.attempt < policy.attempts && !self.flies(next)
+        u32::from(self.flight.round) < config.attempts() && self.attempt < policy.attempts && !self.flies(next)
     }
 
     /// The breaker's permit when every guard lets an attempt through beside the others, without a wait; it is paid for then
@@ -532,15 +407,15 @@ impl Guarded {
     }
 
     const fn hold(&mut self, held: Held) {
-        self.held = held.as_raw();
-        self.flags |= HELD;
+        self.flight.held = held.as_raw();
+        self.flight.flags |= HELD;
     }
 
     /// Takes an attempt out of flight and tells the guards how it ended, `None` for a way that says nothing; how long it took.
     fn settle(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, answer: Option<Verdict>) -> Span {
-        self.flying &= !bit(slot);
-        let took = now.since(self.starts.get(slot).copied().unwrap_or(now));
-        let permit = Permit::from_raw(self.permits.get(slot).copied().unwrap_or(0));
+        self.flight.flying &= !bit(slot);
+        let took = now.since(self.flight.starts.get(slot).copied().unwrap_or(now));
+        let permit = Permit::from_raw(self.flight.permits.get(slot).copied().unwrap_or(0));
         if let Some((config, breaker)) = &mut guards.breaker {
             match answer {
                 Some(answer) => breaker.record(config, permit, now, answer, took),
@@ -575,93 +450,181 @@ impl Guarded {
         }
     }
 
-    /// What to do when a round is over and nothing of it succeeded (spec 29.5).
-    fn decide(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        let kind = FailureKind::from_code(u32::from(self.kind)).unwrap_or(FailureKind::Transient);
-        let failure = Failure::new(kind).with_hint(self.hint);
-        let never = self.hint.is_never() && policy.hint_mode != IGNORE;
-        (self.round, self.hint) = (0, Hint::NONE);
-        if self.attempt >= policy.attempts && !never {
-            return self.give_up(guards, now, StopReason::Attempts, Timestamp::NEVER);
-        }
-        let (mut until, mut cause) = match self.retry.on_failure(policy, now, failure) {
-            Decision::Sleep { until, cause } => (until, cause),
-            Decision::GiveUp { reason, retry_at } => return self.give_up(guards, now, reason, retry_at),
-        };
-        if let Some((config, stretch)) = &mut guards.stretch
-            && cause == Cause::Backoff
-        {
-            let longer = now.after(stretch.stretch(config, now, until.since(now)));
-            if self.retry.has_time(policy, longer) {
-                until = longer;
-            }
-        }
-        if let Some((refusal, retry_at)) = guards.refused(until) {
-            if refusal == Refusal::Stop || retry_at.is_never() || !self.retry.has_time(policy, retry_at) {
-                return self.give_up(guards, now, StopReason::Breaker, retry_at);
-            }
-            (until, cause) = (retry_at, Cause::Breaker);
-        }
-        if let Some((config, budget)) = &mut guards.budget {
-            let Some(held) = budget.withdraw(config, now, kind) else {
-                return self.give_up(guards, now, StopReason::Budget, until);
-            };
-            self.hold(held);
-            self.flags |= UNRUN;
-        }
-        self.sleep(until, cause)
-    }
-
-    const fn sleep(&mut self, until: Timestamp, cause: Cause) -> Step {
-        (self.phase, self.at, self.cause) = (SLEEPING, until, cause.code());
-        Step::Sleep { until, cause }
-    }
-
-    fn give_up(&mut self, guards: &mut Guards<'_>, now: Timestamp, reason: StopReason, retry_at: Timestamp) -> Step {
-        self.reason = reason.code();
-        self.end(guards, now, GAVE_UP, retry_at)
-    }
-
     /// Gives back what an attempt holds that waits to begin.
     fn unwait(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         if self.is(QUEUED)
             && let Some((_, bulkhead)) = &mut guards.bulkhead
         {
-            bulkhead.leave_queue(QueuePlace::from_raw(self.place));
+            bulkhead.leave_queue(QueuePlace::from_raw(self.flight.place));
         }
         if self.is(PAID) {
             guards.pay_back(now);
         }
-        self.flags &= !(QUEUED | PAID);
+        self.flight.flags &= !(QUEUED | PAID);
+    }
+}
+
+impl CallGuards for Guards<'_> {
+    type Flight = Flight;
+
+    fn awaits(call: &GuardedCall, ticket: Ticket) -> bool {
+        call.awaited(ticket).is_some()
     }
 
-    /// The end, however it came about: what is in flight is abandoned, what was paid for and not used comes back.
-    fn end(&mut self, guards: &mut Guards<'_>, now: Timestamp, phase: u8, at: Timestamp) -> Step {
-        while self.flying != 0 {
-            self.settle(guards, self.flying.trailing_zeros() as usize, now, None);
+    fn on_success(&mut self, call: &mut GuardedCall, ticket: Ticket, now: Timestamp) {
+        let Some(slot) = call.awaited(ticket) else { return };
+        let took = call.settle(self, slot, now, Some(Verdict::Success));
+        if let Some((config, latency)) = &mut self.hedge
+            && let Some(percentile) = config.percentile()
+        {
+            latency.record(took, percentile);
         }
-        if self.is(QUEUED | PAID) {
-            self.unwait(guards, now);
+        if let Some((config, stretch)) = &mut self.stretch {
+            stretch.record(config, now, false);
         }
-        if self.is(UNRUN) {
-            guards.refund(now, Some(Held::from_raw(self.held)));
+        if let Some((config, adaptive)) = &mut self.adaptive {
+            adaptive.update(config, now, false);
         }
-        if let Some((config, budget)) = &mut guards.budget {
+        if let Some((config, budget)) = &mut self.budget {
+            budget.succeed(config, now, if call.is(HELD) { Some(Held::from_raw(call.flight.held)) } else { None });
+        }
+    }
+
+    /// Attempts beside each other fail as one: the latest failure with the largest hint (spec 29.5).
+    fn on_failure(
+        &mut self,
+        call: &mut GuardedCall,
+        policy: &Policy,
+        ticket: Ticket,
+        now: Timestamp,
+        failure: Failure,
+    ) -> Result<Failure, Step> {
+        let now = call.retry.observe(now);
+        let Some(slot) = call.awaited(ticket) else { return Err(call.held()) };
+        call.learn(self, slot, now, failure);
+        if failure.kind == FailureKind::Permanent {
+            return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
+        }
+        let obeyed = policy.hint_mode != IGNORE;
+        call.flight.hint = call.flight.hint.or_later(failure.hint);
+        let never = obeyed && call.flight.hint.is_never();
+        if call.may_hedge(policy, self) && !never {
+            call.at = match failure.hint.span() {
+                Some(asked) if obeyed => now.after(asked),
+                _ => now,
+            };
+            if call.at <= now
+                && let Some(step) = call.hedge(policy, self, now)
+            {
+                return Err(step);
+            }
+        } else {
+            call.at = Timestamp::NEVER;
+        }
+        if call.flight.flying != 0 {
+            return Err(call.held());
+        }
+        let failure = failure.with_hint(call.flight.hint);
+        (call.flight.round, call.flight.hint) = (0, Hint::NONE);
+        // Of a call that is over the count of failures stays what it was.
+        if call.attempt >= policy.attempts && !never {
+            return Err(call.give_up(self, StopReason::Attempts, Timestamp::NEVER));
+        }
+        Ok(failure)
+    }
+
+    fn allow_retry(
+        &mut self,
+        call: &mut GuardedCall,
+        policy: &Policy,
+        kind: FailureKind,
+        (mut until, mut cause): (Timestamp, Cause),
+    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)> {
+        let now = call.retry.latest();
+        if let Some((config, stretch)) = &mut self.stretch
+            && cause == Cause::Backoff
+        {
+            let longer = now.after(stretch.stretch(config, now, until.since(now)));
+            if call.retry.has_time(policy, longer) {
+                until = longer;
+            }
+        }
+        if let Some((refusal, retry_at)) = self.refused(until) {
+            if refusal == Refusal::Stop || retry_at.is_never() || !call.retry.has_time(policy, retry_at) {
+                return Err((StopReason::Breaker, retry_at));
+            }
+            (until, cause) = (retry_at, Cause::Breaker);
+        }
+        if let Some((config, budget)) = &mut self.budget {
+            let held = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
+            call.hold(held);
+            call.flight.flags |= UNRUN;
+        }
+        Ok((until, cause))
+    }
+
+    fn not_due(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Option<Step> {
+        match call.phase {
+            SLEEPING if now >= call.at || call.is(QUEUED) => None,
+            RUNNING if now >= call.at && call.may_hedge(policy, self) => {
+                Some(call.hedge(policy, self, now).unwrap_or_else(|| call.held()))
+            }
+            _ => Some(call.held()),
+        }
+    }
+
+    /// Asks the guards in their order: breaker, limits of the rate, bulkhead (spec 29.3).
+    fn admit(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Result<(), Step> {
+        if !call.is(ADMITTED) {
+            if let Some((config, budget)) = &mut self.budget
+                && !budget.admit(config, now)
+            {
+                return Err(call.give_up(self, StopReason::Budget, Timestamp::NEVER));
+            }
+            call.flight.flags |= ADMITTED;
+        }
+        if let Some(refused) = self.refused(now) {
+            return Err(call.refuse(policy, self, now, refused, StopReason::Breaker));
+        }
+        if !call.is(PAID) {
+            if let Err(refused) = self.pay(now) {
+                return Err(call.refuse(policy, self, now, refused, StopReason::Limiter));
+            }
+            call.flight.flags |= PAID;
+        }
+        match call.enter(self) {
+            Entry::Entered => match self.permit(now) {
+                Ok(permit) => {
+                    call.launch(now, permit);
+                    call.at = call.hedge_at(policy, self, now);
+                    Ok(())
+                }
+                // Half-open, with as many probes out as there may be.
+                Err(refused) => {
+                    self.leave();
+                    Err(call.refuse(policy, self, now, refused, StopReason::Breaker))
+                }
+            },
+            Entry::Queued(place) => Err(call.queue(policy, self, now, place)),
+            Entry::Refused => Err(call.give_up(self, StopReason::Bulkhead, Timestamp::NEVER)),
+        }
+    }
+
+    /// Abandons the attempts in flight, and takes back what was paid for and not used.
+    fn release(&mut self, call: &mut GuardedCall, now: Timestamp) {
+        while call.flight.flying != 0 {
+            call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
+        }
+        if call.is(QUEUED | PAID) {
+            call.unwait(self, now);
+        }
+        if call.is(UNRUN) {
+            self.refund(now, Some(Held::from_raw(call.flight.held)));
+        }
+        if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);
         }
-        (self.phase, self.at, self.flags) = (phase, at, 0);
-        self.held()
-    }
-
-    /// The step that still holds.
-    pub(crate) const fn held(&self) -> Step {
-        match self.phase {
-            RUNNING => Step::Wait { until: self.at },
-            SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
-            SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: self.at }),
-            _ => Step::Stop(Outcome::Cancelled),
-        }
+        call.flight.flags = 0;
     }
 }
 

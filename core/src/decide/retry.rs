@@ -145,6 +145,12 @@ impl Retry {
         started > self.latest.as_nanos() && at.as_nanos() >= started
     }
 
+    /// The latest time seen.
+    #[inline(always)]
+    pub(crate) const fn latest(&self) -> Timestamp {
+        self.latest
+    }
+
     /// The time that `now` reads as (spec 1.3).
     pub(crate) const fn clock(&self, now: Timestamp) -> Timestamp {
         self.latest.as_now().max(now.as_now())

@@ -5,7 +5,7 @@
 
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
-use crate::decide::guarded::{Guarded, Guards};
+use crate::decide::guarded::{GuardedCall, Guards};
 use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::record::event::{Event, EventKind};
@@ -64,7 +64,7 @@ pub struct Recorded {
 /// One recorded call, from its first attempt to its end: 200 bytes, `Copy`, no policy and no guard inside.
 ///
 /// # Contract
-/// As that of [`Guarded`], of which it has one; without guards the steps are those of [`Call`]. In addition:
+/// As that of [`GuardedCall`], of which it has one; without guards the steps are those of [`Call`]. In addition:
 ///
 /// - every input answers with the events to write down, none when it changed nothing. Such an input leaves no trace at all,
 ///   not even its time, so that the log has all that the state depends on;
@@ -75,7 +75,7 @@ pub struct Recorded {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Recorder {
-    call: Guarded,
+    call: GuardedCall,
     /// That of the latest event.
     sequence: u64,
     /// The last attempt that ran.
@@ -104,7 +104,7 @@ impl Recorder {
     pub fn begin(policy: &Policy, guards: &mut Guards<'_>, seed: u64, now: Timestamp) -> (Self, Recorded) {
         let hedge = guards.hedge.take();
         let guarded = guards.any();
-        let (call, step) = Guarded::begin(policy, guards, seed, now);
+        let (call, step) = GuardedCall::begin(policy, guards, seed, now);
         guards.hedge = hedge;
         let mut recorder = Self::beginning(call, guarded);
         let mut events = Events::NONE;
@@ -116,7 +116,7 @@ impl Recorder {
         (recorder, Recorded { step, events })
     }
 
-    const fn beginning(call: Guarded, guarded: bool) -> Self {
+    const fn beginning(call: GuardedCall, guarded: bool) -> Self {
         let ran = call.attempt();
         Self { call, sequence: 0, ran, reruns: 0, guarded: guarded as u8, pending: 0, unused: [0; 6] }
     }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Failure, FailureKind, Guarded, Guards, GuardsBuilder, Hint, Latency, Limiter,
+    Adaptive, Breaker, Budget, Bulkhead, Failure, FailureKind, GuardedCall, Guards, GuardsBuilder, Hint, Latency, Limiter,
     Policy, Span, Step, Stretch, Ticket, Timestamp, Value,
 };
 use libfuzzer_sys::fuzz_target;
@@ -78,7 +78,7 @@ fuzz_target!(|input: &[u8]| {
     let mut stretch = stretch_config.map(|config| Stretch::new(&config, at(now)));
     let mut latency = Latency::new();
     let policy = Policy::builder().attempts(u32::from(source.byte() % 9) + 1).build().unwrap();
-    let mut calls: [Option<Guarded>; 4] = [None; 4];
+    let mut calls: [Option<GuardedCall>; 4] = [None; 4];
     for _ in 0..64 {
         let (what, which) = (source.byte(), usize::from(source.byte()) % 4);
         now = if what & 0x80 == 0 {
@@ -125,7 +125,7 @@ fuzz_target!(|input: &[u8]| {
             hedge: hedge_config.as_ref().map(|config| (config, &mut latency)),
         };
         let Some(call) = &mut calls[which] else {
-            calls[which] = Some(Guarded::begin(&policy, guards, source.word(), at(now)).0);
+            calls[which] = Some(GuardedCall::begin(&policy, guards, source.word(), at(now)).0);
             continue;
         };
         let ticket = Ticket::from_raw(match source.byte() {
@@ -148,7 +148,7 @@ fuzz_target!(|input: &[u8]| {
             calls[which] = None;
         }
         if bulkhead_config.is_some() {
-            let flying: u32 = calls.iter().flatten().map(Guarded::flying).sum();
+            let flying: u32 = calls.iter().flatten().map(GuardedCall::flying).sum();
             assert_eq!(bulkhead.running(), flying);
         }
     }

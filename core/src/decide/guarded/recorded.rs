@@ -1,8 +1,8 @@
 //! What a recorded call needs of its machine beyond the inputs of a live one: to be put where a log says that it is, to run
 //! an interrupted attempt again, and to go on under guards (spec 34).
 
-use super::{Guarded, Guards, HELD, SLEEPING, UNRUN};
-use crate::decide::call::{Step, Ticket};
+use super::{Flight, GuardedCall, Guards, HELD, UNRUN};
+use crate::decide::call::{SLEEPING, Step, Ticket};
 use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry};
 use crate::error::StopReason;
@@ -17,10 +17,10 @@ impl Guards<'_> {
     }
 }
 
-impl Guarded {
+impl GuardedCall {
     /// A call that has begun, and whose first attempt waits for the guards.
     pub(crate) fn waiting(seed: u64, now: Timestamp) -> Self {
-        Self::asleep(Retry::new(seed, now))
+        Self::asleep(Retry::new(seed, now), Flight::NONE)
     }
 
     /// The latest time that counted.
@@ -68,8 +68,7 @@ impl Guarded {
     pub(crate) fn ask(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         let now = self.retry.observe(now);
         match self.phase {
-            SLEEPING if now >= self.deadline(policy) => self.give_up(guards, now, StopReason::Deadline, self.at),
-            SLEEPING => self.admit(policy, guards, now),
+            SLEEPING => self.wake(policy, guards, now),
             _ => self.held(),
         }
     }
@@ -77,7 +76,7 @@ impl Guarded {
     /// Begins the attempt that it sleeps for, which a log says did begin.
     pub(crate) fn proceed(&mut self, policy: &Policy, now: Timestamp) {
         let now = self.retry.observe(now);
-        self.admit(policy, &mut Guards::none(), now);
+        self.start(policy, &mut Guards::none(), now);
     }
 
     /// Takes the attempt in flight for one that never began: it is to begin, under its own number, at `now`.
@@ -85,20 +84,20 @@ impl Guarded {
         self.at = self.retry.observe(now);
         self.attempt = self.attempt.saturating_sub(1);
         (self.phase, self.cause) = (SLEEPING, Cause::Backoff.code());
-        (self.flying, self.round, self.flags) = (0, 0, self.flags & HELD);
+        (self.flight.flying, self.flight.round, self.flight.flags) = (0, 0, self.flight.flags & HELD);
     }
 
     /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
     /// (spec 29.12).
     pub(crate) fn join(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
-        self.flags = 0;
+        self.flight.flags = 0;
         if let Some((config, budget)) = &mut guards.budget {
             budget.begin(config, now);
             if self.attempt > 0
                 && let Some(held) = budget.resume(config)
             {
                 self.hold(held);
-                self.flags |= UNRUN;
+                self.flight.flags |= UNRUN;
             }
         }
     }
@@ -106,13 +105,13 @@ impl Guarded {
     /// Sleeps as a log says it did.
     pub(crate) fn put_asleep(&mut self, now: Timestamp, until: Timestamp, cause: Cause) {
         self.retry.observe(now);
-        self.flags &= HELD;
+        self.flight.flags &= HELD;
         self.sleep(until, cause);
     }
 
     /// Has given up as a log says it did.
     pub(crate) fn put_down(&mut self, now: Timestamp, reason: StopReason, retry_at: Timestamp) {
-        let now = self.retry.observe(now);
-        self.give_up(&mut Guards::none(), now, reason, retry_at);
+        self.retry.observe(now);
+        self.give_up(&mut Guards::none(), reason, retry_at);
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::decide::backoff::Backoff;
-use crate::decide::call::Call;
+use crate::decide::call::{Call, Outcome};
 use crate::decide::guards::adaptive::AdaptiveKind;
 use crate::decide::guards::breaker::BreakerState;
 use crate::decide::guards::breaker::config::{BreakerOptions, Trip};
@@ -57,8 +57,20 @@ fn breaker(failures: u32, refusal: Refusal) -> BreakerConfig {
 }
 
 #[test]
+fn a_call_underway_is_one_that_the_breaker_has_let_through() {
+    let (policy, config) = (policy(), breaker(1, Refusal::Stop));
+    let mut state = Breaker::new(&config, 7, at(0));
+    let permit = state.acquire(&config, at(1)).unwrap();
+    let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
+    let (begun, _) = GuardedCall::begin(&policy, guards, 9, at(1));
+    assert_eq!(GuardedCall::underway(9, at(1), permit), begun);
+    let (begun, _) = GuardedCall::begin(&policy, &mut Guards::none(), 9, at(1));
+    assert_eq!(GuardedCall::underway(9, at(1), Permit::from_raw(0)), begun);
+}
+
+#[test]
 fn it_is_its_bytes() {
-    assert_eq!(size_of::<Guarded>(), 176);
+    assert_eq!(size_of::<GuardedCall>(), 176);
 }
 
 #[test]
@@ -66,15 +78,15 @@ fn an_open_breaker_stops_a_call_before_its_first_attempt_and_says_when_to_come_b
     let (policy, config) = (policy(), breaker(1, Refusal::Stop));
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
-    let (mut first, step) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut first, step) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(step, attempt(1, 10_000, None));
     assert_eq!(
         first.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT),
         gave_up(StopReason::Breaker, Some(5100))
     );
-    let (_, step) = Guarded::begin(&policy, guards, 0, at(200));
+    let (_, step) = GuardedCall::begin(&policy, guards, 0, at(200));
     assert_eq!(step, gave_up(StopReason::Breaker, Some(5100)));
-    let (mut probe, step) = Guarded::begin(&policy, guards, 0, at(5100));
+    let (mut probe, step) = GuardedCall::begin(&policy, guards, 0, at(5100));
     assert_eq!(step, attempt(1, 15_100, None));
     assert_eq!(probe.succeed(guards, ticket(1), at(5200)), SUCCEEDED_STEP);
     assert_eq!(state.state(&config, at(5200)), BreakerState::Closed);
@@ -85,7 +97,7 @@ fn a_call_that_may_wait_for_a_breaker_does_so_when_the_wait_fits() {
     let (policy, config) = (policy(), breaker(1, Refusal::Wait));
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
-    let (mut first, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     let step = first.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
     assert_eq!(step, sleep(5000, Cause::Breaker));
     assert_eq!(first.tick(&policy, guards, at(5000)), attempt(2, 10_000, None));
@@ -106,12 +118,12 @@ fn who_finds_all_probes_out_waits_or_stops_and_holds_nothing() {
             bulkhead: Some((&bulkhead_config, &mut bulkhead)),
             ..Guards::none()
         };
-        let (mut first, _) = Guarded::begin(&policy, guards, 0, at(0));
+        let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
         first.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
         first.cancel(guards, at(0));
-        let (mut probe, _) = Guarded::begin(&policy, guards, 0, at(5000));
+        let (mut probe, _) = GuardedCall::begin(&policy, guards, 0, at(5000));
         // The probe is lost for good five seconds later, and would not wait for longer than its deadline.
-        let (mut second, step) = Guarded::begin(&policy, guards, 0, at(5000));
+        let (mut second, step) = GuardedCall::begin(&policy, guards, 0, at(5000));
         match refusal {
             Refusal::Stop => assert_eq!(step, gave_up(StopReason::Breaker, Some(10_000))),
             Refusal::Wait => {
@@ -131,10 +143,10 @@ fn a_permanent_failure_is_an_answer_and_a_fault_of_ones_own_is_none() {
     let (policy, config) = (policy(), breaker(1, Refusal::Stop));
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     let step = call.fail(&policy, guards, ticket(1), at(0), Failure::PERMANENT);
     assert_eq!(step, gave_up(StopReason::Permanent, None));
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(call.abandon(guards, ticket(1), at(0)), gave_up(StopReason::Permanent, None));
     assert_eq!(state.state(&config, at(0)), BreakerState::Closed);
     assert_eq!(state.rates(&config, at(0)).0, 0);
@@ -150,7 +162,7 @@ fn a_retry_is_paid_for_and_a_success_gives_back_what_the_last_one_paid() {
     let (policy, config) = (policy(), token(500));
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     call.fail(&policy, guards, ticket(1), at(0), Failure::TIMEOUT);
     call.tick(&policy, guards, at(1000));
     call.fail(&policy, guards, ticket(2), at(1000), Failure::TRANSIENT);
@@ -164,7 +176,7 @@ fn a_spent_budget_ends_the_retries_and_says_when_the_next_one_would_have_run() {
     let (policy, config) = (policy(), token(5));
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(call.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT), sleep(1000, Cause::Backoff));
     call.tick(&policy, guards, at(1000));
     let step = call.fail(&policy, guards, ticket(2), at(1000), Failure::TRANSIENT);
@@ -176,7 +188,7 @@ fn a_retry_that_is_cancelled_asleep_gets_its_price_back() {
     let (policy, config) = (policy(), token(500));
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     call.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
     assert_eq!(call.cancel(guards, at(10)), Step::Stop(Outcome::Cancelled));
     assert_eq!(budget.balance(&config, at(10)), 500.0);
@@ -187,7 +199,7 @@ fn retries_in_flight_are_held_against_the_calls_there_are() {
     let (policy, config) = (policy(), BudgetConfig::new(BudgetKind::Share { ratio: 0.5, min_concurrency: 1 }).unwrap());
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
-    let mut calls = [0; 2].map(|seed| Guarded::begin(&policy, guards, seed, at(0)).0);
+    let mut calls = [0; 2].map(|seed| GuardedCall::begin(&policy, guards, seed, at(0)).0);
     let [first, second] = &mut calls;
     assert_eq!(first.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT), sleep(1000, Cause::Backoff));
     let step = second.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
@@ -196,7 +208,7 @@ fn retries_in_flight_are_held_against_the_calls_there_are() {
     // Its own place comes free before it asks for the next one.
     assert_eq!(first.fail(&policy, guards, ticket(2), at(1000), Failure::TRANSIENT), sleep(2000, Cause::Backoff));
     first.cancel(guards, at(1000));
-    let (mut third, _) = Guarded::begin(&policy, guards, 3, at(1000));
+    let (mut third, _) = GuardedCall::begin(&policy, guards, 3, at(1000));
     assert_eq!(third.fail(&policy, guards, ticket(1), at(1000), Failure::TRANSIENT), sleep(2000, Cause::Backoff));
 }
 
@@ -210,9 +222,9 @@ fn a_limit_is_waited_for_or_refused() {
         let config = LimiterConfig::new(kind, refusal).unwrap();
         let mut limiter = Limiter::new(&config, at(0));
         let guards = &mut Guards { limiter: Some((&config, &mut limiter, &mut [])), ..Guards::none() };
-        let (_, step) = Guarded::begin(&policy, guards, 0, at(0));
+        let (_, step) = GuardedCall::begin(&policy, guards, 0, at(0));
         assert_eq!(step, attempt(1, 10_000, None));
-        let (mut second, step) = Guarded::begin(&policy, guards, 0, at(0));
+        let (mut second, step) = GuardedCall::begin(&policy, guards, 0, at(0));
         assert_eq!(step, expected);
         if refusal == Refusal::Wait {
             assert_eq!(second.tick(&policy, guards, at(1000)), attempt(1, 10_000, None));
@@ -225,11 +237,11 @@ fn calls_queue_for_a_place_in_order_and_not_for_ever() {
     let (policy, config) = (policy(), BulkheadConfig::new(1, 2, span(3000)).unwrap());
     let mut bulkhead = Bulkhead::default();
     let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead)), ..Guards::none() };
-    let (mut first, _) = Guarded::begin(&policy, guards, 0, at(0));
-    let (mut second, step) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
+    let (mut second, step) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(step, sleep(3000, Cause::Bulkhead));
-    let (mut third, _) = Guarded::begin(&policy, guards, 0, at(1000));
-    let (_, step) = Guarded::begin(&policy, guards, 0, at(1000));
+    let (mut third, _) = GuardedCall::begin(&policy, guards, 0, at(1000));
+    let (_, step) = GuardedCall::begin(&policy, guards, 0, at(1000));
     assert_eq!(step, gave_up(StopReason::Bulkhead, None));
     assert_eq!(third.tick(&policy, guards, at(1500)), sleep(4000, Cause::Bulkhead));
     first.succeed(guards, ticket(1), at(2000));
@@ -237,7 +249,7 @@ fn calls_queue_for_a_place_in_order_and_not_for_ever() {
     assert_eq!(second.tick(&policy, guards, at(2000)), attempt(1, 10_000, None));
     assert_eq!(third.tick(&policy, guards, at(4000)), gave_up(StopReason::Bulkhead, None));
     second.succeed(guards, ticket(1), at(4500));
-    assert!(matches!(Guarded::begin(&policy, guards, 0, at(5000)).1, Step::Attempt { .. }));
+    assert!(matches!(GuardedCall::begin(&policy, guards, 0, at(5000)).1, Step::Attempt { .. }));
 }
 
 #[test]
@@ -252,10 +264,10 @@ fn what_a_limit_took_comes_back_when_there_is_no_place() {
         bulkhead: Some((&config, &mut bulkhead)),
         ..Guards::none()
     };
-    let (mut first, _) = Guarded::begin(&policy, guards, 0, at(0));
-    assert_eq!(Guarded::begin(&policy, guards, 0, at(0)).1, gave_up(StopReason::Bulkhead, None));
+    let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
+    assert_eq!(GuardedCall::begin(&policy, guards, 0, at(0)).1, gave_up(StopReason::Bulkhead, None));
     first.succeed(guards, ticket(1), at(0));
-    assert!(matches!(Guarded::begin(&policy, guards, 0, at(0)).1, Step::Attempt { .. }));
+    assert!(matches!(GuardedCall::begin(&policy, guards, 0, at(0)).1, Step::Attempt { .. }));
 }
 
 fn hedge(delay: u64, attempts: u32) -> HedgeConfig {
@@ -267,7 +279,7 @@ fn a_slow_attempt_gets_another_beside_it_and_the_first_success_wins() {
     let (policy, config) = (policy(), hedge(100, 3));
     let mut latency = Latency::default();
     let guards = &mut Guards { hedge: Some((&config, &mut latency)), ..Guards::none() };
-    let (mut call, step) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, step) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(step, attempt(1, 10_000, Some(100)));
     assert_eq!(call.tick(&policy, guards, at(99)), Step::Wait { until: at(100) });
     assert_eq!(call.tick(&policy, guards, at(100)), attempt(2, 10_000, Some(200)));
@@ -282,7 +294,7 @@ fn a_failure_starts_the_next_hedge_at_once_and_a_pushback_puts_it_off() {
     let (policy, config) = (policy(), hedge(100, 3));
     let mut latency = Latency::default();
     let guards = &mut Guards { hedge: Some((&config, &mut latency)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(call.fail(&policy, guards, ticket(1), at(50), Failure::TRANSIENT), attempt(2, 10_000, Some(150)));
     assert_eq!(call.tick(&policy, guards, at(150)), attempt(3, 10_000, None));
     let pushback = Failure::TRANSIENT.with_hint(Hint::after(span(3000)));
@@ -301,7 +313,7 @@ fn a_pushback_of_never_ends_the_hedging_and_leaves_the_others_their_chance() {
     for succeeds in [true, false] {
         let mut latency = Latency::default();
         let guards = &mut Guards { hedge: Some((&config, &mut latency)), ..Guards::none() };
-        let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+        let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
         call.tick(&policy, guards, at(100));
         let never = Failure::TRANSIENT.with_hint(Hint::NEVER);
         assert_eq!(call.fail(&policy, guards, ticket(1), at(110), never), Step::Wait { until: NEVER });
@@ -326,7 +338,7 @@ fn a_permanent_failure_ends_a_hedged_call_at_once() {
         bulkhead: Some((&bulkhead_config, &mut bulkhead)),
         ..Guards::none()
     };
-    let (mut call, step) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, step) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(step, attempt(1, 10_000, Some(0)));
     call.tick(&policy, guards, at(0));
     assert_eq!(call.flying(), 2);
@@ -346,7 +358,7 @@ fn a_hedge_is_never_waited_for() {
         bulkhead: Some((&bulkhead_config, &mut bulkhead)),
         ..Guards::none()
     };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(call.tick(&policy, guards, at(100)), Step::Wait { until: NEVER });
     // Its own place is free now.
     assert_eq!(call.fail(&policy, guards, ticket(1), at(200), Failure::TRANSIENT), attempt(2, 10_000, Some(300)));
@@ -359,7 +371,7 @@ fn an_adaptive_rate_learns_from_throttling() {
     let config = AdaptiveConfig::new(kind, Refusal::Wait).unwrap();
     let mut adaptive = Adaptive::new(&config, at(0));
     let guards = &mut Guards { adaptive: Some((&config, &mut adaptive)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     call.fail(&policy, guards, ticket(1), at(0), Failure::THROTTLED);
     assert!(matches!(call.tick(&policy, guards, at(1000)), Step::Sleep { cause: Cause::Limiter, .. }));
 }
@@ -369,14 +381,14 @@ fn a_call_under_guards_is_saved_as_a_call_and_goes_on_under_other_guards() {
     let (policy, config) = (policy(), token(500));
     let mut there = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut there)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 7, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 7, at(0));
     call.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT);
     let bytes = call.call().save(&policy, at(600));
 
     let mut here = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut here)), ..Guards::none() };
     let resumed = Call::resume(&bytes, &policy, at(50_000)).unwrap();
-    let mut call = Guarded::resume(&policy, guards, &resumed, at(50_000));
+    let mut call = GuardedCall::resume(&policy, guards, &resumed, at(50_000));
     assert_eq!(call.tick(&policy, guards, at(50_400)), sleep(50_500, Cause::Backoff));
     assert_eq!(call.tick(&policy, guards, at(50_500)), attempt(2, 59_400, None));
     assert_eq!(call.fail(&policy, guards, ticket(2), at(50_500), Failure::TRANSIENT), sleep(51_500, Cause::Backoff));
@@ -391,12 +403,12 @@ fn the_retry_of_a_resumed_call_is_one_of_those_at_once() {
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
     let left = |guards: &Guards<'_>| guards.budget.as_ref().map(|(config, budget)| budget.balance(config, at(0)));
-    let (mut other, _) = Guarded::begin(&policy, guards, 7, at(0));
+    let (mut other, _) = GuardedCall::begin(&policy, guards, 7, at(0));
     let step = other.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT);
     assert_eq!((step, left(guards)), (sleep(1000, Cause::Backoff), Some(2.0)));
     let saved = other.call();
-    let mut ran = Guarded::resume(&policy, guards, &saved, at(0));
-    let mut cancelled = Guarded::resume(&policy, guards, &saved, at(0));
+    let mut ran = GuardedCall::resume(&policy, guards, &saved, at(0));
+    let mut cancelled = GuardedCall::resume(&policy, guards, &saved, at(0));
     assert_eq!(left(guards), Some(0.0));
     cancelled.cancel(guards, at(0));
     assert_eq!(left(guards), Some(1.0));
@@ -410,11 +422,11 @@ fn a_resumed_call_asks_the_guards_again_that_it_waited_for() {
     let (policy, config) = (policy(), breaker(1, Refusal::Wait));
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
-    let (mut call, _) = Guarded::begin(&policy, guards, 0, at(0));
+    let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(call.fail(&policy, guards, ticket(1), at(0), Failure::TRANSIENT), sleep(5000, Cause::Breaker));
-    let mut resumed = Guarded::resume(&policy, &mut Guards::none(), &call.call(), at(10));
+    let mut resumed = GuardedCall::resume(&policy, &mut Guards::none(), &call.call(), at(10));
     assert_eq!(resumed.tick(&policy, &mut Guards::none(), at(10)), attempt(2, 10_000, None));
-    let mut flying = Guarded::resume(&policy, &mut Guards::none(), &resumed.call(), at(20));
+    let mut flying = GuardedCall::resume(&policy, &mut Guards::none(), &resumed.call(), at(20));
     assert_eq!(flying.tick(&policy, &mut Guards::none(), at(20)), sleep(1020, Cause::Backoff));
 }
 
@@ -444,7 +456,7 @@ fn inputs() -> impl Strategy<Value = Vec<(Input, u64)>> {
     prop::collection::vec((input, now), 1..30)
 }
 
-fn put(call: &mut Guarded, policy: &Policy, guards: &mut Guards<'_>, input: &Input, now: Timestamp) -> Step {
+fn put(call: &mut GuardedCall, policy: &Policy, guards: &mut Guards<'_>, input: &Input, now: Timestamp) -> Step {
     match *input {
         Input::Succeed(number) => call.succeed(guards, ticket(number), now),
         Input::Fail(number, failure) => call.fail(policy, guards, ticket(number), now, failure),
@@ -460,7 +472,7 @@ proptest! {
         let (policy, guards) = (policy(), &mut Guards::none());
         let start = Timestamp::from_nanos(start);
         let (mut plain, first) = Call::begin(&policy, seed, start);
-        let (mut guarded, step) = Guarded::begin(&policy, guards, seed, start);
+        let (mut guarded, step) = GuardedCall::begin(&policy, guards, seed, start);
         prop_assert_eq!(first, step);
         for (input, now) in inputs {
             let now = Timestamp::from_nanos(now);
@@ -499,7 +511,7 @@ proptest! {
             hedge: Some((&hedge_config, &mut latency)),
             ..Guards::none()
         };
-        let mut calls: Vec<_> = inputs.iter().map(|_| Guarded::begin(&policy, guards, seed, at(0)).0).collect();
+        let mut calls: Vec<_> = inputs.iter().map(|_| GuardedCall::begin(&policy, guards, seed, at(0)).0).collect();
         let longest = inputs.iter().map(Vec::len).max().unwrap_or(0);
         for turn in 0..longest {
             for (call, inputs) in calls.iter_mut().zip(&inputs) {
@@ -507,7 +519,7 @@ proptest! {
                     put(call, &policy, guards, input, Timestamp::from_nanos(*now));
                 }
             }
-            let flying: u32 = calls.iter().map(Guarded::flying).sum();
+            let flying: u32 = calls.iter().map(GuardedCall::flying).sum();
             let running = guards.bulkhead.as_ref().map(|(_, bulkhead)| bulkhead.running());
             prop_assert_eq!(running, Some(flying));
             prop_assert!(flying <= 3);
@@ -526,12 +538,12 @@ proptest! {
         let mut latency = Latency::default();
         let guards = &mut Guards { hedge: Some((&config, &mut latency)), ..Guards::none() };
         let [seed, started, at, hint, attempt, permits, ..] = words;
-        let (mut call, _) = Guarded::begin(&policy, guards, seed, Timestamp::from_nanos(started));
+        let (mut call, _) = GuardedCall::begin(&policy, guards, seed, Timestamp::from_nanos(started));
         call.at = Timestamp::from_nanos(at);
-        call.hint = Hint::from_raw(hint);
+        call.flight.hint = Hint::from_raw(hint);
         call.attempt = attempt as u32;
-        call.permits = [permits as u32; FLYING];
-        [call.round, call.flying, call.phase, call.flags, call.cause, call.reason, call.kind, _] = rest;
+        call.flight.permits = [permits as u32; FLYING];
+        [call.flight.round, call.flight.flying, call.phase, call.flight.flags, call.cause, call.reason, ..] = rest;
         for (input, now) in inputs {
             put(&mut call, &policy, guards, &input, Timestamp::from_nanos(now));
         }

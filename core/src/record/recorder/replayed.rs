@@ -2,7 +2,7 @@
 
 use super::{Recorder, UNDECIDED};
 use crate::decide::call::Step;
-use crate::decide::guarded::{Guarded, Guards};
+use crate::decide::guarded::{GuardedCall, Guards};
 use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
@@ -21,8 +21,8 @@ impl Recorder {
     /// The recorder after its first event.
     pub(crate) fn replayed(policy: &Policy, event: &Event) -> Self {
         let call = match event.attempt() {
-            0 => Guarded::waiting(event.seed(), event.at()),
-            _ => Guarded::begin(policy, &mut Guards::none(), event.seed(), event.at()).0,
+            0 => GuardedCall::waiting(event.seed(), event.at()),
+            _ => GuardedCall::begin(policy, &mut Guards::none(), event.seed(), event.at()).0,
         };
         Self { sequence: event.sequence(), ..Self::beginning(call, event.is_guarded()) }
     }

@@ -215,7 +215,7 @@ fn a_guard_that_refuses_the_first_attempt_is_in_the_log() {
 
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
-    let (mut other, _) = Guarded::begin(&policy(), guards, 0, at(0));
+    let (mut other, _) = GuardedCall::begin(&policy(), guards, 0, at(0));
     other.fail(&policy(), guards, ticket(1), at(0), Failure::TRANSIENT);
     let mut log = Log::default();
     let (mut call, step) = begin(&mut log, guards);
@@ -272,7 +272,7 @@ fn a_guard_that_does_not_let_an_interrupted_attempt_run_again_makes_it_wait() {
     let mut state = Breaker::new(&config, 0, at(0));
     let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
     begin(&mut log, guards);
-    let (mut other, _) = Guarded::begin(&policy(), guards, 0, at(0));
+    let (mut other, _) = GuardedCall::begin(&policy(), guards, 0, at(0));
     other.fail(&policy(), guards, ticket(1), at(1000), Failure::TRANSIENT);
     let mut resumed = log.replayed();
     assert_eq!(log.write(resumed.resume(&policy(), guards, at(2000), 3)), sleep(6000, Cause::Breaker));
@@ -326,7 +326,7 @@ fn the_place_of_an_interrupted_attempt_is_taken_and_given_back_once() {
     let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead)), ..Guards::none() };
     let mut resumed = log.replayed();
     resumed.resume(&policy(), guards, at(10), 3);
-    let (mut waits, step) = Guarded::begin(&policy(), guards, 0, at(10));
+    let (mut waits, step) = GuardedCall::begin(&policy(), guards, 0, at(10));
     assert_eq!(step, sleep(710, Cause::Bulkhead));
     resumed.succeed(guards, ticket(1), at(20));
     assert!(matches!(waits.tick(&policy(), guards, at(20)), Step::Attempt { .. }));
