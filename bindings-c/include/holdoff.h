@@ -1442,7 +1442,7 @@ typedef struct holdoff_bucket {
  * All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
  * holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
  * holdoff_budget_withdraw before the next attempt. After a retry call holdoff_budget_retried, or holdoff_budget_refund
- * if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded does all of that.
+ * if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded_call does all of that.
  */
 typedef struct holdoff_budget {
   uint64_t magic;
@@ -1453,7 +1453,7 @@ typedef struct holdoff_budget {
  * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
  * it lets no call through. The content is the library's.
  *
- * After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded does all
+ * After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
  * of that.
  */
 typedef struct holdoff_breaker {
@@ -1589,15 +1589,15 @@ typedef struct holdoff_adaptive_start {
  *   HOLDOFF_STOP abort all that still runs; its results are of no interest;
  * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
  *   shares the bulkhead has ended an attempt;
- * - to drop a call before HOLDOFF_STOP use holdoff_guarded_cancel, or the permits that it holds are lost.
+ * - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
  *
  * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
  * HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
  */
-typedef struct holdoff_guarded {
+typedef struct holdoff_guarded_call {
   uint64_t magic;
   uint64_t state[22];
-} holdoff_guarded;
+} holdoff_guarded_call;
 
 /**
  * The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
@@ -1675,7 +1675,7 @@ typedef struct holdoff_event_fields {
  * A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved; one
  * thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
- * It is driven like a holdoff_guarded (guards may be NULL), and each input also writes the events of the transition: write
+ * It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition: write
  * them down before you do what the step says. What was written becomes a recorder again by holdoff_replay, which goes on with
  * holdoff_recorder_resume. A recorded call does not hedge.
  *
@@ -3511,7 +3511,7 @@ int holdoff_guard_restore(void *guard,
  * Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
  * that has ended.
  */
-struct holdoff_step holdoff_guarded_begin(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_begin(struct holdoff_guarded_call *call,
                                           const struct holdoff_policy *policy,
                                           const struct holdoff_guards *guards,
                                           uint64_t seed,
@@ -3523,7 +3523,7 @@ struct holdoff_step holdoff_guarded_begin(struct holdoff_guarded *call,
  *
  * Returns the step without aw.
  */
-struct holdoff_step holdoff_guarded_succeed(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_succeed(struct holdoff_guarded_call *call,
                                             const struct holdoff_guards *guards,
                                             uint64_t ticket,
                                             uint64_t now);
@@ -3534,7 +3534,7 @@ struct holdoff_step holdoff_guarded_succeed(struct holdoff_guarded *call,
  * Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
  * HOLDOFF_SLEEP, or HOLDOFF_STOP.
  */
-struct holdoff_step holdoff_guarded_fail(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_fail(struct holdoff_guarded_call *call,
                                          const struct holdoff_policy *policy,
                                          const struct holdoff_guards *guards,
                                          uint64_t ticket,
@@ -3547,7 +3547,7 @@ struct holdoff_step holdoff_guarded_fail(struct holdoff_guarded *call,
  *
  * Returns the step without aw.
  */
-struct holdoff_step holdoff_guarded_abandon(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_abandon(struct holdoff_guarded_call *call,
                                             const struct holdoff_guards *guards,
                                             uint64_t ticket,
                                             uint64_t now);
@@ -3557,7 +3557,7 @@ struct holdoff_step holdoff_guarded_abandon(struct holdoff_guarded *call,
  *
  * Returns the step that holds at `now`.
  */
-struct holdoff_step holdoff_guarded_tick(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_tick(struct holdoff_guarded_call *call,
                                          const struct holdoff_policy *policy,
                                          const struct holdoff_guards *guards,
                                          uint64_t now);
@@ -3567,25 +3567,25 @@ struct holdoff_step holdoff_guarded_tick(struct holdoff_guarded *call,
  *
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
  */
-struct holdoff_step holdoff_guarded_cancel(struct holdoff_guarded *call,
+struct holdoff_step holdoff_guarded_call_cancel(struct holdoff_guarded_call *call,
                                            const struct holdoff_guards *guards,
                                            uint64_t now);
 
 /**
  * Returns the number of attempts started; 0 for memory without a call.
  */
-uint32_t holdoff_guarded_attempt(const struct holdoff_guarded *call);
+uint32_t holdoff_guarded_call_attempt(const struct holdoff_guarded_call *call);
 
 /**
  * Returns the number of attempts in flight; 0 for memory without a call.
  */
-uint32_t holdoff_guarded_flying(const struct holdoff_guarded *call);
+uint32_t holdoff_guarded_call_flying(const struct holdoff_guarded_call *call);
 
 /**
  * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
  * without a call.
  */
-uint64_t holdoff_guarded_remaining(const struct holdoff_guarded *call,
+uint64_t holdoff_guarded_call_remaining(const struct holdoff_guarded_call *call,
                                    uint64_t now);
 
 /**
@@ -3593,7 +3593,7 @@ uint64_t holdoff_guarded_remaining(const struct holdoff_guarded *call,
  *
  * Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
  */
-int holdoff_guarded_save(const struct holdoff_guarded *call,
+int holdoff_guarded_call_save(const struct holdoff_guarded_call *call,
                          const struct holdoff_policy *policy,
                          uint64_t now,
                          struct holdoff_saved *saved);
@@ -3601,11 +3601,11 @@ int holdoff_guarded_save(const struct holdoff_guarded *call,
 /**
  * Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
  * holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
- * waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
+ * waited for at a guard it asks for again at the next holdoff_guarded_call_tick, which is what comes next.
  *
  * Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
  */
-int holdoff_guarded_resume(struct holdoff_guarded *call,
+int holdoff_guarded_call_resume(struct holdoff_guarded_call *call,
                            const struct holdoff_saved *saved,
                            const struct holdoff_policy *policy,
                            const struct holdoff_guards *guards,

@@ -265,7 +265,7 @@ static inline void holdoff_shared_unlock(holdoff_shared *shared) {
 
 /**
  * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run
- * does so. For programs that drive a holdoff_guarded or a bulkhead themselves beside it, after each transition.
+ * does so. For programs that drive a holdoff_guarded_call or a bulkhead themselves beside it, after each transition.
  */
 static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bulkhead *bulkhead) {
   holdoff_waiter *waiter = shared->waiters;
@@ -403,7 +403,7 @@ static inline void holdoff_attempt_nest(const holdoff_policy *policy, const hold
 
 /* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the
  * operating system, so that a success does not ask for one. The time tells a child process from its parent. */
-static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t now) {
+static inline uint64_t holdoff_guarded_call_seed(const holdoff_host *host, uint64_t now) {
   static uint64_t first, count;
   uint64_t start = __atomic_load_n(&first, __ATOMIC_RELAXED);
   if (host->seed != NULL || host->seeds != NULL) {
@@ -427,7 +427,7 @@ typedef struct holdoff_loop {
   uint8_t told_cause;
   union {
     holdoff_call alone;
-    holdoff_guarded guarded;
+    holdoff_guarded_call guarded;
   } call;
 } holdoff_loop;
 
@@ -445,7 +445,7 @@ enum {
  * bulkhead's queue. */
 HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int input, uint64_t ticket, uint64_t now,
                                                       holdoff_failure failure) {
-  holdoff_guarded *call = &loop->call.guarded;
+  holdoff_guarded_call *call = &loop->call.guarded;
   const holdoff_policy *policy = loop->policy;
   const holdoff_guards *guards = loop->host->guards;
   holdoff_shared *shared = loop->host->shared;
@@ -456,26 +456,26 @@ HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int in
   }
   switch (input) {
     case HOLDOFF_PUT_BEGIN:
-      step = holdoff_guarded_begin(call, policy, guards, holdoff_guarded_seed(loop->host, now), now);
+      step = holdoff_guarded_call_begin(call, policy, guards, holdoff_guarded_call_seed(loop->host, now), now);
       break;
     case HOLDOFF_PUT_SUCCEED:
-      step = holdoff_guarded_succeed(call, guards, ticket, now);
+      step = holdoff_guarded_call_succeed(call, guards, ticket, now);
       break;
     case HOLDOFF_PUT_FAIL:
-      step = holdoff_guarded_fail(call, policy, guards, ticket, now, failure);
+      step = holdoff_guarded_call_fail(call, policy, guards, ticket, now, failure);
       break;
     case HOLDOFF_PUT_ABANDON:
-      step = holdoff_guarded_abandon(call, guards, ticket, now);
+      step = holdoff_guarded_call_abandon(call, guards, ticket, now);
       break;
     case HOLDOFF_PUT_TICK:
-      step = holdoff_guarded_tick(call, policy, guards, now);
+      step = holdoff_guarded_call_tick(call, policy, guards, now);
       break;
     default:
-      step = holdoff_guarded_cancel(call, guards, now);
+      step = holdoff_guarded_call_cancel(call, guards, now);
   }
   if (step.kind == HOLDOFF_STOP && step.outcome == HOLDOFF_INVALID && input != HOLDOFF_PUT_BEGIN) {
     /* Wrong use changes nothing, and here it ends the call. */
-    holdoff_guarded_cancel(call, guards, now);
+    holdoff_guarded_call_cancel(call, guards, now);
   }
   if (shared != NULL) {
     bool queued = step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD;
@@ -687,7 +687,7 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
  *
  * Returns whether an attempt succeeded. A success is one even when it comes after a limit or a cancellation; a failure
  * under cancellation ends the call as cancelled. Without a policy or an operation nothing runs: HOLDOFF_INVALID. Nor does it
- * under guards with a hedge, HOLDOFF_ERROR_NOT_SUPPORTED: that takes two attempts at once, see holdoff_guarded.
+ * under guards with a hedge, HOLDOFF_ERROR_NOT_SUPPORTED: that takes two attempts at once, see holdoff_guarded_call.
  */
 static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                void *context, holdoff_result *result) {

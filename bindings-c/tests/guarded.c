@@ -38,18 +38,18 @@ static holdoff_bulkhead a_bulkhead(void) {
 
 static void without_guards_it_is_a_call(void) {
   holdoff_policy policy = constant("1s", 2);
-  holdoff_guarded call;
-  holdoff_step step = holdoff_guarded_begin(&call, &policy, NULL, 1, 0);
+  holdoff_guarded_call call;
+  holdoff_step step = holdoff_guarded_call_begin(&call, &policy, NULL, 1, 0);
   CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
-  CHECK_NUMBER(holdoff_guarded_flying(&call), 1);
-  step = holdoff_guarded_fail(&call, &policy, &none, holdoff_step_ticket(step), 0, lost);
+  CHECK_NUMBER(holdoff_guarded_call_flying(&call), 1);
+  step = holdoff_guarded_call_fail(&call, &policy, &none, holdoff_step_ticket(step), 0, lost);
   CHECK_NUMBER(step.kind, HOLDOFF_SLEEP);
-  CHECK_NUMBER(holdoff_guarded_remaining(&call, 0), SECOND);
-  step = holdoff_guarded_tick(&call, &policy, NULL, SECOND);
+  CHECK_NUMBER(holdoff_guarded_call_remaining(&call, 0), SECOND);
+  step = holdoff_guarded_call_tick(&call, &policy, NULL, SECOND);
   CHECK_NUMBER(step.attempt, 2);
-  step = holdoff_guarded_succeed(&call, NULL, 2, SECOND);
+  step = holdoff_guarded_call_succeed(&call, NULL, 2, SECOND);
   CHECK_NUMBER(step.outcome, HOLDOFF_SUCCEEDED);
-  CHECK_NUMBER(holdoff_guarded_attempt(&call), 2);
+  CHECK_NUMBER(holdoff_guarded_call_attempt(&call), 2);
 }
 
 static void a_second_attempt_runs_beside_the_first(void) {
@@ -57,21 +57,21 @@ static void a_second_attempt_runs_beside_the_first(void) {
   holdoff_options options;
   holdoff_hedge hedge;
   holdoff_guards guards = none;
-  holdoff_guarded call;
+  holdoff_guarded_call call;
   holdoff_step step;
   holdoff_options_init(&options);
   holdoff_options_set_text(&options, "hedge", "100ms");
   holdoff_hedge_init(&hedge, &options, NULL);
   guards.hedge = &hedge;
-  step = holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
+  step = holdoff_guarded_call_begin(&call, &policy, &guards, 1, 0);
   CHECK_NUMBER(step.wake_at, 100 * MS);
-  step = holdoff_guarded_tick(&call, &policy, &guards, 100 * MS);
+  step = holdoff_guarded_call_tick(&call, &policy, &guards, 100 * MS);
   CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
   CHECK_NUMBER(step.attempt, 2);
-  CHECK_NUMBER(holdoff_guarded_flying(&call), 2);
-  step = holdoff_guarded_fail(&call, &policy, &guards, 1, 150 * MS, lost);
+  CHECK_NUMBER(holdoff_guarded_call_flying(&call), 2);
+  step = holdoff_guarded_call_fail(&call, &policy, &guards, 1, 150 * MS, lost);
   CHECK_NUMBER(step.kind, HOLDOFF_WAIT);
-  step = holdoff_guarded_succeed(&call, &guards, 2, 160 * MS);
+  step = holdoff_guarded_call_succeed(&call, &guards, 2, 160 * MS);
   CHECK_NUMBER(step.outcome, HOLDOFF_SUCCEEDED);
 }
 
@@ -79,11 +79,11 @@ static void a_fault_of_our_own_tells_the_guards_nothing(void) {
   holdoff_policy policy = constant("1s", 3);
   holdoff_breaker breaker = a_breaker("stop", 1);
   holdoff_guards guards = none;
-  holdoff_guarded call;
+  holdoff_guarded_call call;
   holdoff_step step;
   guards.breaker = &breaker;
-  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
-  step = holdoff_guarded_abandon(&call, &guards, 1, 0);
+  holdoff_guarded_call_begin(&call, &policy, &guards, 1, 0);
+  step = holdoff_guarded_call_abandon(&call, &guards, 1, 0);
   CHECK_NUMBER(step.reason, HOLDOFF_REASON_PERMANENT);
   CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_CLOSED);
 }
@@ -92,13 +92,13 @@ static void a_call_that_is_dropped_gives_its_place_back(void) {
   holdoff_policy policy = constant("1s", 3);
   holdoff_bulkhead bulkhead = a_bulkhead();
   holdoff_guards guards = none;
-  holdoff_guarded first, second;
+  holdoff_guarded_call first, second;
   guards.bulkhead = &bulkhead;
-  holdoff_guarded_begin(&first, &policy, &guards, 1, 0);
-  CHECK_NUMBER(holdoff_guarded_begin(&second, &policy, &guards, 1, 0).cause, HOLDOFF_CAUSE_BULKHEAD);
-  CHECK_NUMBER(holdoff_guarded_cancel(&first, &guards, 1).outcome, HOLDOFF_CANCELLED);
-  CHECK_NUMBER(holdoff_guarded_tick(&second, &policy, &guards, 1).kind, HOLDOFF_ATTEMPT);
-  holdoff_guarded_cancel(&second, &guards, 2);
+  holdoff_guarded_call_begin(&first, &policy, &guards, 1, 0);
+  CHECK_NUMBER(holdoff_guarded_call_begin(&second, &policy, &guards, 1, 0).cause, HOLDOFF_CAUSE_BULKHEAD);
+  CHECK_NUMBER(holdoff_guarded_call_cancel(&first, &guards, 1).outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(holdoff_guarded_call_tick(&second, &policy, &guards, 1).kind, HOLDOFF_ATTEMPT);
+  holdoff_guarded_call_cancel(&second, &guards, 2);
   CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
 }
 
@@ -106,23 +106,23 @@ static void a_call_is_saved_and_goes_on_under_other_guards(void) {
   holdoff_policy policy = constant("10s", 3);
   holdoff_budget there = a_budget(50), here = a_budget(50);
   holdoff_guards guards = none, others = none;
-  holdoff_guarded call, resumed;
+  holdoff_guarded_call call, resumed;
   holdoff_saved saved;
   holdoff_problem problem;
   guards.budget = &there;
   others.budget = &here;
-  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
-  holdoff_guarded_fail(&call, &policy, &guards, 1, 0, lost);
-  CHECK_NUMBER(holdoff_guarded_save(&call, &policy, 4 * SECOND, &saved), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_guarded_resume(&resumed, &saved, &policy, &others, 99 * SECOND, &problem), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_guarded_tick(&resumed, &policy, &others, 99 * SECOND).at, 105 * SECOND);
-  CHECK_NUMBER(holdoff_guarded_tick(&resumed, &policy, &others, 105 * SECOND).attempt, 2);
-  CHECK_NUMBER(holdoff_guarded_resume(NULL, &saved, &policy, &others, 0, NULL), HOLDOFF_ERROR_NULL_POINTER);
+  holdoff_guarded_call_begin(&call, &policy, &guards, 1, 0);
+  holdoff_guarded_call_fail(&call, &policy, &guards, 1, 0, lost);
+  CHECK_NUMBER(holdoff_guarded_call_save(&call, &policy, 4 * SECOND, &saved), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guarded_call_resume(&resumed, &saved, &policy, &others, 99 * SECOND, &problem), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_guarded_call_tick(&resumed, &policy, &others, 99 * SECOND).at, 105 * SECOND);
+  CHECK_NUMBER(holdoff_guarded_call_tick(&resumed, &policy, &others, 105 * SECOND).attempt, 2);
+  CHECK_NUMBER(holdoff_guarded_call_resume(NULL, &saved, &policy, &others, 0, NULL), HOLDOFF_ERROR_NULL_POINTER);
   memset(&saved, 0, sizeof saved);
-  CHECK_NUMBER(holdoff_guarded_resume(&resumed, &saved, &policy, &others, 0, &problem), HOLDOFF_ERROR_NOT_A_CALL);
-  CHECK_NUMBER(holdoff_guarded_attempt(&resumed), 2);
+  CHECK_NUMBER(holdoff_guarded_call_resume(&resumed, &saved, &policy, &others, 0, &problem), HOLDOFF_ERROR_NOT_A_CALL);
+  CHECK_NUMBER(holdoff_guarded_call_attempt(&resumed), 2);
   memset(&call, 0, sizeof call);
-  CHECK_NUMBER(holdoff_guarded_save(&call, &policy, 0, &saved), HOLDOFF_ERROR_NOT_A_CALL);
+  CHECK_NUMBER(holdoff_guarded_call_save(&call, &policy, 0, &saved), HOLDOFF_ERROR_NOT_A_CALL);
 }
 
 static void wrong_memory_stops_a_guarded_call(void) {
@@ -130,27 +130,27 @@ static void wrong_memory_stops_a_guarded_call(void) {
   holdoff_bulkhead bulkhead = a_bulkhead();
   holdoff_budget stale;
   holdoff_guards guards = none, wrong = none;
-  holdoff_guarded call, zeroed;
+  holdoff_guarded_call call, zeroed;
   memset(&stale, 0, sizeof stale);
   memset(&zeroed, 0, sizeof zeroed);
   guards.bulkhead = &bulkhead;
   wrong.bulkhead = &bulkhead;
   wrong.budget = &stale;
-  CHECK(is_invalid(holdoff_guarded_begin(&call, &policy, &wrong, 1, 0), HOLDOFF_ERROR_NOT_A_GUARD));
-  CHECK_NUMBER(holdoff_guarded_tick(&call, &policy, &guards, 0).outcome, HOLDOFF_CANCELLED);
-  CHECK(is_invalid(holdoff_guarded_begin(&call, NULL, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
-  CHECK(is_invalid(holdoff_guarded_begin(NULL, &policy, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK(is_invalid(holdoff_guarded_call_begin(&call, &policy, &wrong, 1, 0), HOLDOFF_ERROR_NOT_A_GUARD));
+  CHECK_NUMBER(holdoff_guarded_call_tick(&call, &policy, &guards, 0).outcome, HOLDOFF_CANCELLED);
+  CHECK(is_invalid(holdoff_guarded_call_begin(&call, NULL, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK(is_invalid(holdoff_guarded_call_begin(NULL, &policy, &guards, 1, 0), HOLDOFF_ERROR_NULL_POINTER));
   CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 0);
-  CHECK_NUMBER(holdoff_guarded_succeed(&zeroed, &guards, 1, 0).outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(holdoff_guarded_call_succeed(&zeroed, &guards, 1, 0).outcome, HOLDOFF_CANCELLED);
   memset(&zeroed, 0xa5, sizeof zeroed);
-  CHECK(is_invalid(holdoff_guarded_cancel(&zeroed, &guards, 0), HOLDOFF_ERROR_NOT_A_CALL));
-  CHECK(is_invalid(holdoff_guarded_cancel(NULL, &guards, 0), HOLDOFF_ERROR_NULL_POINTER));
-  CHECK_NUMBER(holdoff_guarded_attempt(&zeroed), 0);
-  holdoff_guarded_begin(&call, &policy, &guards, 1, 0);
-  CHECK(is_invalid(holdoff_guarded_fail(&call, &policy, &wrong, 1, 0, lost), HOLDOFF_ERROR_NOT_A_GUARD));
-  CHECK(is_invalid(holdoff_guarded_fail(&call, &policy, &guards, 1, 0, holdoff_failure_of(77)),
+  CHECK(is_invalid(holdoff_guarded_call_cancel(&zeroed, &guards, 0), HOLDOFF_ERROR_NOT_A_CALL));
+  CHECK(is_invalid(holdoff_guarded_call_cancel(NULL, &guards, 0), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK_NUMBER(holdoff_guarded_call_attempt(&zeroed), 0);
+  holdoff_guarded_call_begin(&call, &policy, &guards, 1, 0);
+  CHECK(is_invalid(holdoff_guarded_call_fail(&call, &policy, &wrong, 1, 0, lost), HOLDOFF_ERROR_NOT_A_GUARD));
+  CHECK(is_invalid(holdoff_guarded_call_fail(&call, &policy, &guards, 1, 0, holdoff_failure_of(77)),
                    HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND));
-  CHECK_NUMBER(holdoff_guarded_fail(&call, &policy, &guards, 1, 0, lost).kind, HOLDOFF_SLEEP);
+  CHECK_NUMBER(holdoff_guarded_call_fail(&call, &policy, &guards, 1, 0, lost).kind, HOLDOFF_SLEEP);
 }
 
 /* A world: its clock, and what its operation does. */

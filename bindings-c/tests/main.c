@@ -13,7 +13,7 @@ int main(void) {
          sizeof(holdoff_failure), sizeof(holdoff_options), sizeof(holdoff_problem), sizeof(holdoff_schedule),
          sizeof(holdoff_rules), sizeof(holdoff_headers), sizeof(holdoff_saved), sizeof(holdoff_stepped),
          sizeof(holdoff_pace), sizeof(holdoff_periodic), sizeof(holdoff_layers), sizeof(holdoff_layered),
-         sizeof(holdoff_gate), sizeof(holdoff_bucket), sizeof(holdoff_guarded), sizeof(holdoff_budget),
+         sizeof(holdoff_gate), sizeof(holdoff_bucket), sizeof(holdoff_guarded_call), sizeof(holdoff_budget),
          sizeof(holdoff_breaker), sizeof(holdoff_limiter), sizeof(holdoff_adaptive), sizeof(holdoff_bulkhead),
          sizeof(holdoff_stretch), sizeof(holdoff_hedge), sizeof(holdoff_recorder), sizeof(holdoff_event),
          sizeof(holdoff_events), sizeof(holdoff_divergence));

@@ -19,7 +19,7 @@ int main(void) {
   holdoff_policy policy;
   holdoff_hedge hedge;
   holdoff_guards guards = {0};
-  holdoff_guarded call;
+  holdoff_guarded_call call;
   holdoff_step step;
 
   holdoff_options_init(&options);
@@ -30,7 +30,7 @@ int main(void) {
     return 2;
   }
 
-  step = holdoff_guarded_begin(&call, &policy, &guards, 42, now);
+  step = holdoff_guarded_call_begin(&call, &policy, &guards, 42, now);
   while (step.kind != HOLDOFF_STOP) {
     unsigned at, next = 0;
     uint64_t wake_at = step.kind == HOLDOFF_ATTEMPT ? step.wake_at : step.at;
@@ -46,10 +46,10 @@ int main(void) {
     if (answers_at[next] < wake_at) {
       now = answers_at[next];
       printf("%3u ms: attempt %u answers\n", (unsigned)(now / MS), next + 1);
-      step = holdoff_guarded_succeed(&call, &guards, next + 1, now);
+      step = holdoff_guarded_call_succeed(&call, &guards, next + 1, now);
     } else {
       now = wake_at;
-      step = holdoff_guarded_tick(&call, &policy, &guards, now);
+      step = holdoff_guarded_call_tick(&call, &policy, &guards, now);
     }
   }
   /* Here a program aborts what still runs. */

@@ -14,7 +14,7 @@ memory! {
     /// A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
     /// it lets no call through. The content is the library's.
     ///
-    /// After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded does all
+    /// After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
     /// of that.
     holdoff_breaker([u64; 40]) holds Guard<BreakerConfig, Breaker>, b"hoBreak1", NotAGuard
 }

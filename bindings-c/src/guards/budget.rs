@@ -14,7 +14,7 @@ memory! {
     /// All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
     /// holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
     /// holdoff_budget_withdraw before the next attempt. After a retry call holdoff_budget_retried, or holdoff_budget_refund
-    /// if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded does all of that.
+    /// if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded_call does all of that.
     holdoff_budget([u64; 24]) holds Guard<BudgetConfig, Budget>, b"hoBudge1", NotAGuard
 }
 

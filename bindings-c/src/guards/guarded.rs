@@ -14,11 +14,11 @@ memory! {
     ///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
     /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
     ///   shares the bulkhead has ended an attempt;
-    /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_cancel, or the permits that it holds are lost.
+    /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
     /// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
-    holdoff_guarded([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
+    holdoff_guarded_call([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
 }
 const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
 
@@ -27,7 +27,7 @@ const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
 unsafe fn put(
-    call: *mut holdoff_guarded,
+    call: *mut holdoff_guarded_call,
     guards: *const holdoff_guards,
     input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
@@ -45,7 +45,7 @@ extern_c! {
     ///
     /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
     /// that has ended.
-    fn holdoff_guarded_begin(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+    fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
         seed: u64, now: Timestamp) -> holdoff_step {
         let mut lent = Guards::none();
         let policy = lend(guards, &mut lent).and_then(|()| get(policy));
@@ -59,7 +59,7 @@ extern_c! {
                 store(call, begun).map(|()| step).into()
             }
             Err(error) => {
-                write(call, holdoff_guarded { magic: 0, state: [0; 22] });
+                write(call, holdoff_guarded_call { magic: 0, state: [0; 22] });
                 error.into()
             }
         }
@@ -69,7 +69,7 @@ extern_c! {
     /// flight.
     ///
     /// Returns the step without aw.
-    fn holdoff_guarded_succeed(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
+    fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)))
     }
@@ -78,7 +78,7 @@ extern_c! {
     ///
     /// Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
-    fn holdoff_guarded_fail(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
         ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step {
         put(call, guards, |call, guards| {
             Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
@@ -89,7 +89,7 @@ extern_c! {
     /// The call is over, as after a permanent failure.
     ///
     /// Returns the step without aw.
-    fn holdoff_guarded_abandon(call: *mut holdoff_guarded, guards: *const holdoff_guards, ticket: u64,
+    fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)))
     }
@@ -97,7 +97,7 @@ extern_c! {
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
-    fn holdoff_guarded_tick(call: *mut holdoff_guarded, policy: *const holdoff_policy, guards: *const holdoff_guards,
+    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)))
     }
@@ -105,37 +105,37 @@ extern_c! {
     /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
-    fn holdoff_guarded_cancel(call: *mut holdoff_guarded, guards: *const holdoff_guards,
+    fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards: *const holdoff_guards,
         now: Timestamp) -> holdoff_step {
         put(call, guards, |call, guards| Ok(call.cancel(guards, now)))
     }
 
     /// Returns the number of attempts started; 0 for memory without a call.
-    fn holdoff_guarded_attempt(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, GuardedCall::attempt) }
+    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 { get(call).map_or(0, GuardedCall::attempt) }
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
-    fn holdoff_guarded_flying(call: *const holdoff_guarded) -> u32 { get(call).map_or(0, GuardedCall::flying) }
+    fn holdoff_guarded_call_flying(call: *const holdoff_guarded_call) -> u32 { get(call).map_or(0, GuardedCall::flying) }
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
-    fn holdoff_guarded_remaining(call: *const holdoff_guarded, now: Timestamp) -> Span {
+    fn holdoff_guarded_call_remaining(call: *const holdoff_guarded_call, now: Timestamp) -> Span {
         get(call).map_or(Span::ZERO, |call| call.remaining(now))
     }
 
     /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_guarded_save(call: *const holdoff_guarded, policy: *const holdoff_policy, now: Timestamp,
+    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy: *const holdoff_policy, now: Timestamp,
         saved: *mut holdoff_saved) -> c_int {
         status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))))
     }
 
     /// Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
     /// holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
-    /// waited for at a guard it asks for again at the next holdoff_guarded_tick, which is what comes next.
+    /// waited for at a guard it asks for again at the next holdoff_guarded_call_tick, which is what comes next.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_guarded_resume(call: *mut holdoff_guarded, saved: *const holdoff_saved, policy: *const holdoff_policy,
+    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int {
         let resume = || {
             let mut lent = Guards::none();

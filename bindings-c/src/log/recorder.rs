@@ -7,7 +7,7 @@ memory! {
     /// A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved; one
     /// thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
-    /// It is driven like a holdoff_guarded (guards may be NULL), and each input also writes the events of the transition: write
+    /// It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition: write
     /// them down before you do what the step says. What was written becomes a recorder again by holdoff_replay, which goes on with
     /// holdoff_recorder_resume. A recorded call does not hedge.
     ///

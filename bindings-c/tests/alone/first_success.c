@@ -89,45 +89,45 @@ uint32_t holdoff_bulkhead_limit(const holdoff_bulkhead *bulkhead) {
   abort();
 }
 
-holdoff_step holdoff_guarded_begin(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+holdoff_step holdoff_guarded_call_begin(holdoff_guarded_call *call, const holdoff_policy *policy, const holdoff_guards *guards,
                                    uint64_t seed, uint64_t now) {
   (void)call, (void)policy, (void)guards, (void)seed, (void)now;
   abort();
 }
 
-holdoff_step holdoff_guarded_succeed(holdoff_guarded *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
+holdoff_step holdoff_guarded_call_succeed(holdoff_guarded_call *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
   (void)call, (void)guards, (void)ticket, (void)now;
   abort();
 }
 
-holdoff_step holdoff_guarded_fail(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+holdoff_step holdoff_guarded_call_fail(holdoff_guarded_call *call, const holdoff_policy *policy, const holdoff_guards *guards,
                                   uint64_t ticket, uint64_t now, holdoff_failure failure) {
   (void)call, (void)policy, (void)guards, (void)ticket, (void)now, (void)failure;
   abort();
 }
 
-holdoff_step holdoff_guarded_abandon(holdoff_guarded *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
+holdoff_step holdoff_guarded_call_abandon(holdoff_guarded_call *call, const holdoff_guards *guards, uint64_t ticket, uint64_t now) {
   (void)call, (void)guards, (void)ticket, (void)now;
   abort();
 }
 
-holdoff_step holdoff_guarded_tick(holdoff_guarded *call, const holdoff_policy *policy, const holdoff_guards *guards,
+holdoff_step holdoff_guarded_call_tick(holdoff_guarded_call *call, const holdoff_policy *policy, const holdoff_guards *guards,
                                   uint64_t now) {
   (void)call, (void)policy, (void)guards, (void)now;
   abort();
 }
 
-holdoff_step holdoff_guarded_cancel(holdoff_guarded *call, const holdoff_guards *guards, uint64_t now) {
+holdoff_step holdoff_guarded_call_cancel(holdoff_guarded_call *call, const holdoff_guards *guards, uint64_t now) {
   (void)call, (void)guards, (void)now;
   abort();
 }
 
-uint32_t holdoff_guarded_attempt(const holdoff_guarded *call) {
+uint32_t holdoff_guarded_call_attempt(const holdoff_guarded_call *call) {
   (void)call;
   abort();
 }
 
-uint64_t holdoff_guarded_remaining(const holdoff_guarded *call, uint64_t now) {
+uint64_t holdoff_guarded_call_remaining(const holdoff_guarded_call *call, uint64_t now) {
   (void)call, (void)now;
   abort();
 }

@@ -17,11 +17,11 @@ static uint32_t watched(uint32_t number) {
 }
 
 /* The function of the same name, watched. */
-#define holdoff_guarded_begin(...) touched(holdoff_guarded_begin(__VA_ARGS__))
-#define holdoff_guarded_succeed(...) touched(holdoff_guarded_succeed(__VA_ARGS__))
-#define holdoff_guarded_fail(...) touched(holdoff_guarded_fail(__VA_ARGS__))
-#define holdoff_guarded_tick(...) touched(holdoff_guarded_tick(__VA_ARGS__))
-#define holdoff_guarded_cancel(...) touched(holdoff_guarded_cancel(__VA_ARGS__))
+#define holdoff_guarded_call_begin(...) touched(holdoff_guarded_call_begin(__VA_ARGS__))
+#define holdoff_guarded_call_succeed(...) touched(holdoff_guarded_call_succeed(__VA_ARGS__))
+#define holdoff_guarded_call_fail(...) touched(holdoff_guarded_call_fail(__VA_ARGS__))
+#define holdoff_guarded_call_tick(...) touched(holdoff_guarded_call_tick(__VA_ARGS__))
+#define holdoff_guarded_call_cancel(...) touched(holdoff_guarded_call_cancel(__VA_ARGS__))
 #define holdoff_bulkhead_running(...) watched(holdoff_bulkhead_running(__VA_ARGS__))
 #define holdoff_bulkhead_limit(...) watched(holdoff_bulkhead_limit(__VA_ARGS__))
 

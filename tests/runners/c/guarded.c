@@ -78,22 +78,22 @@ static int move(session *all, uint64_t now, uint64_t to) {
 static bool put(session *all, const cJSON *event, holdoff_step *step) {
   const char *op = word(event, "op");
   uint64_t now = number(event, "now"), ticket = number(event, "ticket"), of = number(event, "call");
-  holdoff_guarded *call = &all->calls[of < CALLS ? of : 0];
+  holdoff_guarded_call *call = &all->calls[of < CALLS ? of : 0];
   if (of >= CALLS || get(event, "call") == NULL) {
     return false;
   }
   if (strcmp(op, "begin") == 0) {
-    *step = holdoff_guarded_begin(call, &all->policy, &all->guards, number(event, "seed"), now);
+    *step = holdoff_guarded_call_begin(call, &all->policy, &all->guards, number(event, "seed"), now);
   } else if (strcmp(op, "succeed") == 0) {
-    *step = holdoff_guarded_succeed(call, &all->guards, ticket, now);
+    *step = holdoff_guarded_call_succeed(call, &all->guards, ticket, now);
   } else if (strcmp(op, "fail") == 0) {
-    *step = holdoff_guarded_fail(call, &all->policy, &all->guards, ticket, now, failure_of(get(event, "failure")));
+    *step = holdoff_guarded_call_fail(call, &all->policy, &all->guards, ticket, now, failure_of(get(event, "failure")));
   } else if (strcmp(op, "abandon") == 0) {
-    *step = holdoff_guarded_abandon(call, &all->guards, ticket, now);
+    *step = holdoff_guarded_call_abandon(call, &all->guards, ticket, now);
   } else if (strcmp(op, "tick") == 0) {
-    *step = holdoff_guarded_tick(call, &all->policy, &all->guards, now);
+    *step = holdoff_guarded_call_tick(call, &all->policy, &all->guards, now);
   } else if (strcmp(op, "cancel") == 0) {
-    *step = holdoff_guarded_cancel(call, &all->guards, now);
+    *step = holdoff_guarded_call_cancel(call, &all->guards, now);
   } else {
     return false;
   }
@@ -198,7 +198,7 @@ verdict run_paid(const cJSON *item) {
   uint64_t seed = number(item, "seed"), started = number(item, "started");
   verdict judged = FAILED;
   session *all = malloc(sizeof *all);
-  holdoff_guarded call;
+  holdoff_guarded_call call;
   holdoff_step step;
   int at = 0;
   if (all == NULL) {
@@ -207,15 +207,15 @@ verdict run_paid(const cJSON *item) {
   if (!session_begin(all, item, 0, started)) {
     goto done;
   }
-  step = holdoff_guarded_begin(&call, &all->policy, &all->guards, seed, started);
+  step = holdoff_guarded_call_begin(&call, &all->policy, &all->guards, seed, started);
   cJSON_ArrayForEach(event, get(item, "failures")) {
     uint64_t now = number(event, "now"), ticket;
     const cJSON *failure = get(event, "failure");
     char got[40], wanted[40];
     if (truth(event, "new_call")) {
-      step = holdoff_guarded_begin(&call, &all->policy, &all->guards, seed, now);
+      step = holdoff_guarded_call_begin(&call, &all->policy, &all->guards, seed, now);
     } else if (step.kind == HOLDOFF_SLEEP) {
-      step = holdoff_guarded_tick(&call, &all->policy, &all->guards, now);
+      step = holdoff_guarded_call_tick(&call, &all->policy, &all->guards, now);
     }
     ticket = holdoff_step_ticket(step);
     if (ticket == 0 || expected == NULL || tokens == NULL) {
@@ -223,8 +223,8 @@ verdict run_paid(const cJSON *item) {
       goto done;
     }
     step = failure == NULL || cJSON_IsNull(failure)
-               ? holdoff_guarded_succeed(&call, &all->guards, ticket, now)
-               : holdoff_guarded_fail(&call, &all->policy, &all->guards, ticket, now, failure_of(failure));
+               ? holdoff_guarded_call_succeed(&call, &all->guards, ticket, now)
+               : holdoff_guarded_call_fail(&call, &all->policy, &all->guards, ticket, now, failure_of(failure));
     if (strcmp(word(expected, "kind"), "succeeded") == 0) {
       if (compare("succeeded", holdoff_outcome_name(step.outcome), at) == FAILED) {
         goto done;

@@ -20,7 +20,7 @@ typedef struct session {
   holdoff_options options;
   uint64_t *room;
   size_t length;
-  holdoff_guarded calls[CALLS];
+  holdoff_guarded_call calls[CALLS];
 } session;
 
 /*
