@@ -1,16 +1,22 @@
 //! The loop for operations that block their thread.
 
 use crate::accept::Accept;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::classify::Classify;
+use crate::guarded::{CallGuards, DrivenCall};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
-use crate::retrying::{Retrying, first_abort, not_before};
+use crate::retrying::{Retrying, not_before};
 use crate::sleeper::Sleeper;
 use crate::stopped::Stopped;
-use holdoff_core::{Failure, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Cause, Failure, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::thread::Thread;
 
-impl<P, O, T, E, C, H, S, V> Retrying<P, O, Result<T, E>, E, C, H, S, V>
+impl<P, O, T, E, C, H, S, V, G> Retrying<P, O, Result<T, E>, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
     O: Operation<Result<T, E>>,
@@ -18,74 +24,166 @@ where
     H: Hook<E>,
     S: Sleeper,
     V: Accept<T>,
+    G: CallGuards,
 {
-    /// Runs the operation until it succeeds or the policy says stop, and blocks meanwhile.
+    /// Runs the operation until it succeeds or the policy or a guard says stop, and blocks meanwhile.
     ///
-    /// A first attempt that succeeds costs next to nothing: no clock is read unless the policy limits the attempt, and no
-    /// seed is drawn. A panic of the operation is its own.
+    /// Without guards a first attempt that succeeds costs next to nothing: no clock is read unless the policy limits the
+    /// attempt, and no seed is drawn. A panic of the operation is its own.
     ///
     /// # Errors
-    /// [`Stopped`] with the reason and the last error.
+    /// [`Stopped`] with the reason and the last error, if there is one.
     #[inline(always)]
     pub fn call(mut self) -> Result<T, Stopped<E>> {
-        let mut attempt = Attempt::FIRST;
-        let mut started = None;
         if self.is_cancelled() {
-            return Err(Stopped::cancelled(0, self.sleeper.now()));
+            return Err(Stopped::cancelled(self.sleeper.now()));
         }
-        if let Some(limit) = self.policy.borrow().first_limit() {
-            let now = self.sleeper.now();
-            started = Some(now);
-            attempt = Attempt::new(1, first_abort(now, limit), now);
-        }
-        let (error, known) = match self.operation.run(attempt) {
-            Ok(value) => match self.values.accept(value) {
+        let (mut error, mut known, mut started) = (None, None, None);
+        if G::LAZY {
+            let attempt;
+            (started, attempt) = self.first_attempt(|sleeper| sleeper.now());
+            match self.run(attempt, &mut error) {
                 Ok(value) => return Ok(value),
-                Err(failure) => (None, Some(failure)),
-            },
-            Err(error) => (Some(error), None),
-        };
-        self.recover(started, error, known)
-    }
-
-    /// The rest of the loop, after the first failure: an error, or a value known to be a failure. In line, because then what
-    /// the operation captures and the machine's state stay where they are; the code is there once for each operation anyway.
-    #[inline(always)]
-    fn recover(
-        mut self,
-        started: Option<Timestamp>,
-        mut error: Option<E>,
-        mut known: Option<Failure>,
-    ) -> Result<T, Stopped<E>> {
-        // Without a limit only a failure's own time matters, and the machine knows it already when a sleep is over.
-        let limited = started.is_some();
-        let mut now = self.sleeper.now();
-        let mut call = self.underway(started, now);
-        let mut ticket = Ticket::FIRST;
-        loop {
-            let step = self.failed(&mut call, ticket, now, error.as_ref(), known);
-            let Step::Sleep { until, .. } = step else {
-                return self.ended(Stopped::at(&call, step, error, false, now));
-            };
-            // The hook may have cancelled, and not every sleeper looks at the token.
-            if !self.is_cancelled() {
-                self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+                Err(failure) => known = failure,
             }
-            now = if limited { not_before(until, self.sleeper.now()) } else { until };
-            let step = if self.is_cancelled() { call.cancel(now) } else { call.tick(self.policy.borrow(), now) };
+        }
+        let mut now = self.sleeper.now();
+        let limited = !G::LAZY || started.is_some();
+        let (mut call, begun) = self.begin(false, started.unwrap_or(now));
+        let (mut ticket, mut begun) = (Ticket::FIRST, (!G::LAZY).then_some(begun));
+        loop {
+            let mut step = match begun.take() {
+                Some(step) => step,
+                None => self.failed(&mut call, ticket, now, error.as_ref(), known),
+            };
+            if let Step::Sleep { until, cause } = step {
+                now = match cause {
+                    Cause::Bulkhead if !G::LAZY => self.wait_for_place(&mut call, until, now),
+                    _ => self.sleep(until, now, limited),
+                };
+                step = match self.is_cancelled() {
+                    true => call.cancel(now),
+                    false => call.tick(self.policy.borrow(), now),
+                };
+                // Only a guard has a call sleep again.
+                if !G::LAZY && matches!(step, Step::Sleep { .. }) {
+                    begun = Some(step);
+                    continue;
+                }
+            }
             let Step::Attempt { ticket: next, abort_at, .. } = step else {
-                return self.ended(Stopped::at(&call, step, error, false, now));
+                return self.ended(call.attempts(), step, error, false, now);
             };
             ticket = next;
-            drop(self.values.take());
-            match self.operation.run(Attempt::new(ticket.attempt(), abort_at, now)) {
-                Ok(value) => match self.values.accept(value) {
-                    Ok(value) => return Ok(value),
-                    Err(failure) => known = Some(failure),
-                },
-                Err(next) => (error, known) = (Some(next), None),
+            match self.run(Attempt::new(ticket.attempt(), abort_at, now), &mut error) {
+                Ok(value) => {
+                    call.succeed(ticket, || self.sleeper.now());
+                    return Ok(value);
+                }
+                Err(failure) => known = failure,
             }
             now = not_before(now, self.sleeper.now());
         }
+    }
+
+    /// Runs the operation. A failure is the error, or what the value that it returned counts as.
+    #[inline(always)]
+    fn run(&mut self, attempt: Attempt, error: &mut Option<E>) -> Result<T, Option<Failure>> {
+        drop(self.values.take());
+        match self.operation.run(attempt) {
+            Ok(value) => self.values.accept(value).map_err(Some),
+            Err(latest) => {
+                *error = Some(latest);
+                Err(None)
+            }
+        }
+    }
+}
+
+impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, S, V, G> {
+    /// Sleeps; returns the time then.
+    #[inline(always)]
+    fn sleep(&self, until: Timestamp, now: Timestamp, limited: bool) -> Timestamp {
+        // The hook may have cancelled, and not every sleeper looks at the token.
+        if !self.is_cancelled() {
+            self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+        }
+        // Without a limit only a failure's own time matters, and the call knows it already when a sleep is over.
+        if limited { not_before(until, self.sleeper.now()) } else { until }
+    }
+
+    /// Blocks until a place in the bulkhead may have come free, `until` or the token; returns the time then.
+    fn wait_for_place(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
+        let is_cancelled =
+            |cancelled: &mut Cancelled| Pin::new(cancelled).poll(&mut Context::from_waker(&waker)).is_ready();
+        // The first wait only asks again, now that a free place would wake this thread.
+        if call.is_notified() && !cancelled.as_mut().is_some_and(is_cancelled) && until > now {
+            self.sleeper.park(until.since(now).as_duration());
+        }
+        // Before the next look, so that a place that comes free after it ends the next wait.
+        call.notify(&waker);
+        not_before(now, self.sleeper.now())
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GuardSet;
+    use holdoff_core::{BulkheadConfig, Span};
+    use std::cell::Cell;
+    use std::time::{Duration, Instant};
+
+    /// Calls a function before it waits.
+    struct Meanwhile<F>(F);
+
+    impl<F: Fn()> Sleeper for Meanwhile<F> {
+        fn sleep(&self, _: Duration, _: Option<&CancelToken>) {}
+
+        fn park(&self, duration: Duration) {
+            (self.0)();
+            std::thread::park_timeout(duration);
+        }
+    }
+
+    #[test]
+    fn a_place_that_comes_free_between_a_look_and_the_next_wait_is_not_missed() {
+        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
+        let (policy, now) = (Policy::default(), Timestamp::ZERO);
+        let begun =
+            || crate::retry(&policy, || Ok::<(), ()>(())).guards(&guards).guards.begin(&policy, false, 0, now).0;
+        let (running, first) = (Cell::new(Some(begun())), Cell::new(Some(begun())));
+        let sleeper = Meanwhile(|| {
+            if running.take().is_some()
+                && let Some(mut call) = first.take()
+            {
+                assert!(matches!(call.tick(&policy, now), Step::Attempt { .. }));
+                first.set(Some(call));
+            }
+        });
+        let (retrying, mut queued) =
+            (crate::retry(&policy, || Ok::<(), ()>(())).sleeper(sleeper).guards(&guards), begun());
+        let until = Timestamp::from_nanos(10_000_000_000);
+        // The first wait only asks again; the second one wakes all that wait, and the first in the queue takes the place.
+        for _ in 0..2 {
+            retrying.wait_for_place(&mut queued, until, now);
+            assert!(matches!(queued.tick(&policy, now), Step::Sleep { cause: Cause::Bulkhead, .. }));
+        }
+        drop(first.take());
+        let started = Instant::now();
+        retrying.wait_for_place(&mut queued, until, now);
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(matches!(queued.tick(&policy, now), Step::Attempt { .. }));
+        assert!(!queued.is_notified());
     }
 }

@@ -1,49 +1,54 @@
 //! The loop for async operations, as a future that any executor can poll.
 
 use crate::accept::{Accept, AnyValue};
-use crate::cancel::Cancelled;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::classify::Classify;
+use crate::flights::{Flights, Landed};
+use crate::guarded::{CallGuards, DrivenCall, Unguarded};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
-use crate::retrying::{Retrying, first_abort, not_before};
+use crate::retrying::{Retrying, not_before};
 use crate::sleeper::AsyncSleeper;
 use crate::stopped::Stopped;
-use holdoff_core::{Call, Failure, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Cause, Failure, Outcome, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
 use std::borrow::Borrow;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-/// What the future waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Start,
     Running,
-    Sleeping,
+    /// Asleep until a place in a bulkhead comes free.
+    Queued,
     Done,
 }
 
 pin_project! {
-    /// A retry that runs: what `.await` on a [`Retrying`] polls. Dropping it drops the attempt and ends everything.
+    /// A retry that runs: what `.await` on a [`Retrying`] polls. Dropping it drops its attempts, and gives back what it holds of
+    /// its guards.
     #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<P, O, F, E, C, H, S, V = AnyValue>
+    pub struct RetryFuture<P, O, F, E, C, H, S, V = AnyValue, G = Unguarded>
     where
+        F: Future,
         S: AsyncSleeper,
+        G: CallGuards,
     {
-        retrying: Retrying<P, O, F, E, C, H, S, V>,
+        retrying: Retrying<P, O, F, E, C, H, S, V, G>,
+        // Of a call without guards, once its first attempt has failed.
+        call: Option<G::Call>,
+        started: Option<Timestamp>,
         #[pin]
-        attempt: Option<F>,
-        // The limit of the running attempt, or the sleep.
+        flights: <G::Call as DrivenCall>::Flights<F, S::Sleep>,
+        // The end of a sleep, or the next attempt beside those in flight.
         #[pin]
         timer: Option<S::Sleep>,
         // When that timer ends.
         until: Timestamp,
-        started: Option<Timestamp>,
         // The latest time that was decided about.
         latest: Timestamp,
-        // The machine of an operation that has failed at least once.
-        failing: Option<Call>,
         error: Option<E>,
         timed_out: bool,
         cancelled: Option<Cancelled>,
@@ -51,13 +56,15 @@ pin_project! {
     }
 }
 
-impl<P, O, F, E, C, H, S: AsyncSleeper, V> fmt::Debug for RetryFuture<P, O, F, E, C, H, S, V> {
+impl<P, O, F: Future, E, C, H, S: AsyncSleeper, V, G: CallGuards> fmt::Debug
+    for RetryFuture<P, O, F, E, C, H, S, V, G>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryFuture").finish_non_exhaustive()
     }
 }
 
-impl<P, O, F, T, E, C, H, S, V> IntoFuture for Retrying<P, O, F, E, C, H, S, V>
+impl<P, O, F, T, E, C, H, S, V, G> IntoFuture for Retrying<P, O, F, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -66,20 +73,21 @@ where
     H: Hook<E>,
     S: AsyncSleeper,
     V: Accept<T>,
+    G: CallGuards,
 {
     type Output = Result<T, Stopped<E>>;
-    type IntoFuture = RetryFuture<P, O, F, E, C, H, S, V>;
+    type IntoFuture = RetryFuture<P, O, F, E, C, H, S, V, G>;
 
     #[inline]
     fn into_future(self) -> Self::IntoFuture {
         RetryFuture {
             retrying: self,
-            attempt: None,
+            call: None,
+            started: None,
+            flights: Default::default(),
             timer: None,
             until: Timestamp::NEVER,
-            started: None,
             latest: Timestamp::ZERO,
-            failing: None,
             error: None,
             timed_out: false,
             cancelled: None,
@@ -88,7 +96,7 @@ where
     }
 }
 
-impl<P, O, F, T, E, C, H, S, V> Future for RetryFuture<P, O, F, E, C, H, S, V>
+impl<P, O, F, T, E, C, H, S, V, G> Future for RetryFuture<P, O, F, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -97,58 +105,39 @@ where
     H: Hook<E>,
     S: AsyncSleeper,
     V: Accept<T>,
+    G: CallGuards,
 {
     type Output = Result<T, Stopped<E>>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Each phase is followed by the next one in the order of the code, so that none has to be looked up.
-        let stopped = 'stopped: {
-            if self.phase == Phase::Start
-                && let Err(stopped) = self.as_mut().start()
-            {
-                break 'stopped stopped;
-            }
-            loop {
-                if self.phase == Phase::Running {
-                    let next = match self.as_mut().poll_attempt(context) {
-                        Poll::Ready(result) => match self.as_mut().accepted(result) {
-                            Ok(value) => {
-                                self.as_mut().finish();
-                                return Poll::Ready(Ok(value));
-                            }
-                            Err((error, known)) => self.as_mut().failed(error, known),
-                        },
-                        Poll::Pending => match ready!(self.as_mut().poll_wait(context)) {
-                            Woken::ByTime => self.as_mut().timed_out(),
-                            Woken::ByCancel => Err(self.as_mut().cancelled()),
-                        },
-                    };
-                    if let Err(stopped) = next {
-                        break 'stopped stopped;
-                    }
+        let mut next = match self.phase {
+            Phase::Start => match self.as_mut().begin() {
+                Some(step) => Some(step),
+                None => {
+                    let now = self.as_mut().now(Timestamp::ZERO);
+                    return Poll::Ready(Err(Stopped::cancelled(now)));
                 }
-                assert!(self.phase == Phase::Sleeping, "`RetryFuture` polled after it ended");
-                let next = match ready!(self.as_mut().poll_wait(context)) {
-                    Woken::ByTime => self.as_mut().slept(),
-                    Woken::ByCancel => Err(self.as_mut().cancelled()),
-                };
-                if let Err(stopped) = next {
-                    break 'stopped stopped;
-                }
-            }
+            },
+            Phase::Running | Phase::Queued => None,
+            Phase::Done => panic!("`RetryFuture` polled after it ended"),
         };
-        self.as_mut().finish();
-        Poll::Ready(self.project().retrying.ended(stopped))
+        loop {
+            if let Some(step) = next
+                && let Some(end) = self.as_mut().follow(step)
+            {
+                return Poll::Ready(end);
+            }
+            next = match self.as_mut().advance(context) {
+                Poll::Ready(Ok(step)) => Some(step),
+                Poll::Ready(Err(value)) => return Poll::Ready(Ok(value)),
+                Poll::Pending => return Poll::Pending,
+            };
+        }
     }
 }
 
-enum Woken {
-    ByTime,
-    ByCancel,
-}
-
-impl<P, O, F, T, E, C, H, S, V> RetryFuture<P, O, F, E, C, H, S, V>
+impl<P, O, F, T, E, C, H, S, V, G> RetryFuture<P, O, F, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
     O: Operation<F>,
@@ -157,151 +146,150 @@ where
     H: Hook<E>,
     S: AsyncSleeper,
     V: Accept<T>,
+    G: CallGuards,
 {
-    /// Begins the first attempt: no clock unless it has a limit, no seed, no machine.
+    /// The first step; `None` for a call that was cancelled before.
     #[inline(always)]
-    fn start(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
-        let this = self.as_mut().project();
+    fn begin(self: Pin<&mut Self>) -> Option<Step> {
+        let this = self.project();
         if this.retrying.is_cancelled() {
-            return Err(Stopped::cancelled(0, this.retrying.sleeper.now()));
+            *this.phase = Phase::Done;
+            return None;
         }
-        let mut attempt = Attempt::FIRST;
-        if let Some(limit) = this.retrying.policy.borrow().first_limit() {
-            let now = this.retrying.sleeper.now();
-            *this.started = Some(now);
-            attempt = Attempt::new(1, first_abort(now, limit), now);
+        if G::LAZY {
+            let (started, attempt) = this.retrying.first_attempt(|sleeper| sleeper.now());
+            (*this.started, *this.latest) = (started, started.unwrap_or(Timestamp::ZERO));
+            let abort_at = attempt.abort_at().unwrap_or(Timestamp::NEVER);
+            return Some(Step::Attempt { ticket: Ticket::FIRST, abort_at, wake_at: Timestamp::NEVER });
         }
-        self.run(attempt);
-        Ok(())
-    }
-
-    /// Runs the operation, beside a timer if it has a limit.
-    #[inline(always)]
-    fn run(self: Pin<&mut Self>, attempt: Attempt) {
-        let mut this = self.project();
-        if let (Some(abort_at), Some(left)) = (attempt.abort_at(), attempt.time_left()) {
-            *this.until = abort_at;
-            this.timer.set(Some(this.retrying.sleeper.sleep(left)));
-        }
-        drop(this.retrying.values.take());
-        this.attempt.set(Some(this.retrying.operation.run(attempt)));
-        *this.phase = Phase::Running;
-    }
-
-    #[inline(always)]
-    fn poll_attempt(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T, E>> {
-        match self.project().attempt.as_pin_mut() {
-            Some(attempt) => attempt.poll(context),
-            None => Poll::Pending,
-        }
-    }
-
-    /// Waits for the timer, if there is one, or the token. Asked after the attempt, because a success that arrives
-    /// together with its limit is a success.
-    fn poll_wait(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Woken> {
-        let this = self.project();
-        if let Some(token) = &this.retrying.cancel {
-            let cancelled = this.cancelled.get_or_insert_with(|| token.cancelled());
-            if Pin::new(cancelled).poll(context).is_ready() {
-                return Poll::Ready(Woken::ByCancel);
-            }
-        }
-        match this.timer.as_pin_mut() {
-            Some(timer) => timer.poll(context).map(|_| Woken::ByTime),
-            None => Poll::Pending,
-        }
-    }
-
-    /// The value of an attempt that succeeded; else its error, or what its value counts as.
-    #[inline(always)]
-    fn accepted(self: Pin<&mut Self>, result: Result<T, E>) -> Result<T, (Option<E>, Option<Failure>)> {
-        match result {
-            Ok(value) => self.project().retrying.values.accept(value).map_err(|failure| (None, Some(failure))),
-            Err(error) => Err((Some(error), None)),
-        }
-    }
-
-    /// The attempt returned an error, or a value known to be a failure.
-    #[inline(always)]
-    fn failed(mut self: Pin<&mut Self>, error: Option<E>, known: Option<Failure>) -> Result<(), Stopped<E>> {
-        let this = self.as_mut().project();
-        *this.timed_out = false;
-        let now = not_before(*this.latest, this.retrying.sleeper.now());
-        self.decide(now, error, known)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn timed_out(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
-        let this = self.as_mut().project();
-        *this.timed_out = true;
-        let now = not_before(*this.until, this.retrying.sleeper.now());
-        self.decide(now, None, Some(Failure::TIMEOUT))
-    }
-
-    /// An attempt has failed at `now`, with an error or as is known: the machine says what next.
-    #[inline(always)]
-    fn decide(
-        self: Pin<&mut Self>,
-        now: Timestamp,
-        error: Option<E>,
-        known: Option<Failure>,
-    ) -> Result<(), Stopped<E>> {
-        let mut this = self.project();
-        this.attempt.set(None);
-        this.timer.set(None);
-        *this.latest = now;
-        let error = error.map(|error| &*this.error.insert(error));
-        let (retrying, started) = (this.retrying, *this.started);
-        let call = this.failing.get_or_insert_with(|| retrying.underway(started, now));
-        let ticket = Ticket::from_raw(u64::from(call.attempt()));
-        let step = retrying.failed(call, ticket, now, error, known);
-        let Step::Sleep { until, .. } = step else {
-            return Err(Stopped::at(call, step, this.error.take(), *this.timed_out, now));
-        };
-        *this.until = until;
-        this.timer.set(Some(retrying.sleeper.sleep(until.since(now).as_duration())));
-        *this.phase = Phase::Sleeping;
-        Ok(())
-    }
-
-    /// The sleep is over.
-    #[inline(always)]
-    fn slept(mut self: Pin<&mut Self>) -> Result<(), Stopped<E>> {
-        let mut this = self.as_mut().project();
-        this.timer.set(None);
-        let now = not_before(*this.until, this.retrying.sleeper.now());
-        *this.latest = now;
-        let Some(call) = this.failing else { return Err(self.cancelled()) };
-        let step = call.tick(this.retrying.policy.borrow(), now);
-        let Step::Attempt { ticket, abort_at, .. } = step else {
-            return Err(Stopped::at(call, step, this.error.take(), *this.timed_out, now));
-        };
-        self.run(Attempt::new(ticket.attempt(), abort_at, now));
-        Ok(())
-    }
-
-    /// The token was cancelled while an attempt ran or a sleep lasted.
-    #[cold]
-    fn cancelled(self: Pin<&mut Self>) -> Stopped<E> {
-        let this = self.project();
         let now = this.retrying.sleeper.now();
-        match this.failing {
-            Some(call) => {
-                let step = call.cancel(now);
-                Stopped::at(call, step, this.error.take(), *this.timed_out, now)
+        let (call, step) = this.retrying.begin(true, now);
+        (*this.call, *this.latest) = (Some(call), now);
+        Some(step)
+    }
+
+    /// The time of an event that came not before `passed`.
+    #[inline(always)]
+    fn now(self: Pin<&mut Self>, passed: Timestamp) -> Timestamp {
+        let this = self.project();
+        *this.latest = not_before(*this.latest, not_before(passed, this.retrying.sleeper.now()));
+        *this.latest
+    }
+
+    /// Does what the step says; returns the end of the call, if it is one.
+    #[inline(always)]
+    fn follow(mut self: Pin<&mut Self>, step: Step) -> Option<Result<T, Stopped<E>>> {
+        let mut this = self.as_mut().project();
+        let now = *this.latest;
+        let until = match step {
+            Step::Attempt { ticket, abort_at, wake_at } => {
+                drop(this.retrying.values.take());
+                let attempt = Attempt::new(ticket.attempt(), abort_at, now);
+                let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
+                this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
+                wake_at
             }
-            None => Stopped::cancelled(1, now),
+            Step::Sleep { until, .. } | Step::Wait { until } => until,
+            Step::Stop(_) => {
+                let attempts = this.call.as_ref().map_or(1, DrivenCall::attempts);
+                let end = this.retrying.ended(attempts, step, this.error.take(), *this.timed_out, now);
+                self.release();
+                return Some(end);
+            }
+        };
+        let queued = matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. });
+        *this.phase = if queued { Phase::Queued } else { Phase::Running };
+        *this.until = until;
+        let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(until.since(now).as_duration()));
+        this.timer.set(timer);
+        None
+    }
+
+    /// Waits for the next event: the end of an attempt, the token, the timer, or a free place in a bulkhead. Returns the step
+    /// after it, or the value of an attempt that succeeded.
+    #[inline(always)]
+    fn advance(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Step, T>> {
+        let mut this = self.as_mut().project();
+        if let Poll::Ready(landed) = this.flights.as_mut().poll(context) {
+            return Poll::Ready(self.landed(landed));
         }
+        if let Some(token) = &this.retrying.cancel {
+            let cancelled = this.cancelled.get_or_insert_with(|| CancelToken::cancelled(token));
+            if Pin::new(cancelled).poll(context).is_ready() {
+                let now = self.as_mut().now(Timestamp::ZERO);
+                let call = self.project().call.as_mut();
+                return Poll::Ready(Ok(call.map_or(Step::Stop(Outcome::Cancelled), |call| call.cancel(now))));
+            }
+        }
+        if let Some(timer) = this.timer.as_mut().as_pin_mut()
+            && timer.poll(context).is_ready()
+        {
+            this.timer.set(None);
+            // Without a limit only a failure's own time matters, and the call knows it already when a sleep is over.
+            let until = *this.until;
+            let limited = !G::LAZY || this.started.is_some();
+            let now = if limited { self.as_mut().now(until) } else { until };
+            return Poll::Ready(Ok(self.tick(now)));
+        }
+        if *this.phase == Phase::Queued {
+            if let Some(call) = this.call {
+                call.notify(context.waker());
+            }
+            let now = self.as_mut().now(Timestamp::ZERO);
+            let step = self.tick(now);
+            if !matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. }) {
+                return Poll::Ready(Ok(step));
+            }
+        }
+        Poll::Pending
+    }
+
+    #[inline(always)]
+    fn tick(self: Pin<&mut Self>, now: Timestamp) -> Step {
+        let this = self.project();
+        *this.latest = now;
+        let policy = this.retrying.policy.borrow();
+        this.call.as_mut().map_or(Step::Stop(Outcome::Cancelled), |call| call.tick(policy, now))
+    }
+
+    /// An attempt has ended, with a result or at its limit.
+    #[inline(always)]
+    fn landed(mut self: Pin<&mut Self>, (ticket, abort_at, result): Landed<Result<T, E>>) -> Result<Step, T> {
+        let timed_out = result.is_none();
+        let this = self.as_mut().project();
+        *this.timed_out = timed_out;
+        // The call ends with a value only if it is the latest answer.
+        drop(this.retrying.values.take());
+        let known = match result {
+            None => Some(Failure::TIMEOUT),
+            Some(Err(error)) => {
+                *this.error = Some(error);
+                None
+            }
+            Some(Ok(value)) => match this.retrying.values.accept(value) {
+                Ok(value) => {
+                    if let Some(call) = this.call {
+                        call.succeed(ticket, || this.retrying.sleeper.now());
+                    }
+                    self.release();
+                    return Err(value);
+                }
+                Err(failure) => Some(failure),
+            },
+        };
+        let now = self.as_mut().now(if timed_out { abort_at } else { Timestamp::ZERO });
+        let this = self.project();
+        let (retrying, started) = (this.retrying, this.started.unwrap_or(now));
+        let call = this.call.get_or_insert_with(|| retrying.begin(true, started).0);
+        Ok(retrying.failed(call, ticket, now, this.error.as_ref(), known))
     }
 
     /// Lets go of what still runs, without waiting for the future itself to be dropped.
     #[inline(always)]
-    fn finish(self: Pin<&mut Self>) {
+    fn release(self: Pin<&mut Self>) {
         let mut this = self.project();
-        this.attempt.set(None);
+        this.flights.clear();
         this.timer.set(None);
-        *this.cancelled = None;
-        *this.phase = Phase::Done;
+        (*this.cancelled, *this.phase) = (None, Phase::Done);
     }
 }

@@ -12,9 +12,6 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// A first attempt without a limit: nothing had to be asked for it.
-    pub(crate) const FIRST: Self = Self { number: 1, abort_at: Timestamp::NEVER, time_left: None };
-
     pub(crate) fn new(number: u32, abort_at: Timestamp, now: Timestamp) -> Self {
         let time_left = if abort_at.is_never() { None } else { Some(abort_at.since(now).as_duration()) };
         Self { number, abort_at, time_left }

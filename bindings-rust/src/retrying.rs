@@ -5,13 +5,14 @@ use crate::cancel::CancelToken;
 #[cfg(feature = "serde")]
 use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, When};
+use crate::guarded::{CallGuards, DrivenCall, Unguarded};
 use crate::hook::{Hook, Retried, Silent, Told};
 use crate::operation::{Attempt, Informed, Operation, Plain, Returns};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
-use holdoff_core::{Call, Failure, Outcome, Policy, Span, Step, StopReason, Ticket, Timestamp};
 #[cfg(feature = "serde")]
 use holdoff_core::{Document, Facts};
+use holdoff_core::{Failure, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::marker::PhantomData;
 
@@ -77,7 +78,7 @@ where
 /// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
 #[must_use = "nothing runs until `.call()` or `.await`"]
 #[derive(Debug)]
-pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyValue> {
+pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyValue, G = Unguarded> {
     pub(crate) policy: P,
     pub(crate) operation: O,
     pub(crate) classifier: C,
@@ -86,35 +87,37 @@ pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyV
     pub(crate) values: V,
     pub(crate) seed: Option<u64>,
     pub(crate) cancel: Option<CancelToken>,
-    returns: PhantomData<fn() -> (R, E)>,
+    pub(crate) guards: G,
+    pub(crate) returns: PhantomData<fn() -> (R, E)>,
 }
 
 impl<P, O, R, E> Retrying<P, O, R, E> {
     #[inline(always)]
     const fn new(policy: P, operation: O) -> Self {
-        let (classifier, hook, sleeper, values) = (Everything, Silent, System, AnyValue);
-        Self { policy, operation, classifier, hook, sleeper, values, seed: None, cancel: None, returns: PhantomData }
+        let (classifier, hook, sleeper, values, guards) = (Everything, Silent, System, AnyValue, Unguarded);
+        let (seed, cancel, returns) = (None, None, PhantomData);
+        Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 }
 
-impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
+impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// Retries only the errors for which `predicate` is true; the others are permanent.
     ///
     /// With [`Retrying::classify`] before it, that one decides about the errors this one lets pass.
     #[inline]
-    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S, V> {
+    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S, V, G> {
         let classifier = When { rest: self.classifier, predicate };
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Says what each error is: its kind and what the server said about when to come back. Every error is transient
     /// unless said otherwise. See [`io_failure`](crate::io_failure) and [`Failure::from_http`] for two ready ones.
     #[inline]
-    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S, V> {
+    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S, V, G> {
         let classifier = By(classifier);
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Retries the errors that the `retry_on` of a document lists, over what the classifier before says.
@@ -145,11 +148,11 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
         self,
         document: &Document,
         facts: F,
-    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S, V> {
+    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S, V, G> {
         let Document { rules, patterns, non_idempotent_patterns, .. } = document;
         let classifier = Ruled { rest: self.classifier, rules, patterns: [patterns, non_idempotent_patterns], facts };
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Takes a value for a failure when `predicate` says which one it is; `None` is a success.
@@ -192,30 +195,30 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
         reason = "each part of the sentence is a parameter, and this one has parts itself"
     )]
     #[inline]
-    pub fn when_result<F, M>(self, predicate: F) -> Retrying<P, O, R, E, C, H, S, Unless<V, F, R::Value>>
+    pub fn when_result<F, M>(self, predicate: F) -> Retrying<P, O, R, E, C, H, S, Unless<V, F, R::Value>, G>
     where
         R: Returns<M>,
         F: FnMut(&R::Value) -> Option<Failure>,
     {
         let values = Unless { rest: self.values, predicate, kept: None };
-        let Self { policy, operation, classifier, hook, sleeper, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+        let Self { policy, operation, classifier, hook, sleeper, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Calls `hook` before each sleep.
     #[inline]
-    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S, V> {
+    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S, V, G> {
         let hook = Told(hook);
-        let Self { policy, operation, classifier, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+        let Self { policy, operation, classifier, sleeper, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::VirtualTime) in tests, another runtime's timer in
     /// async programs.
     #[inline]
-    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T, V> {
-        let Self { policy, operation, classifier, hook, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns }
+    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T, V, G> {
+        let Self { policy, operation, classifier, hook, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Repeats a run: the same seed, policy and failures at the same times give the same decisions in every language.
@@ -240,25 +243,41 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
 }
 
 /// What the blocking loop and the async one do alike.
-impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V>
+impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
     O: Operation<R>,
     C: Classify<E>,
     H: Hook<E>,
+    G: CallGuards,
 {
-    /// The machine for an operation whose first attempt has just failed, for the first time at `now`.
+    /// The first attempt of a call that is not made yet: no clock unless it has a limit, and then when it starts.
     #[inline(always)]
-    pub(crate) fn underway(&self, started: Option<Timestamp>, now: Timestamp) -> Call {
-        Call::underway(self.seed.unwrap_or_else(crate::seed::next), started.unwrap_or(now))
+    pub(crate) fn first_attempt(&self, clock: impl FnOnce(&S) -> Timestamp) -> (Option<Timestamp>, Attempt) {
+        match self.policy.borrow().first_limit() {
+            None => (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO)),
+            Some(limit) => {
+                let now = clock(&self.sleeper);
+                // No time, if it lies behind the last instant (spec 1.4).
+                let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()));
+                (Some(now), Attempt::new(1, abort_at, now))
+            }
+        }
     }
 
-    /// What to do about an attempt that failed at `now`: with the latest error, unless it is known already what the
-    /// attempt failed as, since it returned a value or was aborted at its limit.
+    /// Begins the call.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, hedging: bool, now: Timestamp) -> (G::Call, Step) {
+        let seed = self.seed.unwrap_or_else(crate::seed::next);
+        self.guards.begin(self.policy.borrow(), hedging, seed, now)
+    }
+
+    /// Decides what follows an attempt that failed at `now`: with the latest error, unless `known` says what it failed as,
+    /// because it returned a value or was aborted at its limit. The hook runs before a sleep.
     #[inline(always)]
     pub(crate) fn failed(
         &mut self,
-        call: &mut Call,
+        call: &mut G::Call,
         ticket: Ticket,
         now: Timestamp,
         error: Option<&E>,
@@ -267,39 +286,38 @@ where
         if self.is_cancelled() {
             return call.cancel(now);
         }
-        let (error, failure) = self.judged(error, known);
-        let step = call.fail(self.policy.borrow(), ticket, now, failure);
-        self.tell(ticket, now, error, failure, step);
-        step
-    }
-
-    /// What an attempt failed as, and the error that the hook is told of.
-    #[inline(always)]
-    pub(crate) fn judged<'e>(&mut self, error: Option<&'e E>, known: Option<Failure>) -> (Option<&'e E>, Failure) {
-        match (error, known) {
+        let (error, failure) = match (error, known) {
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
-        }
-    }
-
-    /// Tells the hook of a failed attempt if it is a sleep that comes next.
-    #[inline(always)]
-    pub(crate) fn tell(&mut self, ticket: Ticket, now: Timestamp, error: Option<&E>, failure: Failure, step: Step) {
+        };
+        let step = call.fail(self.policy.borrow(), ticket, now, failure);
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();
             self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
         }
+        step
     }
 
-    /// How it ends: with the value that the last attempt returned and the policy would not retry, or without one.
+    /// The end for any step but an attempt: the value that the last attempt returned and the policy would not retry, or none.
     #[inline(always)]
-    pub(crate) fn ended<T>(&mut self, stopped: Stopped<E>) -> Result<T, Stopped<E>>
+    pub(crate) fn ended<T>(
+        &mut self,
+        attempts: u32,
+        step: Step,
+        error: Option<E>,
+        timed_out: bool,
+        stopped_at: Timestamp,
+    ) -> Result<T, Stopped<E>>
     where
         V: Accept<T>,
     {
+        let (reason, retry_at) = match step {
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
+            _ => (StopReason::Cancelled, Timestamp::NEVER),
+        };
         match self.values.take() {
-            Some(value) if stopped.reason != StopReason::Cancelled => Ok(value),
-            _ => Err(stopped),
+            Some(value) if reason != StopReason::Cancelled => Ok(value),
+            _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at }),
         }
     }
 }
@@ -311,29 +329,10 @@ pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
     if now < passed { passed } else { now }
 }
 
-/// When the first attempt is to be over: at no time, if that lies behind the last instant (spec 1.4).
-pub(crate) const fn first_abort(now: Timestamp, limit: Span) -> Timestamp {
-    Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()))
-}
-
 impl<E> Stopped<E> {
-    /// The end of a call for any step but an attempt.
-    pub(crate) fn at(call: &Call, step: Step, error: Option<E>, timed_out: bool, stopped_at: Timestamp) -> Self {
-        Self::after(call.attempt(), step, error, timed_out, stopped_at)
-    }
-
-    /// The end after that many attempts, for any step but an attempt.
-    pub(crate) fn after(attempts: u32, step: Step, error: Option<E>, timed_out: bool, stopped_at: Timestamp) -> Self {
-        let (reason, retry_at) = match step {
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
-            _ => (StopReason::Cancelled, Timestamp::NEVER),
-        };
-        Self { error, reason, timed_out, attempts, stopped_at, retry_at }
-    }
-
-    /// The end of an operation of which no attempt has failed.
-    pub(crate) const fn cancelled(attempts: u32, now: Timestamp) -> Self {
+    /// The end of an operation that was cancelled before its first attempt.
+    pub(crate) const fn cancelled(now: Timestamp) -> Self {
         let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
-        Self { error: None, reason, timed_out: false, attempts, stopped_at: now, retry_at }
+        Self { error: None, reason, timed_out: false, attempts: 0, stopped_at: now, retry_at }
     }
 }
