@@ -856,8 +856,8 @@
 #define HOLDOFF_TIMER_VARIABLE 0
 
 /**
- * Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during a
- * run one is kept.
+ * Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during
+ * a run one is kept.
  */
 #define HOLDOFF_TIMER_GRID 1
 
@@ -952,11 +952,12 @@
 #define HOLDOFF_REPLAY_ANY_POLICY 16
 
 /**
- * Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a time.
- * Only the library's feature "heap" has it, which is on by default. It takes memory by malloc and gives it back by free.
+ * Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a
+ * time. Only the library's feature "heap" has it, which is on by default. It takes memory by malloc and gives it back by
+ * free.
  *
- * Pop until there is none, then wait until holdoff_wheel_next_wake: one timer of the host's serves all of them. Timers fire by
- * time, equal times in the order of insertion, and never before their time.
+ * Pop until there is none, then wait until holdoff_wheel_next_wake: one timer of the host's serves all of them. Timers
+ * fire by time, equal times in the order of insertion, and never before their time.
  */
 typedef struct holdoff_wheel holdoff_wheel;
 
@@ -993,16 +994,16 @@ typedef struct holdoff_problem {
    */
   char rule[256];
   /**
-   * The valid name or word nearest to the one that was given; empty when none is near.
+   * The valid name or word nearest to an unknown one; empty when none is near.
    */
   char nearest[36];
 } holdoff_problem;
 
 /**
- * A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs from
- * the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy itself has
- * no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so checking the build is
- * enough. The content is the library's.
+ * A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
+ * from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
+ * itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
+ * checking the build is enough. The content is the library's.
  */
 typedef struct holdoff_options {
   uint64_t magic;
@@ -1015,11 +1016,11 @@ typedef struct holdoff_options {
 } holdoff_options;
 
 /**
- * A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long ago the
- * operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in another language
- * with the same next decision. The content is the library's.
+ * A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
+ * ago the operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in
+ * another language with the same next decision. The content is the library's.
  *
- * An attempt in flight is not saved: resuming takes it for one that failed as a timeout.
+ * An attempt in flight is not saved: resuming takes it for a timeout.
  */
 typedef struct holdoff_saved {
   uint64_t magic;
@@ -1027,7 +1028,7 @@ typedef struct holdoff_saved {
 } holdoff_saved;
 
 /**
- * One thing that happened to a call: 64 bytes, to be copied as you like. What it says is told by holdoff_event_get; the
+ * One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the
  * content is the library's.
  */
 typedef struct holdoff_event {
@@ -1035,9 +1036,9 @@ typedef struct holdoff_event {
 } holdoff_event;
 
 /**
- * The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never written
- * to by them. May be copied and moved; the texts of its patterns stay in the room that holdoff_options_keep_patterns was
- * lent. Made by holdoff_rules_build; the content is the library's.
+ * The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
+ * written to by them. May be copied and moved; the texts of its patterns stay in the memory of
+ * holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
  */
 typedef struct holdoff_rules {
   uint64_t magic;
@@ -1142,15 +1143,15 @@ typedef struct holdoff_step {
 } holdoff_step;
 
 /**
- * One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a time.
- * Memory that is all zero reads as a call that was cancelled. The content is the library's.
+ * One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a
+ * time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
- * Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of order,
- * too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and is
- * answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one,
- * and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy, an
- * unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
- * the reason.
+ * Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of
+ * order, too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and
+ * is answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that
+ * one, and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy,
+ * an unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
+ * error as the reason.
  */
 typedef struct holdoff_call {
   uint64_t magic;
@@ -1228,8 +1229,8 @@ typedef struct holdoff_nesting {
 } holdoff_nesting;
 
 /**
- * The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered calls and
- * never written to by them. The content is the library's.
+ * The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
+ * calls and never written to by them. The content is the library's.
  */
 typedef struct holdoff_layers {
   uint64_t magic;
@@ -1237,9 +1238,9 @@ typedef struct holdoff_layers {
 } holdoff_layers;
 
 /**
- * A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count the
- * attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content is the
- * library's.
+ * A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+ * the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
+ * is the library's.
  */
 typedef struct holdoff_layered {
   uint64_t magic;
@@ -1247,9 +1248,9 @@ typedef struct holdoff_layered {
 } holdoff_layered;
 
 /**
- * A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was and,
- * while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter comes on top
- * and does not feed back. May be copied, restarted and looked at. The content is the library's.
+ * A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was
+ * and, while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter
+ * comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
  */
 typedef struct holdoff_stepped {
   uint64_t magic;
@@ -1257,8 +1258,8 @@ typedef struct holdoff_stepped {
 } holdoff_stepped;
 
 /**
- * The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before the last
- * one reads as no time passed. The content is the library's.
+ * The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
+ * the last one reads as no time passed. The content is the library's.
  */
 typedef struct holdoff_pace {
   uint64_t magic;
@@ -1302,10 +1303,10 @@ typedef struct holdoff_periodic_options {
 } holdoff_periodic_options;
 
 /**
- * Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick begins it.
- * Each run is said exactly once, and there are never two at a time; an input that is out of order, too early or after the end
- * changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A cancellation does not take back a
- * run in flight. Time is not clamped. The content is the library's.
+ * Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick
+ * begins it. Each run is said exactly once, and there are never two at a time; an input that is out of order, too
+ * early or after the end changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A
+ * cancellation does not take back a run in flight. Time is not clamped. The content is the library's.
  */
 typedef struct holdoff_periodic {
   uint64_t magic;
@@ -1428,16 +1429,16 @@ typedef struct holdoff_bucket_config {
 } holdoff_bucket_config;
 
 /**
- * The tokens of one bucket: 16 bytes. Zeroed it is a bucket that was empty at time 0, and any other content is one as well. A
- * `now` before the latest one reads as that one. The content is the library's.
+ * The tokens of one bucket: 16 bytes. Zeroed it is a bucket that was empty at time 0, and any other content is one as
+ * well. A `now` before the latest one reads as that one. The content is the library's.
  */
 typedef struct holdoff_bucket {
   uint64_t state[2];
 } holdoff_bucket;
 
 /**
- * A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no budget, and an
- * error. The content is the library's.
+ * A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
+ * budget, and an error. The content is the library's.
  *
  * All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
  * holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
@@ -1462,14 +1463,14 @@ typedef struct holdoff_breaker {
 } holdoff_breaker;
 
 /**
- * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be
- * moved; a copy shares the room. Zeroed memory is no limiter: it lets no call through. The content is the library's.
+ * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
+ * moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
  */
 typedef struct holdoff_limiter {
   uint64_t magic;
   uint64_t state[10];
-  uint64_t *room;
-  size_t room_length;
+  uint64_t *log;
+  size_t log_capacity;
 } holdoff_limiter;
 
 /**
@@ -1511,7 +1512,7 @@ typedef struct holdoff_hedge {
 } holdoff_hedge;
 
 /**
- * The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
+ * The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
  * several sets.
  *
  * Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
@@ -1579,20 +1580,20 @@ typedef struct holdoff_adaptive_start {
 } holdoff_adaptive_start;
 
 /**
- * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
- * that is all zero reads as a call that was cancelled. The content is the library's.
+ * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.
+ * Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
- * It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
+ * It is driven like a holdoff_call, with the same guards each time (NULL for none). In addition:
  *
  * - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
- * - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
- *   HOLDOFF_STOP abort all that still runs; its results are of no interest;
- * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
- *   shares the bulkhead has ended an attempt;
+ * - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside
+ *   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
+ * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
+ *   call that shares the bulkhead has ended an attempt;
  * - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
  *
- * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
- * HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
+ * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
+ * reason: HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
  */
 typedef struct holdoff_guarded_call {
   uint64_t magic;
@@ -1672,15 +1673,15 @@ typedef struct holdoff_event_fields {
 } holdoff_event_fields;
 
 /**
- * A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved; one
- * thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
+ * A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved;
+ * one thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
- * It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition: write
- * them down before you do what the step says. What was written becomes a recorder again by holdoff_replay, which goes on with
- * holdoff_recorder_resume. A recorded call does not hedge.
+ * It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition:
+ * write them down before you do what the step says. holdoff_replay makes a recorder of the written events, which goes
+ * on with holdoff_recorder_resume. A recorded call does not hedge.
  *
- * Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
- * the reason.
+ * Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
+ * error as the reason.
  */
 typedef struct holdoff_recorder {
   uint64_t magic;
@@ -1732,18 +1733,18 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up to
- * 60 s, no deadline, no attempt timeout.
+ * Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up
+ * to 60 s, no deadline, no attempt timeout.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
 int holdoff_policy_default(struct holdoff_policy *policy);
 
 /**
- * Makes the policy with that name, one that holdoff_preset_name says: "kubernetes", "aws-standard-2.1" and so on.
+ * Makes the preset policy with that name, see holdoff_preset_name: "kubernetes", "aws-standard-2.1" and so on.
  *
- * Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options' field
- * "preset" takes the same names, explains an unknown one, and lets other fields differ.
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
+ * field "preset" takes the same names, explains an unknown one, and lets other fields differ.
  */
 int holdoff_policy_preset(struct holdoff_policy *policy,
                           const char *name);
@@ -1752,8 +1753,8 @@ int holdoff_policy_preset(struct holdoff_policy *policy,
  * Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
  * holdoff_guards_init.
  *
- * Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
- * be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
+ * may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_policy_build(struct holdoff_policy *policy,
                          const struct holdoff_options *options,
@@ -1766,8 +1767,8 @@ int holdoff_policy_build(struct holdoff_policy *policy,
 uint32_t holdoff_policy_attempts(const struct holdoff_policy *policy);
 
 /**
- * Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
- * For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
+ * Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0
+ * as 1. For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
  */
@@ -1828,9 +1829,9 @@ int holdoff_problem_text(const struct holdoff_problem *problem,
 int holdoff_options_init(struct holdoff_options *options);
 
 /**
- * Lends room for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes, of
- * which each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
- * them and the rules built of them are used. What was kept elsewhere before is not moved.
+ * Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
+ * each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
+ * them and the rules built of them are used. Patterns in earlier memory are not moved.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
  */
@@ -1839,22 +1840,25 @@ int holdoff_options_keep_patterns(struct holdoff_options *options,
                                   size_t size);
 
 /**
- * Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to text.
+ * Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
+ * text.
  *
  * `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
  * decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
  * "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
  * proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
- * "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace, ignore,
- * exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that holdoff_preset_name says).
+ * "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
+ * ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
+ * holdoff_preset_name says).
  *
- * The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
- * "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
- * stages of a chain, "backoff[1].initial".
+ * The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
+ * "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under
+ * "retry_on.non_idempotent.", and the stages of a chain, "backoff[1].initial".
  *
- * The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
- * count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
- * "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
+ * The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none,
+ * consecutive, count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead",
+ * "stretch", "hedge" and "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All
+ * of them are in docs/policy.md.
  *
  * Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
  */
@@ -1916,22 +1920,23 @@ int holdoff_options_set_nothing(struct holdoff_options *options,
  * Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
  * "retry_on" included; for patterns lend room first. In a document every time is text with its unit.
  *
- * Only the library's feature "json" has it, which is on by default; while it reads, it takes memory by malloc, gives it back
- * by free, and calls abort when there is none.
+ * Only the library's feature "json" has it, which is on by default; while it reads, it takes memory by malloc, gives
+ * it back by free, and calls abort when there is none.
  *
- * Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build says it
- * again, with an explanation.
+ * Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build
+ * says it again, with an explanation.
  */
 int holdoff_options_read_json(struct holdoff_options *options,
                               const char *text,
                               size_t length);
 
 /**
- * Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end need
- * not be there). Takes memory as holdoff_options_read_json does.
+ * Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end
+ * need not be there). Takes memory as holdoff_options_read_json does.
  *
- * Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
- * says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of resuming.
+ * Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be
+ * NULL) says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of
+ * resuming.
  */
 int holdoff_saved_from_json(struct holdoff_saved *saved,
                             const char *text,
@@ -1939,14 +1944,15 @@ int holdoff_saved_from_json(struct holdoff_saved *saved,
                             struct holdoff_problem *problem);
 
 /**
- * Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not be
- * there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the failure said go
- * to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at their ends; NULL for a
- * text that is not wanted; empty where the event has none. One with a zero in it ends there for C. Takes memory as
- * holdoff_options_read_json does.
+ * Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not
+ * be there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the
+ * failure said go to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at
+ * their ends; NULL for a text that is not wanted; empty where the event has none. One with a zero in it ends there for
+ * C. Takes memory as holdoff_options_read_json does.
  *
- * Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another HOLDOFF_ERROR_
- * number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another
+ * HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
+ * NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_event_from_json(struct holdoff_event *event,
                             const char *text,
@@ -1958,15 +1964,15 @@ int holdoff_event_from_json(struct holdoff_event *event,
                             struct holdoff_problem *problem);
 
 /**
- * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
- * for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
- * holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its
- * hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
- * (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left out: C has no such types.
- * Takes memory as holdoff_options_read_json does.
+ * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules
+ * that it has for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of
+ * patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a
+ * budget, its hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
+ * makes them an error (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left
+ * out: C has no such types. Takes memory as holdoff_options_read_json does.
  *
- * Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they
- * were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules
+ * as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_form_read_json(uint32_t form,
                            const char *text,
@@ -1985,7 +1991,8 @@ struct holdoff_failure holdoff_failure_of(uint32_t kind);
 
 /**
  * Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
- * seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see holdoff_failure_from_headers.
+ * seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see
+ * holdoff_failure_from_headers.
  *
  * Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
  * to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
@@ -1996,8 +2003,8 @@ bool holdoff_failure_from_http(uint32_t status,
                                struct holdoff_failure *failure);
 
 /**
- * Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL without
- * one, which becomes the hint; a negative one means never.
+ * Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL
+ * without one, which becomes the hint; a negative one means never.
  *
  * Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
  * writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;
@@ -2008,8 +2015,8 @@ bool holdoff_failure_from_grpc(uint32_t code,
                                struct holdoff_failure *failure);
 
 /**
- * Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for dates;
- * HOLDOFF_NEVER if it is not known, and then a date says nothing.
+ * Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
+ * dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2017,7 +2024,7 @@ int holdoff_headers_begin(struct holdoff_headers *headers,
                           uint64_t wall);
 
 /**
- * Takes one header: its name in any case, and its value. One that says nothing of retrying changes nothing.
+ * Takes one header: its name in any case, and its value. A header that says nothing about retrying changes nothing.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
@@ -2046,22 +2053,22 @@ uint32_t holdoff_headers_hint(const struct holdoff_headers *headers,
                               uint64_t *ns);
 
 /**
- * Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers` may be
- * NULL.
+ * Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers`
+ * may be NULL.
  *
- * Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100 to
- * 399 is none, and writes nothing.
+ * Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
+ * to 399 is none, and writes nothing.
  */
 bool holdoff_failure_from_headers(uint32_t status,
                                   const struct holdoff_headers *headers,
                                   struct holdoff_failure *failure);
 
 /**
- * Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every failure
- * as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
+ * Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
+ * failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
  *
- * Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem` (which may
- * be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
+ * (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_rules_build(struct holdoff_rules *rules,
                         const struct holdoff_options *options,
@@ -2072,8 +2079,8 @@ int holdoff_rules_build(struct holdoff_rules *rules,
  * names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
  * cancellation.
  *
- * Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which every
- * machine answers with HOLDOFF_INVALID.
+ * Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
+ * every machine answers with HOLDOFF_INVALID.
  */
 struct holdoff_failure holdoff_rules_judge(const struct holdoff_rules *rules,
                                            const struct holdoff_facts *facts,
@@ -2090,8 +2097,8 @@ bool holdoff_rules_is_failure(const struct holdoff_rules *rules,
                               bool non_idempotent);
 
 /**
- * Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the rules
- * as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
+ * Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
+ * rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
  *
  * Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
  * and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
@@ -2102,8 +2109,8 @@ int holdoff_policy_json(const struct holdoff_policy *policy,
                         size_t size);
 
 /**
- * Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end: the
- * policy, its rules and its guards, those of a preset included. It reads back to the same.
+ * Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
+ * end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
  *
  * Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
  */
@@ -2112,11 +2119,13 @@ int holdoff_options_json(const struct holdoff_options *options,
                          size_t size);
 
 /**
- * Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the zero
- * at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy and rules.
+ * Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the
+ * zero at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy
+ * and rules.
  *
- * Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that form, or
- * for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
+ * Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that
+ * form, or for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and
+ * the field.
  */
 int holdoff_policy_form_json(const struct holdoff_policy *policy,
                              const struct holdoff_rules *rules,
@@ -2129,8 +2138,8 @@ int holdoff_policy_form_json(const struct holdoff_policy *policy,
  * Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
  * and a hedge that takes all attempts, the other forms have no guards.
  *
- * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
- * use. `problem` (which may be NULL) then says what is in the way.
+ * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
+ * for wrong use. `problem` (which may be NULL) then says what is in the way.
  */
 int holdoff_options_form_json(const struct holdoff_options *options,
                               uint32_t form,
@@ -2145,8 +2154,8 @@ int holdoff_options_form_json(const struct holdoff_options *options,
 uint64_t holdoff_step_ticket(struct holdoff_step step);
 
 /**
- * Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a
- * run.
+ * Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
+ * repeat a run.
  *
  * Returns the first step: attempt 1, to be aborted at `at`. Without a policy the call is left zeroed, which is a call
  * that has ended.
@@ -2157,8 +2166,8 @@ struct holdoff_step holdoff_call_begin(struct holdoff_call *call,
                                        uint64_t now);
 
 /**
- * Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a failure,
- * so that an operation that succeeds at once needs no call at all.
+ * Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a
+ * failure, so that an operation that succeeds at once needs no call at all.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2190,8 +2199,8 @@ struct holdoff_step holdoff_call_fail(struct holdoff_call *call,
 /**
  * Lets time pass.
  *
- * Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when it is
- * not, HOLDOFF_STOP when the deadline passed meanwhile.
+ * Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when
+ * it is not, HOLDOFF_STOP when the deadline passed meanwhile.
  */
 struct holdoff_step holdoff_call_tick(struct holdoff_call *call,
                                       const struct holdoff_policy *policy,
@@ -2227,8 +2236,8 @@ int holdoff_retry_init(struct holdoff_retry *retry, uint64_t seed, uint64_t star
 /**
  * Decides what to do about an attempt that failed at `now`; once for each failed attempt, in the order of their ends.
  *
- * Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try might
- * succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
+ * Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try
+ * might succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
  */
 struct holdoff_step holdoff_retry_on_failure(struct holdoff_retry *retry,
                                              const struct holdoff_policy *policy,
@@ -2245,8 +2254,8 @@ int holdoff_schedule_init(struct holdoff_schedule *schedule,
                           uint64_t seed);
 
 /**
- * Makes the schedule of a policy whose every draw is this number: 0 shows the bottom of every range, 2^31 its middle, 2^32-1
- * its top.
+ * Makes the schedule of a policy whose every draw is this number: 0 shows the bottom of every range, 2^31 its middle,
+ * 2^32-1 its top.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
  */
@@ -2262,8 +2271,8 @@ int holdoff_schedule_init_pinned(struct holdoff_schedule *schedule,
 bool holdoff_schedule_next(struct holdoff_schedule *schedule, uint64_t *ns);
 
 /**
- * Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw were `u`
- * from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
+ * Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw
+ * were `u` from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
  *
  * Returns whether there was one: false at the end, for another kind, and for memory without a schedule.
  */
@@ -2302,8 +2311,9 @@ int holdoff_call_save(const struct holdoff_call *call,
 /**
  * Makes a retry of what holdoff_retry_save saved under the same policy, on a clock that reads `now`.
  *
- * Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_ number and
- * leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_
+ * number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
+ * nothing.
  */
 int holdoff_retry_resume(struct holdoff_retry *retry,
                          const struct holdoff_saved *saved,
@@ -2312,7 +2322,7 @@ int holdoff_retry_resume(struct holdoff_retry *retry,
                          struct holdoff_problem *problem);
 
 /**
- * Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. What comes next is said by
+ * Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
  * holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
  *
  * Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
@@ -2327,8 +2337,8 @@ int holdoff_call_resume(struct holdoff_call *call,
  * Reads the bytes that holdoff_saved_bytes or another language's save made.
  *
  * Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
- * HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either way
- * `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either
+ * way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_saved_from_bytes(struct holdoff_saved *saved,
                              const char *bytes,
@@ -2336,8 +2346,8 @@ int holdoff_saved_from_bytes(struct holdoff_saved *saved,
                              struct holdoff_problem *problem);
 
 /**
- * Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for
- * `size`.
+ * Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room
+ * for `size`.
  *
  * Returns how many there are; 0 when they do not fit, and for memory without a saved state.
  */
@@ -2346,7 +2356,8 @@ size_t holdoff_saved_bytes(const struct holdoff_saved *saved,
                            size_t size);
 
 /**
- * Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always enough.
+ * Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always
+ * enough.
  *
  * Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
  */
@@ -2384,8 +2395,9 @@ bool holdoff_saved_is_call(const struct holdoff_saved *saved);
 uint64_t holdoff_saved_fingerprint(const struct holdoff_saved *saved);
 
 /**
- * Writes what the policy does into `text`, at most `size` bytes with the zero at its end: the policy in words, a table of its
- * retries (min, typical and max delay of each, and their sums), and what the linter says. The same text in every language.
+ * Writes what the policy does into `text`, at most `size` bytes with the zero at its end: the policy in words, a table
+ * of its retries (min, typical and max delay of each, and their sums), and what the linter says. The same text in
+ * every language.
  *
  * Shown are at most `rows` retries; 0 for as many as there are, up to 100, or 10 of a policy that retries for ever.
  *
@@ -2398,8 +2410,8 @@ int holdoff_policy_explain(const struct holdoff_policy *policy,
                            size_t size);
 
 /**
- * Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which may be
- * NULL). Walks there: the work grows with the number.
+ * Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which
+ * may be NULL). Walks there: the work grows with the number.
  *
  * Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
  */
@@ -2409,8 +2421,8 @@ bool holdoff_policy_row(const struct holdoff_policy *policy,
                         struct holdoff_row *row);
 
 /**
- * Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The deadline
- * is not looked at.
+ * Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The
+ * deadline is not looked at.
  *
  * Returns whether there is an end to them; false for memory without a policy.
  */
@@ -2436,8 +2448,8 @@ int holdoff_policy_lint_text(const struct holdoff_policy *policy,
                              size_t size);
 
 /**
- * Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
- * a policy take longer than a caller who waits `timeout_ns` and no longer.
+ * Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
+ * sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
  *
  * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
  * memory without a policy.
@@ -2448,8 +2460,9 @@ int holdoff_policy_lint_within(const struct holdoff_policy *policy,
                                size_t size);
 
 /**
- * Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
- * to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
+ * Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
+ * outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
+ * or budget is looked at.
  *
  * Returns whether there is an end; false for a null pointer and for memory without a policy.
  */
@@ -2459,8 +2472,8 @@ bool holdoff_nested_attempts(const struct holdoff_policy *policies,
                              uint64_t *attempts);
 
 /**
- * Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
- * `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
+ * Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more
+ * than one of `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
  *
  * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
  * null pointer and for memory without a policy.
@@ -2498,8 +2511,8 @@ int holdoff_options_lint_text(const struct holdoff_options *options,
                               size_t size);
 
 /**
- * Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for no cap
- * but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.
+ * Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for
+ * no cap but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.
  *
  * Returns 0, HOLDOFF_ERROR_ATTEMPTS_RANGE, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
  */
@@ -2509,10 +2522,11 @@ int holdoff_layers_init(struct holdoff_layers *layers,
                         uint32_t attempts);
 
 /**
- * Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does after
- * attempts, deadline and hint, and does not after a permanent failure.
+ * Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does
+ * after attempts, deadline and hint, and does not after a permanent failure.
  *
- * Returns 0, HOLDOFF_ERROR_UNKNOWN_WORD for an unknown reason, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+ * Returns 0, HOLDOFF_ERROR_UNKNOWN_WORD for an unknown reason, HOLDOFF_ERROR_NULL_POINTER or
+ * HOLDOFF_ERROR_NOT_A_POLICY.
  */
 int holdoff_layers_go_on_after(struct holdoff_layers *layers,
                                uint32_t reason,
@@ -2564,8 +2578,8 @@ struct holdoff_step holdoff_layered_fail(struct holdoff_layered *layered,
                                          struct holdoff_failure failure);
 
 /**
- * holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told if the
- * inner one gives up now, whatever the reason. A permanent one ends it.
+ * holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
+ * if the inner one gives up now, whatever the reason. A permanent one ends it.
  *
  * Returns the step without aw.
  */
@@ -2621,8 +2635,8 @@ uint32_t holdoff_layered_inner_reason(const struct holdoff_layered *layered);
 
 /**
  * Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
- * `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives, HOLDOFF_LONGEST_NS
- * for none. Both factors are finite and from 0 on.
+ * `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives,
+ * HOLDOFF_LONGEST_NS for none. Both factors are finite and from 0 on.
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -2691,8 +2705,8 @@ uint64_t holdoff_stepped_cap(const struct holdoff_stepped *stepped);
 int holdoff_stepped_restart(struct holdoff_stepped *stepped, uint64_t duration_ns, uint64_t steps);
 
 /**
- * Makes a pace of the delays of `stepped`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...) after `limit_ns`,
- * made at `now`. Copies the backoff.
+ * Makes a pace of the delays of `stepped`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...) after
+ * `limit_ns`, made at `now`. Copies the backoff.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
  */
@@ -2784,8 +2798,8 @@ struct holdoff_periodic_options holdoff_periodic_poll(const struct holdoff_stepp
 struct holdoff_periodic_options holdoff_periodic_poll_legacy(bool immediate);
 
 /**
- * Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for a
- * pace with jitter. Copies the pace.
+ * Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters
+ * only for a pace with jitter. Copies the pace.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
  */
@@ -2893,8 +2907,8 @@ int holdoff_gate_config_quiet(struct holdoff_gate_config *config, uint64_t quiet
 /**
  * Records a failure at `now`, which closes the gate for a while.
  *
- * Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
- * changes nothing.
+ * Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use,
+ * which changes nothing.
  */
 uint64_t holdoff_gate_failure(struct holdoff_gate *gate,
                               const struct holdoff_gate_config *config,
@@ -2981,8 +2995,8 @@ bool holdoff_gate_is_discardable(const struct holdoff_gate *gate,
                                  uint64_t now);
 
 /**
- * Makes the configuration of a bucket that gets `rate` tokens each `per_ns` and keeps at most `burst` of them: finite, from 0
- * on; more than 0; 0 lets nothing through. With `per_ns` one second it is Go's rate.NewLimiter.
+ * Makes the configuration of a bucket that gets `rate` tokens each `per_ns` and keeps at most `burst` of them: finite,
+ * from 0 on; more than 0; 0 lets nothing through. With `per_ns` one second it is Go's rate.NewLimiter.
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -3001,11 +3015,11 @@ int holdoff_bucket_fill(struct holdoff_bucket *bucket,
                         uint64_t now);
 
 /**
- * Takes `count` tokens at `now`, unless it takes longer than `longest_ns` for them to be there; 0 takes only what is there,
- * HOLDOFF_LONGEST_NS whatever comes. What is taken is not given back.
+ * Takes `count` tokens at `now`, unless it takes longer than `longest_ns` for them to be there; 0 takes only what is
+ * there, HOLDOFF_LONGEST_NS whatever comes. Tokens that were taken do not come back.
  *
- * Returns whether they were taken, and writes how long to wait for them before acting to `wait_ns` (which may be NULL). False
- * for more than a burst, and for wrong use.
+ * Returns whether they were taken, and writes how long to wait for them before acting to `wait_ns` (which may be
+ * NULL). False for more than a burst, and for wrong use.
  */
 bool holdoff_bucket_reserve(struct holdoff_bucket *bucket,
                             const struct holdoff_bucket_config *config,
@@ -3022,29 +3036,29 @@ double holdoff_bucket_tokens(const struct holdoff_bucket *bucket,
                              uint64_t now);
 
 /**
- * Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of `guards`: their
- * pointers become NULL. So point to memory for each guard that a document may describe. The room (for a limiter of the kind
- * "log", see holdoff_limiter_init; NULL and 0 for none) is lent for as long as the limiter. `seed` is for the guards that draw:
- * from the operating system, or a fixed one to repeat a run.
+ * Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
+ * `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `log` (for a
+ * limiter of the kind "log", see holdoff_limiter_init; NULL and 0 for none) is in use for as long as the limiter.
+ * `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
  *
- * Returns 0; or a HOLDOFF_ERROR_ number, HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory included. Then
- * some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what is wrong, with
- * code 0 for nothing.
+ * Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
+ * Then some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what
+ * is wrong, with code 0 for nothing.
  */
 int holdoff_guards_init(struct holdoff_guards *guards,
                         const struct holdoff_options *options,
                         uint64_t seed,
                         uint64_t now,
-                        uint64_t *room,
-                        size_t room_length,
+                        uint64_t *log,
+                        size_t log_capacity,
                         struct holdoff_problem *problem);
 
 /**
- * Makes the budget that the options describe under "budget", of which nothing is used at `now`. Only the kind "requests" draws
+ * Makes the budget that the options describe under "budget", unused at `now`. Only the kind "requests" draws
  * from the seed.
  *
- * Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and leaves it
- * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and
+ * leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_budget_init(struct holdoff_budget *budget,
                         const struct holdoff_options *options,
@@ -3250,12 +3264,12 @@ uint32_t holdoff_breaker_openings(const struct holdoff_breaker *breaker);
  * Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
  * other kind, for no limiter, and for options with a problem.
  */
-size_t holdoff_limiter_room(const struct holdoff_options *options);
+size_t holdoff_limiter_log_capacity(const struct holdoff_options *options);
 
 /**
- * Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs room for
- * holdoff_limiter_room(options) words, lent for as long as the limiter is used; for others `room` may be NULL and
- * `room_length` 0.
+ * Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
+ * holdoff_limiter_log_capacity(options) words in `log`, for as long as the limiter is used; for other kinds `log` may
+ * be NULL and `log_capacity` 0.
  *
  * Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
  * holdoff_budget_init.
@@ -3263,13 +3277,13 @@ size_t holdoff_limiter_room(const struct holdoff_options *options);
 int holdoff_limiter_init(struct holdoff_limiter *limiter,
                          const struct holdoff_options *options,
                          uint64_t now,
-                         uint64_t *room,
-                         size_t room_length,
+                         uint64_t *log,
+                         size_t log_capacity,
                          struct holdoff_problem *problem);
 
 /**
- * Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for more than
- * there may ever be at once. A refusal changes nothing.
+ * Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
+ * more than there may ever be at once. A refusal changes nothing.
  *
  * Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
  */
@@ -3320,8 +3334,8 @@ int holdoff_adaptive_begin_with(struct holdoff_adaptive *adaptive,
                                 uint64_t now);
 
 /**
- * Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may be NULL),
- * HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
+ * Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may
+ * be NULL), HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
  *
  * Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
  */
@@ -3466,7 +3480,8 @@ int holdoff_hedge_init(struct holdoff_hedge *hedge,
 int holdoff_hedge_record(struct holdoff_hedge *hedge, uint64_t took_ns);
 
 /**
- * Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in nanoseconds.
+ * Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in
+ * nanoseconds.
  *
  * Returns whether there is one: not before the first record, and not for memory without a hedge.
  */
@@ -3480,10 +3495,10 @@ bool holdoff_hedge_quantile(const struct holdoff_hedge *hedge,
 uint64_t holdoff_hedge_delay(const struct holdoff_hedge *hedge);
 
 /**
- * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language. `guard`
- * points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has as many as its
- * HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A state holds nothing of
- * the calls in flight.
+ * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.
+ * `guard` points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has
+ * as many as its HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A
+ * state holds nothing of the calls in flight.
  *
  * Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
  */
@@ -3493,11 +3508,11 @@ size_t holdoff_guard_save(const void *guard,
                           size_t size);
 
 /**
- * Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ from
- * that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
+ * Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ
+ * from that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
  *
- * Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the guard
- * as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+ * Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
+ * the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_guard_restore(void *guard,
                           const char *bytes,
@@ -3506,10 +3521,11 @@ int holdoff_guard_restore(void *guard,
                           struct holdoff_problem *problem);
 
 /**
- * Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
+ * Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
+ * repeat a run.
  *
- * Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
- * that has ended.
+ * Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which
+ * is a call that has ended.
  */
 struct holdoff_step holdoff_guarded_call_begin(struct holdoff_guarded_call *call,
                                           const struct holdoff_policy *policy,
@@ -3599,9 +3615,9 @@ int holdoff_guarded_call_save(const struct holdoff_guarded_call *call,
                          struct holdoff_saved *saved);
 
 /**
- * Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
- * holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
- * waited for at a guard it asks for again at the next holdoff_guarded_call_tick, which is what comes next.
+ * Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
+ * reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
+ * as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
  *
  * Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
  */
@@ -3615,8 +3631,8 @@ int holdoff_guarded_call_resume(struct holdoff_guarded_call *call,
 /**
  * Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
  *
- * Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
- * says what is wrong, with code 0 for nothing.
+ * Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
+ * be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_nesting_init(struct holdoff_nesting *nesting,
                          const struct holdoff_options *options,
@@ -3647,8 +3663,8 @@ struct holdoff_token holdoff_token_child(const struct holdoff_token *parent,
                                          uint32_t attempts);
 
 /**
- * Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the number of the
- * attempt, 1 for the first.
+ * Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the
+ * number of the attempt, 1 for the first.
  *
  * Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
  */
@@ -3657,11 +3673,11 @@ int holdoff_token_header(const struct holdoff_token *token,
                          size_t size);
 
 /**
- * Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at its end: the
- * attempts before this one.
+ * Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
+ * its end: the attempts before this one.
  *
- * Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such metadata,
- * and for a null pointer.
+ * Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such
+ * metadata, and for a null pointer.
  */
 int holdoff_token_grpc(const struct holdoff_token *token,
                        char *text,
@@ -3676,8 +3692,8 @@ bool holdoff_token_from_header(const char *value,
                                struct holdoff_token *token);
 
 /**
- * Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0 to
- * 4294967294.
+ * Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0
+ * to 4294967294.
  *
  * Returns whether it is one; false for NULL.
  */
@@ -3694,9 +3710,9 @@ int holdoff_event_get(const struct holdoff_event *event,
                       struct holdoff_event_fields *fields);
 
 /**
- * Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after 65535
- * bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always enough. A log is
- * its events' bytes one after the other.
+ * Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after
+ * 65535 bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always
+ * enough. A log is its events' bytes one after the other.
  *
  * Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
  * UTF-8.
@@ -3707,11 +3723,12 @@ size_t holdoff_event_bytes(const struct holdoff_event *event,
                            size_t size);
 
 /**
- * Reads the event that `length` bytes begin with. `used` is how many bytes it has; `failure` and `failure_length` its text,
- * which lies in `bytes` and has no zero at its end. These three may be NULL.
+ * Reads the event that `length` bytes begin with. `used` is how many bytes it has; `failure` and `failure_length` its
+ * text, which lies in `bytes` and has no zero at its end. These three may be NULL.
  *
- * Returns 0; or HOLDOFF_ERROR_EVENT_CUT when the bytes end within it, HOLDOFF_ERROR_EVENT_DAMAGED, HOLDOFF_ERROR_EVENT_VERSION
- * or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which may be NULL) says what is wrong.
+ * Returns 0; or HOLDOFF_ERROR_EVENT_CUT when the bytes end within it, HOLDOFF_ERROR_EVENT_DAMAGED,
+ * HOLDOFF_ERROR_EVENT_VERSION or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which
+ * may be NULL) says what is wrong.
  */
 int holdoff_event_from_bytes(struct holdoff_event *event,
                              const char *bytes,
@@ -3722,8 +3739,9 @@ int holdoff_event_from_bytes(struct holdoff_event *event,
                              struct holdoff_problem *problem);
 
 /**
- * Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields under
- * Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both may be NULL.
+ * Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields
+ * under Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both
+ * may be NULL.
  *
  * Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
  * for a text that is no UTF-8.
@@ -3737,8 +3755,8 @@ int holdoff_event_json(const struct holdoff_event *event,
 /**
  * Begins a call at `now`. For the seed see holdoff_call_begin. Guards may be NULL.
  *
- * Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's place, the
- * recorder is left zeroed, which is a call that has ended.
+ * Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's
+ * place, the recorder is left zeroed, which is a call that has ended.
  */
 struct holdoff_step holdoff_recorder_begin(struct holdoff_recorder *recorder,
                                            const struct holdoff_policy *policy,
@@ -3805,9 +3823,9 @@ struct holdoff_step holdoff_recorder_cancel(struct holdoff_recorder *recorder,
                                             struct holdoff_events *events);
 
 /**
- * Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An attempt
- * in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number); then it has
- * failed, as a timeout.
+ * Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
+ * attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
+ * then it has failed, as a timeout.
  *
  * Returns the step without aw and writes `events`.
  */
@@ -3867,9 +3885,9 @@ int holdoff_recorder_save(const struct holdoff_recorder *recorder,
  * event. Go on with holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
  * HOLDOFF_REPLAY_ANY_POLICY added if wanted.
  *
- * Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED or another
- * HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is wrong; both may be
- * NULL.
+ * Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED
+ * or another HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is
+ * wrong; both may be NULL.
  */
 int holdoff_replay(struct holdoff_recorder *recorder,
                    const struct holdoff_policy *policy,
@@ -3914,9 +3932,10 @@ int holdoff_wheel_insert(struct holdoff_wheel *wheel, uint64_t at, uint64_t *key
 /**
  * Takes a timer away.
  *
- * Returns whether it was pending: false for a key of one that has fired or was cancelled before.
+ * Returns whether it was pending: false for the key of a timer that has fired or was cancelled before.
  */
-bool holdoff_wheel_cancel(struct holdoff_wheel *wheel, uint64_t key);
+bool holdoff_wheel_cancel(struct holdoff_wheel *wheel,
+                          uint64_t key);
 
 /**
  * Takes the next timer that is due at `now`. `key` and `at`, when it was due, may be NULL.
@@ -3963,9 +3982,9 @@ uint64_t holdoff_seed_at(uint64_t n,
                          uint64_t k);
 
 /**
- * Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do that take
- * a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the machine says
- * that it draws.
+ * Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do
+ * that take a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the
+ * machine says that it draws.
  *
  * Returns a multiple of 2^-32; 0 without a seed.
  */
@@ -3982,7 +4001,8 @@ const char *holdoff_reason_name(uint32_t reason);
 const char *holdoff_reason_text(uint32_t reason);
 
 /**
- * The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
+ * The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any
+ * other.
  */
 const char *holdoff_cause_name(uint32_t cause);
 
@@ -4002,8 +4022,8 @@ const char *holdoff_error_name(uint32_t error);
 const char *holdoff_error_rule(uint32_t error);
 
 /**
- * The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other number,
- * so that a loop from 1 on sees all.
+ * The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other
+ * number, so that a loop from 1 on sees all.
  */
 const char *holdoff_preset_name(uint32_t preset);
 
@@ -4019,14 +4039,14 @@ const char *holdoff_lint_name(uint32_t lint);
 const char *holdoff_ended_name(uint32_t ended);
 
 /**
- * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
- * other.
+ * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown"
+ * for any other.
  */
 const char *holdoff_breaker_state_name(uint32_t state);
 
 /**
- * The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP",
- * "CANCELLED"; "unknown" for any other.
+ * The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
+ * "GAVE_UP", "CANCELLED"; "unknown" for any other.
  */
 const char *holdoff_event_kind_name(uint32_t kind);
 

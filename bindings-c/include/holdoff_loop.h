@@ -59,7 +59,7 @@ static inline int holdoff_pipe(int wake[2]) {
   return 0;
 }
 
-/* Wakes whoever polls the other end of a pipe. */
+/* Wakes a thread that polls the other end of a pipe. */
 static inline void holdoff_wake(int end) {
   while (write(end, "", 1) == -1 && errno == EINTR) {
   }
@@ -87,7 +87,7 @@ static inline void holdoff_cancel_fire(holdoff_cancel *cancel) {
   }
 }
 
-/** Whether it was fired; false for NULL. A load, not a system call: an operation can ask often. */
+/** Tells whether it was fired; false for NULL. A load, not a system call: an operation can ask often. */
 static inline bool holdoff_cancelled(const holdoff_cancel *cancel) {
   return cancel != NULL && __atomic_load_n(&cancel->cancelled, __ATOMIC_SEQ_CST) != 0;
 }
@@ -164,24 +164,24 @@ typedef struct holdoff_seeds {
   uint64_t k;
 } holdoff_seeds;
 
-/** What an attempt knows of itself. */
+/** The facts about an attempt for its operation. */
 typedef struct holdoff_attempt {
   /** Its number, from 1. */
   uint32_t number;
   /** When it has to be over, HOLDOFF_NEVER without a limit: the operation sees to it, see holdoff_attempt_left_ms. */
   uint64_t abort_at;
-  /** What the host gave; perhaps NULL. */
+  /** The host's way to cancel; perhaps NULL. */
   const holdoff_cancel *cancel;
-  /** Where the operation says what is known of its error, for the host's rules: status, code, message. Zeroed before each
+  /** The facts about its error, which the operation writes for the host's rules: status, code, message. Zeroed before each
    * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
    * in the context for instance. */
   holdoff_facts *facts;
-  /** What to hand down to a retry inside this attempt, as its host's `token`: of this attempt with a host's `nesting`, else
+  /** The `token` for the host of a retry inside this attempt: of this attempt with a host's `nesting`, else
    * the host's own `token`; perhaps NULL. */
   const holdoff_token *token;
 } holdoff_attempt;
 
-/** Whether the attempt is to end early because its call was cancelled. */
+/** Tells whether the attempt is to end early because its call was cancelled. */
 static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
   return holdoff_cancelled(attempt->cancel);
 }
@@ -193,7 +193,7 @@ static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
 }
 
 /**
- * One attempt. `context` is what was given to holdoff_run: where results and the last error go.
+ * One attempt. `context` is the one of holdoff_run: results and the last error go there.
  *
  * Returns true for a success; for a failure false, described in `failure`, which is transient without a hint unless
  * changed. An attempt that is still transient after its abort_at counts as a timeout. Then the host's rules judge it, if
@@ -237,7 +237,7 @@ typedef struct holdoff_waiter {
 } holdoff_waiter;
 
 /**
- * Who shares guards: how to lock them, and who waits for a place in a bulkhead. One for all guards that are in a set
+ * The lock of shared guards, and the threads that wait for a place in a bulkhead. One for all guards that are in a set
  * together, and for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where
  * it is.
  */
@@ -276,7 +276,7 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bul
   while (waiter != NULL && waiter->bulkhead != bulkhead) {
     waiter = waiter->next;
   }
-  /* Who enters wakes the next one. */
+  /* A thread that enters wakes the next one. */
   if (waiter != NULL && !waiter->woken) {
     waiter->woken = true;
     if (waiter->wake[1] != -1) {
@@ -285,13 +285,13 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bul
   }
 }
 
-/** What a program lends to a call. Zeroed, or NULL in its place, it is what most programs need. */
+/** The program around a call. Most programs need it only zeroed, or NULL in its place. */
 typedef struct holdoff_host {
   /** How to cancel; NULL for not at all. */
   const holdoff_cancel *cancel;
   /** The rules that judge each failure, by the facts that the operation leaves in its attempt; NULL for none. */
   const holdoff_rules *rules;
-  /** Whether the operation may not run twice, for the rules. */
+  /** True if the operation may not run twice, for the rules. */
   bool non_idempotent;
   /** Called before each sleep with the context of holdoff_run; NULL for nothing. */
   void (*on_retry)(void *context, const holdoff_retrying *retrying);
@@ -303,10 +303,10 @@ typedef struct holdoff_host {
   const holdoff_clock *clock;
   /** The guards of the call; NULL for none. Not with a hedge: a thread runs one attempt at a time. */
   const holdoff_guards *guards;
-  /** Who shares the guards; NULL when one thread at a time uses them, and then nobody waits for a place in a bulkhead that
-   * another thread gives back. */
+  /** The lock of shared guards; NULL if one thread at a time uses them, and then no thread waits for a place in a bulkhead
+   * that another thread gives back. */
   holdoff_shared *shared;
-  /** What the policy does inside other retries; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
+  /** The rule for a retry inside another one; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
    * own. */
   const holdoff_nesting *nesting;
   /** The retry around, the `token` of its attempt; NULL for none. */
@@ -366,7 +366,7 @@ static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, u
   }
 }
 
-/* What an operation finds to describe its failure in: written as a whole, because it is read as one. */
+/* Resets the failure that an operation describes: written in one piece, because it is read in one. */
 static inline void holdoff_failure_clear(holdoff_failure *failure) {
   static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
   *failure = transient;
@@ -387,7 +387,7 @@ static inline void holdoff_judge(const holdoff_host *host, const holdoff_attempt
   }
 }
 
-/* What an attempt hands down. */
+/* Sets the token that an attempt hands down. */
 static inline void holdoff_attempt_nest(const holdoff_policy *policy, const holdoff_host *host, holdoff_attempt *attempt,
                                         holdoff_token *token) {
   attempt->token = host->token;
@@ -397,13 +397,13 @@ static inline void holdoff_attempt_nest(const holdoff_policy *policy, const hold
   }
 }
 
-/* What a first success does not need is kept out of its way. Not `cold`, which is to be small, and sets memory byte by byte. */
+/* Keeps code that a first success does not need out of its way. Not `cold`, which is to be small, and sets memory byte by byte. */
 #define HOLDOFF_APART __attribute__((noinline, unused))
 #define HOLDOFF_INLINE __attribute__((always_inline, unused)) inline
 
 /* The seed of a call under guards, which has one from its beginning: of a sequence that starts at a number from the
  * operating system, so that a success does not ask for one. The time tells a child process from its parent. */
-static inline uint64_t holdoff_guarded_call_seed(const holdoff_host *host, uint64_t now) {
+static inline uint64_t holdoff_guarded_seed(const holdoff_host *host, uint64_t now) {
   static uint64_t first, count;
   uint64_t start = __atomic_load_n(&first, __ATOMIC_RELAXED);
   if (host->seed != NULL || host->seeds != NULL) {
@@ -426,7 +426,7 @@ typedef struct holdoff_loop {
   uint64_t told_at;
   uint8_t told_cause;
   union {
-    holdoff_call alone;
+    holdoff_call unguarded;
     holdoff_guarded_call guarded;
   } call;
 } holdoff_loop;
@@ -441,7 +441,7 @@ enum {
   HOLDOFF_PUT_CANCEL
 };
 
-/* One transition of a call under guards, locked; keeps it in the list of those that wait for as long as it is in the
+/* One transition of a call under guards, locked; keeps it in the list of waiters for as long as it is in the
  * bulkhead's queue. */
 HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int input, uint64_t ticket, uint64_t now,
                                                       holdoff_failure failure) {
@@ -456,7 +456,7 @@ HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int in
   }
   switch (input) {
     case HOLDOFF_PUT_BEGIN:
-      step = holdoff_guarded_call_begin(call, policy, guards, holdoff_guarded_call_seed(loop->host, now), now);
+      step = holdoff_guarded_call_begin(call, policy, guards, holdoff_guarded_seed(loop->host, now), now);
       break;
     case HOLDOFF_PUT_SUCCEED:
       step = holdoff_guarded_call_succeed(call, guards, ticket, now);
@@ -503,13 +503,13 @@ HOLDOFF_INLINE static void holdoff_put(holdoff_step *step, holdoff_loop *loop, b
   if (guarded) {
     *step = holdoff_put_guarded(loop, ends ? HOLDOFF_PUT_CANCEL : input, ticket, now, failure);
   } else if (ends) {
-    *step = holdoff_call_cancel(&loop->call.alone, now);
+    *step = holdoff_call_cancel(&loop->call.unguarded, now);
   } else if (input == HOLDOFF_PUT_SUCCEED) {
-    *step = holdoff_call_succeed(&loop->call.alone, ticket, now);
+    *step = holdoff_call_succeed(&loop->call.unguarded, ticket, now);
   } else if (input == HOLDOFF_PUT_TICK) {
-    *step = holdoff_call_tick(&loop->call.alone, loop->policy, now);
+    *step = holdoff_call_tick(&loop->call.unguarded, loop->policy, now);
   } else {
-    *step = holdoff_call_fail(&loop->call.alone, loop->policy, ticket, now, failure);
+    *step = holdoff_call_fail(&loop->call.unguarded, loop->policy, ticket, now, failure);
   }
 }
 
@@ -568,7 +568,7 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     attempt.number = 0;
     holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, now, loop.last);
   } else {
-    holdoff_call_underway(&loop.call.alone, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
+    holdoff_call_underway(&loop.call.unguarded, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
   }
   for (;;) {
     if (failed) {
@@ -634,7 +634,7 @@ HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const hol
 }
 
 /* The whole call without guards. */
-static inline bool holdoff_run_alone(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
+static inline bool holdoff_run_unguarded(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                      void *context, holdoff_result *result, holdoff_attempt attempt) {
   uint64_t started = HOLDOFF_NEVER;
   holdoff_failure failure;
@@ -666,7 +666,7 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
     holdoff_attempt_nest(policy, host, &attempt, &token);
   }
   if (host->guards == NULL) {
-    return holdoff_run_alone(policy, host, operation, context, result, attempt);
+    return holdoff_run_unguarded(policy, host, operation, context, result, attempt);
   }
   if (host->guards->hedge != NULL) {
     holdoff_result_set(result, HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED, 0);
@@ -715,7 +715,7 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   if (__builtin_expect(host->guards != NULL || host->nesting != NULL, false)) {
     return holdoff_run_among(policy, host, operation, context, result, attempt);
   }
-  return holdoff_run_alone(policy, host, operation, context, result, attempt);
+  return holdoff_run_unguarded(policy, host, operation, context, result, attempt);
 }
 
 #ifdef __cplusplus

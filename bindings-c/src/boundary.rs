@@ -11,8 +11,8 @@ pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
 
 /// Functions of the header, each written as a plain function over the core.
 ///
-/// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the header
-/// shows. Lengths of time come in as a `u64`: not every number is a `Span`.
+/// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the
+/// header shows. Lengths of time come in as a `u64`: not every number is a `Span`.
 macro_rules! extern_c {
     ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)*) => { $(
         $(#[$meta])*
@@ -44,8 +44,8 @@ pub(crate) unsafe trait Memory: Sized {
     fn inner(this: *mut Self) -> *mut Self::Inner;
 }
 
-/// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`; or, for a struct with more fields than the
-/// magic word and the state, only `name holds Type, magic, error`.
+/// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`; or, for a struct with more fields than
+/// the magic word and the state, only `name holds Type, magic, error`.
 macro_rules! memory {
     ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty, $magic:expr, $foreign:ident) => {
         $(#[$meta])*
@@ -64,7 +64,7 @@ macro_rules! memory {
             assert!(core::mem::offset_of!($name, magic) == 0 && core::mem::offset_of!($name, state) % 8 == 0);
         };
 
-        // SAFETY: the layout is asserted above; the core's machines are plain numbers of which every pattern is valid.
+        // SAFETY: the layout is asserted above; the core's machines are plain numbers, and every bit pattern of them is valid.
         unsafe impl $crate::boundary::Memory for $name {
             type Inner = $inner;
             const MAGIC: u64 = u64::from_be_bytes(*$magic);
@@ -162,8 +162,8 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
 /// Borrows the caller's memory that needs no magic word, because zeroes and any other content are valid.
 ///
 /// # Safety
-/// `memory` is null or points to an `Outer` that is an `Inner`, of which every bit pattern is valid, and which nothing writes
-/// to while the answer lives.
+/// `memory` is null or points to an `Outer` that is an `Inner`; every bit pattern of it is valid, and nothing writes to it
+///  while the answer lives.
 pub(crate) unsafe fn get_untagged<'a, Outer, Inner>(memory: *const Outer) -> Result<&'a Inner, ErrorCode> {
     // SAFETY: passed on; the answer is only read.
     unsafe { get_untagged_mut(memory.cast_mut()).map(|inner| &*inner) }
@@ -218,8 +218,8 @@ pub(crate) unsafe fn write_some<T>(out: *mut T, value: Option<T>) -> bool {
     found
 }
 
-/// Writes a permission to `out`, or the time to ask again to `retry_at`, and returns whether it is a permission. Memory without
-/// a machine gives none, at no time.
+/// Writes a permission to `out`, or the time to ask again to `retry_at`, and returns whether it is a permission. Memory
+/// without a machine gives none, at no time.
 ///
 /// # Safety
 /// As for [`write`].
@@ -296,7 +296,7 @@ pub(crate) unsafe fn slice<'a>(start: *const c_char, length: usize) -> Result<&'
     Ok(unsafe { core::slice::from_raw_parts(start.cast(), length.min(isize::MAX as usize)) })
 }
 
-/// Borrows a text of the caller's. One that is no UTF-8 reads as a character that no name, word or duration has in it.
+/// Borrows a text of the caller's. A text that is not UTF-8 reads as a character that no name, word or duration contains.
 ///
 /// # Safety
 /// `text` is null or points to bytes that end with a zero and stay as they are while the answer lives.

@@ -4,21 +4,21 @@ use crate::*;
 use holdoff_core::{Call, Failure, Ticket};
 
 memory! {
-    /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a time.
-    /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
+    /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a
+    /// time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
-    /// Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of order,
-    /// too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and is
-    /// answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that one,
-    /// and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy, an
-    /// unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
-    /// the reason.
+    /// Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of
+    /// order, too early, after the end, or with the ticket of another attempt changes nothing but the latest time seen, and
+    /// is answered with the step that still holds. HOLDOFF_STOP is final. A `now` before the latest one seen reads as that
+    /// one, and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy,
+    /// an unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
+    /// error as the reason.
     holdoff_call([u64; 7]) holds Call, b"hoCall\0\x31", NotACall
 }
 
 extern_c! {
-    /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a
-    /// run.
+    /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
+    /// repeat a run.
     ///
     /// Returns the first step: attempt 1, to be aborted at `at`. Without a policy the call is left zeroed, which is a call
     /// that has ended.
@@ -36,8 +36,8 @@ extern_c! {
         }
     }
 
-    /// Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a failure,
-    /// so that an operation that succeeds at once needs no call at all.
+    /// Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a
+    /// failure, so that an operation that succeeds at once needs no call at all.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_call_underway(call: *mut holdoff_call, seed: u64, started: Timestamp) -> c_int {
@@ -65,8 +65,8 @@ extern_c! {
 
     /// Lets time pass.
     ///
-    /// Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when it is
-    /// not, HOLDOFF_STOP when the deadline passed meanwhile.
+    /// Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when
+    /// it is not, HOLDOFF_STOP when the deadline passed meanwhile.
     fn holdoff_call_tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: Timestamp) -> holdoff_step {
         step(call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))))
     }

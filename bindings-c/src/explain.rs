@@ -1,4 +1,4 @@
-//! What a policy does, for people, and what is questionable about it.
+//! Policies explained for people, and lints about them.
 
 use crate::*;
 use holdoff_core::{Explanation, GuardsBuilder, Lint, LintKind, Nesting, Policy, Row, nested_attempts};
@@ -41,8 +41,9 @@ impl From<Row> for holdoff_row {
 }
 
 extern_c! {
-    /// Writes what the policy does into `text`, at most `size` bytes with the zero at its end: the policy in words, a table of its
-    /// retries (min, typical and max delay of each, and their sums), and what the linter says. The same text in every language.
+    /// Writes what the policy does into `text`, at most `size` bytes with the zero at its end: the policy in words, a table
+    /// of its retries (min, typical and max delay of each, and their sums), and what the linter says. The same text in
+    /// every language.
     ///
     /// Shown are at most `rows` retries; 0 for as many as there are, up to 100, or 10 of a policy that retries for ever.
     ///
@@ -52,8 +53,8 @@ extern_c! {
         print(text, size, get(policy).ok().map(|policy| explained(policy, rows)))
     }
 
-    /// Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which may be
-    /// NULL). Walks there: the work grows with the number.
+    /// Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which
+    /// may be NULL). Walks there: the work grows with the number.
     ///
     /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
     fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool {
@@ -67,12 +68,12 @@ fn explained(policy: &Policy, rows: u32) -> Explanation {
     if rows == 0 { policy.explain() } else { policy.explain().rows(rows) }
 }
 
-fn number(lint: &Lint) -> u32 {
+fn lint_number(lint: &Lint) -> u32 {
     lint.kind.code().into()
 }
 
 fn next_lint(lints: impl Iterator<Item = Lint>, after: u32) -> u32 {
-    lints.map(|lint| number(&lint)).find(|number| *number > after).unwrap_or(0)
+    lints.map(|lint| lint_number(&lint)).find(|number| *number > after).unwrap_or(0)
 }
 
 fn before(retry: u32) -> Option<usize> {
@@ -80,8 +81,8 @@ fn before(retry: u32) -> Option<usize> {
 }
 
 extern_c! {
-    /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The deadline
-    /// is not looked at.
+    /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The
+    /// deadline is not looked at.
     ///
     /// Returns whether there is an end to them; false for memory without a policy.
     fn holdoff_policy_total_wait(policy: *const holdoff_policy, ns: *mut Span) -> bool {
@@ -99,11 +100,11 @@ extern_c! {
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for that lint.
     fn holdoff_policy_lint_text(policy: *const holdoff_policy, lint: u32, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, get(policy).ok().and_then(|policy| policy.lints().find(|found| number(found) == lint)))
+        print(text, size, get(policy).ok().and_then(|policy| policy.lints().find(|found| lint_number(found) == lint)))
     }
 
-    /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the sleeps of
-    /// a policy take longer than a caller who waits `timeout_ns` and no longer.
+    /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
+    /// sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
     /// memory without a policy.
@@ -115,8 +116,9 @@ extern_c! {
         }))
     }
 
-    /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the outermost first,
-    /// to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge or budget is looked at.
+    /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
+    /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
+    /// or budget is looked at.
     ///
     /// Returns whether there is an end; false for a null pointer and for memory without a policy.
     fn holdoff_nested_attempts(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
@@ -124,8 +126,8 @@ extern_c! {
         write_some(attempts, retries(policies, nestings, count).and_then(nested_attempts))
     }
 
-    /// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more than one of
-    /// `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
+    /// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more
+    /// than one of `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
     /// null pointer and for memory without a policy.
@@ -176,7 +178,7 @@ extern_c! {
     fn holdoff_options_lint_text(options: *const holdoff_options, lint: u32, text: *mut c_char, size: usize) -> c_int {
         let described = described(options);
         print(text, size, described.and_then(|(policy, guards)| {
-            guards.lints(&policy).find(|found| number(found) == lint)
+            guards.lints(&policy).find(|found| lint_number(found) == lint)
         }))
     }
 }

@@ -21,7 +21,7 @@ impl holdoff_failure {
     /// Tells whether the failure can be retried and has no hint, as most failures. One comparison of the word that holds
     /// both numbers.
     #[inline(always)]
-    pub(crate) const fn is_plain(self) -> bool {
+    pub(crate) const fn is_common(self) -> bool {
         const _: () = assert!(HOLDOFF_TRANSIENT == 1 && HOLDOFF_TIMEOUT == 3 && HOLDOFF_PERMANENT == 4);
         let word = (self.hint as u64) << 32 | self.kind as u64;
         word.wrapping_sub(1) < HOLDOFF_TIMEOUT as u64
@@ -45,13 +45,13 @@ impl TryFrom<holdoff_failure> for Failure {
 
 impl From<Failure> for holdoff_failure {
     fn from(failure: Failure) -> Self {
-        let (hint, hint_ns) = flat_hint(failure.hint);
+        let (hint, hint_ns) = raw_hint(failure.hint);
         Self { kind: u32::from(failure.kind.code()), hint, hint_ns }
     }
 }
 
 /// A HOLDOFF_HINT_ number and its nanoseconds.
-pub(crate) fn flat_hint(hint: Hint) -> (u32, u64) {
+pub(crate) fn raw_hint(hint: Hint) -> (u32, u64) {
     match hint.span() {
         Some(span) => (HOLDOFF_HINT_AFTER, span.as_nanos()),
         None if hint.is_never() => (HOLDOFF_HINT_NEVER, 0),
@@ -66,7 +66,8 @@ extern_c! {
     }
 
     /// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
-    /// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see holdoff_failure_from_headers.
+    /// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see
+    /// holdoff_failure_from_headers.
     ///
     /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
     /// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
@@ -75,8 +76,8 @@ extern_c! {
         write_some(failure, Failure::from_http(status, c_bytes(retry_after)).map(holdoff_failure::from))
     }
 
-    /// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL without
-    /// one, which becomes the hint; a negative one means never.
+    /// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL
+    /// without one, which becomes the hint; a negative one means never.
     ///
     /// Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
     /// writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;

@@ -10,11 +10,13 @@ pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
 }
 
 extern_c! {
-    /// Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the zero
-    /// at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy and rules.
+    /// Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the
+    /// zero at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy
+    /// and rules.
     ///
-    /// Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that form, or
-    /// for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
+    /// Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that
+    /// form, or for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and
+    /// the field.
     fn holdoff_policy_form_json(policy: *const holdoff_policy, rules: *const holdoff_rules, form: u32,
         text: *mut c_char, size: usize, problem: *mut holdoff_problem) -> c_int {
         let written = || {
@@ -28,8 +30,8 @@ extern_c! {
     /// Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
     /// and a hedge that takes all attempts, the other forms have no guards.
     ///
-    /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or for wrong
-    /// use. `problem` (which may be NULL) then says what is in the way.
+    /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
+    /// for wrong use. `problem` (which may be NULL) then says what is in the way.
     fn holdoff_options_form_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
         problem: *mut holdoff_problem) -> c_int {
         let written = || {
@@ -37,7 +39,7 @@ extern_c! {
             let policy = builder.build()?;
             guards.check()?;
             let form = form_of(form)?.of_guarded(&policy, &builder.rules(), &guards)?;
-            Ok(Written { form, patterns: kept_patterns(options) })
+            Ok(Written { form, patterns: patterns_of_options(options) })
         };
         print_or_report(text, size, problem, written())
     }

@@ -1,4 +1,4 @@
-//! What outlives an operation: one small state for each host, item or image, in the program's own map.
+//! Gates: one small state for each host, item or image, in a map of the program, that outlives an operation.
 
 use crate::*;
 use holdoff_core::{Direction, Gate, GateConfig, GateOptions, Growth};
@@ -168,8 +168,8 @@ pub struct holdoff_gate {
 extern_c! {
     /// Records a failure at `now`, which closes the gate for a while.
     ///
-    /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use, which
-    /// changes nothing.
+    /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use,
+    /// which changes nothing.
     fn holdoff_gate_failure(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp,
         u: f64) -> u64 {
         holdoff_gate_failure_of(gate, config, now, now, u)

@@ -1,15 +1,16 @@
-//! What many calls share: guards in the caller's memory, each with its configuration beside its state.
+//! Guards, which many calls share, in the caller's memory: each has its configuration beside its state.
 //!
-//! A set of guards is a struct of pointers, so that one budget may be in several sets. They are lent to the core for one
-//! transition; who shares them between threads locks them for as long.
+//! A set of guards is a struct of pointers, so that one budget may be in several sets. The core borrows
+//! them for one transition; threads that share them hold a lock meanwhile.
 
 use crate::*;
-use holdoff_core::{ConfigError, Guards, GuardsBuilder};
+use holdoff_core::{ConfigError, Guards};
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
 pub(crate) mod budget;
 pub(crate) mod bulkhead;
+pub(crate) mod guard;
 pub(crate) mod guarded;
 pub(crate) mod hedge;
 pub(crate) mod limiter;
@@ -17,26 +18,7 @@ pub(crate) mod nested;
 pub(crate) mod saved;
 pub(crate) mod stretch;
 
-use adaptive::holdoff_adaptive;
-use breaker::holdoff_breaker;
-use budget::holdoff_budget;
-use bulkhead::holdoff_bulkhead;
-use hedge::holdoff_hedge;
-use limiter::holdoff_limiter;
-use stretch::holdoff_stretch;
-
-/// A configuration and the state that belongs to it.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Guard<C, S> {
-    pub(crate) config: C,
-    pub(crate) state: S,
-}
-
-/// A guard of a section of the options, if there is one.
-pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, ConfigError>;
-
-/// The guards of a call: pointers to those that there are, NULL for the others. Zeroed it is no guard at all. A guard may be in
+/// The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
 /// several sets.
 ///
 /// Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
@@ -61,17 +43,17 @@ pub struct holdoff_guards {
 }
 
 extern_c! {
-    /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of `guards`: their
-    /// pointers become NULL. So point to memory for each guard that a document may describe. The room (for a limiter of the kind
-    /// "log", see holdoff_limiter_init; NULL and 0 for none) is lent for as long as the limiter. `seed` is for the guards that draw:
-    /// from the operating system, or a fixed one to repeat a run.
+    /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
+    /// `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `log` (for a
+    /// limiter of the kind "log", see holdoff_limiter_init; NULL and 0 for none) is in use for as long as the limiter.
+    /// `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
     ///
-    /// Returns 0; or a HOLDOFF_ERROR_ number, HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory included. Then
-    /// some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what is wrong, with
-    /// code 0 for nothing.
+    /// Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
+    /// Then some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what
+    /// is wrong, with code 0 for nothing.
     fn holdoff_guards_init(guards: *mut holdoff_guards, options: *const holdoff_options, seed: u64, now: Timestamp,
-        room: *mut u64, room_length: usize, problem: *mut holdoff_problem) -> c_int {
-        report(problem, all(guards, options, (seed, now), (room, room_length)))
+        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int {
+        report(problem, all(guards, options, (seed, now), (log, log_capacity)))
     }
 }
 
@@ -79,7 +61,7 @@ unsafe fn all(
     guards: *mut holdoff_guards,
     options: *const holdoff_options,
     (seed, now): (u64, Timestamp),
-    lent: (*mut u64, usize),
+    log: (*mut u64, usize),
 ) -> Result<(), holdoff_problem> {
     // SAFETY: the header's promise, for the set and for each of its guards.
     unsafe {
@@ -88,7 +70,7 @@ unsafe fn all(
         one(&mut made.budget, "budget", budget::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.breaker, "breaker", breaker::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.limiter, "limiter", limiter::make(&builder, now), |memory, made| {
-            limiter::store_limiter(memory, made, lent)
+            limiter::store_limiter(memory, made, log)
         })?;
         one(&mut made.adaptive, "adaptive", adaptive::make(&builder, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.bulkhead, "bulkhead", bulkhead::make(&builder), |memory, made| Ok(store(memory, made)?))?;
@@ -114,53 +96,23 @@ fn one<M: Memory>(
     Ok(())
 }
 
-/// Makes the one guard that the options describe in a section.
+/// Borrows the guards of the caller for one transition; none for a null pointer.
 ///
 /// # Safety
-/// The pointers are null or point to memory of their types.
-pub(crate) unsafe fn init<M: Memory>(
-    memory: *mut M,
-    options: *const holdoff_options,
-    problem: *mut holdoff_problem,
-    section: &str,
-    build: impl FnOnce(&GuardsBuilder) -> Result<Option<M::Inner>, ConfigError>,
-) -> c_int {
-    // SAFETY: passed on.
-    unsafe { report(problem, described(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
-}
-
-/// Builds what the options describe in a section; an empty section is an error.
-///
-/// # Safety
-/// `options` is null or points to options.
-pub(crate) unsafe fn described<T>(
-    options: *const holdoff_options,
-    section: &str,
-    build: impl FnOnce(&GuardsBuilder) -> Result<Option<T>, ConfigError>,
-) -> Result<T, holdoff_problem> {
-    // SAFETY: passed on.
-    let builder = unsafe { guards_of(options) }?;
-    let made = build(&builder)?;
-    made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
-}
-
-/// The guards of the caller's, lent to `lent` for one transition; none for a null pointer.
-///
-/// # Safety
-/// Each pointer is null or points to memory of its type that nothing else touches while the guards are lent.
-pub(crate) unsafe fn lend(guards: *const holdoff_guards, lent: &mut Guards<'_>) -> Result<(), ErrorCode> {
+/// Each pointer is null or points to memory of its type that nothing else touches while the guards are borrowed.
+pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
     if guards.is_null() {
         return Ok(());
     }
     // SAFETY: not null; passed on.
     let guards = unsafe { guards.read_unaligned() };
-    /// Lends a guard that there is, in its two parts.
+    /// Borrows the two parts of a guard.
     macro_rules! part {
         ($name:ident) => {
             if !guards.$name.is_null() {
                 // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
                 let Guard { config, state } = unsafe { get_mut(guards.$name) }?;
-                lent.$name = Some((&*config, state));
+                borrowed.$name = Some((&*config, state));
             }
         };
     }
@@ -168,7 +120,7 @@ pub(crate) unsafe fn lend(guards: *const holdoff_guards, lent: &mut Guards<'_>) 
     part!(breaker);
     if !guards.limiter.is_null() {
         // SAFETY: passed on.
-        lent.limiter = Some(unsafe { limiter::parts(guards.limiter) }?);
+        borrowed.limiter = Some(unsafe { limiter::parts(guards.limiter) }?);
     }
     part!(adaptive);
     part!(bulkhead);

@@ -1,4 +1,4 @@
-//! What an answer's header lines say about when to come back.
+//! Headers of an HTTP answer that say when to retry.
 
 use crate::*;
 use holdoff_core::{Failure, Hint, HintReader};
@@ -14,15 +14,15 @@ memory! {
 const _: () = assert!(size_of::<HintReader>() == 18 * 8);
 
 extern_c! {
-    /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for dates;
-    /// HOLDOFF_NEVER if it is not known, and then a date says nothing.
+    /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
+    /// dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int {
         status(store(headers, HintReader::new(wall)))
     }
 
-    /// Takes one header: its name in any case, and its value. One that says nothing of retrying changes nothing.
+    /// Takes one header: its name in any case, and its value. A header that says nothing about retrying changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
     fn holdoff_headers_add(headers: *mut holdoff_headers, name: *const c_char, value: *const c_char) -> c_int {
@@ -51,16 +51,16 @@ extern_c! {
     /// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may
     /// be NULL); 0 nanoseconds with the first two. For memory without headers HOLDOFF_HINT_NONE.
     fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 {
-        let (hint, hint_ns) = flat_hint(hint_of(headers, status));
+        let (hint, hint_ns) = raw_hint(hint_of(headers, status));
         write(ns, Span::from_nanos(hint_ns));
         hint
     }
 
-    /// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers` may be
-    /// NULL.
+    /// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers`
+    /// may be NULL.
     ///
-    /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100 to
-    /// 399 is none, and writes nothing.
+    /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
+    /// to 399 is none, and writes nothing.
     fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers,
         failure: *mut holdoff_failure) -> bool {
         let found = Failure::of_answer(status, hint_of(headers, status));

@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= ALIGNED {
-            // SAFETY: it comes from malloc, so that its alignment is one that realloc keeps.
+            // SAFETY: it comes from malloc, so that realloc keeps its alignment.
             return unsafe { realloc(memory.cast(), size) }.cast();
         }
         // SAFETY: the caller vouches for the size; the two do not overlap, and both have as many bytes.

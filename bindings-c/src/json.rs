@@ -15,11 +15,11 @@ extern_c! {
     /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
     /// "retry_on" included; for patterns lend room first. In a document every time is text with its unit.
     ///
-    /// Only the library's feature "json" has it, which is on by default; while it reads, it takes memory by malloc, gives it back
-    /// by free, and calls abort when there is none.
+    /// Only the library's feature "json" has it, which is on by default; while it reads, it takes memory by malloc, gives
+    /// it back by free, and calls abort when there is none.
     ///
-    /// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build says it
-    /// again, with an explanation.
+    /// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build
+    /// says it again, with an explanation.
     fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length: usize) -> c_int {
         let read_all = || read_json(slice(text, length)?, DOCUMENT, &mut |path, value| take(options, path, value));
         match get_mut(options) {
@@ -28,11 +28,12 @@ extern_c! {
         }
     }
 
-    /// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end need
-    /// not be there). Takes memory as holdoff_options_read_json does.
+    /// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end
+    /// need not be there). Takes memory as holdoff_options_read_json does.
     ///
-    /// Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
-    /// says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of resuming.
+    /// Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be
+    /// NULL) says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of
+    /// resuming.
     fn holdoff_saved_from_json(saved: *mut holdoff_saved, text: *const c_char, length: usize,
         problem: *mut holdoff_problem) -> c_int {
         let from_json = || {
@@ -45,14 +46,15 @@ extern_c! {
         report(problem, from_json())
     }
 
-    /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not be
-    /// there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the failure said go
-    /// to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at their ends; NULL for a
-    /// text that is not wanted; empty where the event has none. One with a zero in it ends there for C. Takes memory as
-    /// holdoff_options_read_json does.
+    /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not
+    /// be there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the
+    /// failure said go to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at
+    /// their ends; NULL for a text that is not wanted; empty where the event has none. One with a zero in it ends there for
+    /// C. Takes memory as holdoff_options_read_json does.
     ///
-    /// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another HOLDOFF_ERROR_
-    /// number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another
+    /// HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
+    /// NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length: usize, task: *mut c_char,
         task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int {
         let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
@@ -96,15 +98,15 @@ fn keep_text(room: &mut [u8], text: &str) -> bool {
 }
 
 extern_c! {
-    /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules that it has
-    /// for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of patterns, as for
-    /// holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a budget, its
-    /// hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL makes them an error
-    /// (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left out: C has no such types.
-    /// Takes memory as holdoff_options_read_json does.
+    /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules
+    /// that it has for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of
+    /// patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a
+    /// budget, its hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
+    /// makes them an error (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left
+    /// out: C has no such types. Takes memory as holdoff_options_read_json does.
     ///
-    /// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules as they
-    /// were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules
+    /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_form_read_json(form: u32, text: *const c_char, length: usize, policy: *mut holdoff_policy,
         rules: *mut holdoff_rules, patterns: *mut c_char, size: usize, guards: *mut holdoff_options,
         problem: *mut holdoff_problem) -> c_int {
@@ -147,15 +149,16 @@ const DEPTH: u32 = 8;
 /// The rules by which a text is read.
 #[derive(Clone, Copy)]
 struct Mode {
-    /// The unit of numbers in nanoseconds, of which whole ones of 64 bits are exact; none where a time is a text with its unit.
+    /// The unit of numbers in nanoseconds, where whole numbers of 64 bits are exact; none where a time is a text with its
+    /// unit.
     unit: f64,
     /// True if only the fields of the outermost object count.
-    flat: bool,
+    shallow: bool,
 }
 
-const DOCUMENT: Mode = Mode { unit: f64::NAN, flat: false };
-const EVENT: Mode = Mode { unit: 1.0, flat: false };
-const STATE: Mode = Mode { unit: 1.0, flat: true };
+const DOCUMENT: Mode = Mode { unit: f64::NAN, shallow: false };
+const EVENT: Mode = Mode { unit: 1.0, shallow: false };
+const STATE: Mode = Mode { unit: 1.0, shallow: true };
 
 /// Takes a value by its path.
 type Take<'r> = &'r mut dyn FnMut(&str, Value<'_>) -> Result<(), holdoff_problem>;
@@ -226,7 +229,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let reading = self.0;
-        if reading.mode.flat && reading.level == 1 {
+        if reading.mode.shallow && reading.level == 1 {
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return reading.put(Value::Other);
         }
@@ -256,7 +259,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let reading = self.0;
-        if reading.level == 0 || reading.mode.flat {
+        if reading.level == 0 || reading.mode.shallow {
             while list.next_element::<IgnoredAny>()?.is_some() {}
             return reading.put(Value::Other);
         }

@@ -4,15 +4,15 @@ use crate::*;
 use holdoff_core::{Failure, Layered, Layers, StopReason, Ticket};
 
 memory! {
-    /// The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered calls and
-    /// never written to by them. The content is the library's.
+    /// The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
+    /// calls and never written to by them. The content is the library's.
     holdoff_layers([u64; 65]) holds Layers, b"hoLayrs1", NotAPolicy
 }
 const _: () = assert!(size_of::<Layers>() == 65 * 8);
 
 extern_c! {
-    /// Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for no cap
-    /// but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.
+    /// Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for
+    /// no cap but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.
     ///
     /// Returns 0, HOLDOFF_ERROR_ATTEMPTS_RANGE, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_layers_init(layers: *mut holdoff_layers, outer: *const holdoff_policy, inner: *const holdoff_policy,
@@ -25,10 +25,11 @@ extern_c! {
         }))
     }
 
-    /// Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does after
-    /// attempts, deadline and hint, and does not after a permanent failure.
+    /// Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does
+    /// after attempts, deadline and hint, and does not after a permanent failure.
     ///
-    /// Returns 0, HOLDOFF_ERROR_UNKNOWN_WORD for an unknown reason, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    /// Returns 0, HOLDOFF_ERROR_UNKNOWN_WORD for an unknown reason, HOLDOFF_ERROR_NULL_POINTER or
+    /// HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_layers_go_on_after(layers: *mut holdoff_layers, reason: u32, goes_on: bool) -> c_int {
         status(get_mut(layers).and_then(|layers| {
             let known = StopReason::ALL.into_iter().find(|known| u32::from(known.code()) == reason);
@@ -44,9 +45,9 @@ extern_c! {
 }
 
 memory! {
-    /// A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count the
-    /// attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content is the
-    /// library's.
+    /// A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+    /// the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
+    /// is the library's.
     holdoff_layered([u64; 20]) holds Layered, b"hoLayrd1", NotACall
 }
 
@@ -89,8 +90,8 @@ extern_c! {
         step.into()
     }
 
-    /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told if the
-    /// inner one gives up now, whatever the reason. A permanent one ends it.
+    /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
+    /// if the inner one gives up now, whatever the reason. A permanent one ends it.
     ///
     /// Returns the step without aw.
     fn holdoff_layered_fail_as(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64,

@@ -1,12 +1,12 @@
 //! The core for C and C++: caller-owned memory, no allocation but to read JSON and for timing wheels, no libc.
 //!
-//! Thin by design: `boundary` holds every pointer, magic word and text that crosses the border, and the other files are
+//! Thin by design: `boundary` holds every pointer, magic word and text that comes from C, and the other files are
 //! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
-//! write C. What a pointer has to be is said once, at the top of the header.
+//! write C. The rules for pointers are at the top of the header.
 //!
 //! Built with `panic = "abort"` the library is free of std. Without the feature `heap` it then imports nothing at all on
 //! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it
-//! links std; a panic cannot cross an `extern "C"` border either way.
+//! links std; a panic cannot leave an `extern "C"` function either way.
 #![no_std]
 #![allow(
     unsafe_code,
@@ -68,6 +68,7 @@ pub use guards::adaptive::*;
 pub use guards::breaker::*;
 pub use guards::budget::*;
 pub use guards::bulkhead::*;
+use guards::guard::*;
 pub use guards::guarded::*;
 pub use guards::hedge::*;
 pub use guards::limiter::*;

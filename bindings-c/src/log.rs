@@ -1,4 +1,4 @@
-//! What a call did, written down so that another process can go on with it.
+//! Logs of calls, from which another process goes on.
 
 pub(crate) mod event;
 pub(crate) mod recorder;

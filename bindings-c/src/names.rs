@@ -48,7 +48,8 @@ texts! {
     fn holdoff_reason_name(reason) is StopReason::name, 16;
     /// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
     fn holdoff_reason_text(reason) is StopReason::text, 64;
-    /// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any other.
+    /// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any
+    /// other.
     fn holdoff_cause_name(cause) is Cause::name, 16;
     /// The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other.
     fn holdoff_failure_kind_name(kind) is FailureKind::name, 16;
@@ -56,19 +57,19 @@ texts! {
     fn holdoff_error_name(error) is ErrorCode::name, 32;
     /// The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number.
     fn holdoff_error_rule(error) is ErrorCode::text, 112;
-    /// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other number,
-    /// so that a loop from 1 on sees all.
+    /// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other
+    /// number, so that a loop from 1 on sees all.
     fn holdoff_preset_name(preset) is Preset::name, 32;
     /// The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other.
     fn holdoff_lint_name(lint) is LintKind::name, 32;
     /// The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
     /// "unknown" for any other.
     fn holdoff_ended_name(ended) is Ended::name, 16;
-    /// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown" for any
-    /// other.
+    /// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown"
+    /// for any other.
     fn holdoff_breaker_state_name(state) is BreakerState::name, 16;
-    /// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP",
-    /// "CANCELLED"; "unknown" for any other.
+    /// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
+    /// "GAVE_UP", "CANCELLED"; "unknown" for any other.
     fn holdoff_event_kind_name(kind) is EventKind::name, 16;
 }
 

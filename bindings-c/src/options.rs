@@ -3,10 +3,10 @@
 use crate::*;
 use holdoff_core::{GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
 
-/// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs from
-/// the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy itself has
-/// no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so checking the build is
-/// enough. The content is the library's.
+/// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
+/// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
+/// itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
+/// checking the build is enough. The content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_options {
@@ -29,9 +29,9 @@ extern_c! {
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_options_init(options: *mut holdoff_options) -> c_int { status(store(options, Policy::builder())) }
 
-    /// Lends room for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes, of
-    /// which each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
-    /// them and the rules built of them are used. What was kept elsewhere before is not moved.
+    /// Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
+    /// each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
+    /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size: usize) -> c_int {
@@ -43,22 +43,25 @@ extern_c! {
         }))
     }
 
-    /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to text.
+    /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
+    /// text.
     ///
     /// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
     /// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
     /// "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
     /// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
-    /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace, ignore,
-    /// exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that holdoff_preset_name says).
+    /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
+    /// ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
+    /// holdoff_preset_name says).
     ///
-    /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]", "retry_on.http[0]",
-    /// "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under "retry_on.non_idempotent.", and the
-    /// stages of a chain, "backoff[1].initial".
+    /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
+    /// "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under
+    /// "retry_on.non_idempotent.", and the stages of a chain, "backoff[1].initial".
     ///
-    /// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none, consecutive,
-    /// count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead", "stretch", "hedge" and
-    /// "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All of them are in docs/policy.md.
+    /// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none,
+    /// consecutive, count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead",
+    /// "stretch", "hedge" and "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All
+    /// of them are in docs/policy.md.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
     fn holdoff_options_set_text(options: *mut holdoff_options, path: *const c_char, value: *const c_char) -> c_int {
@@ -175,8 +178,8 @@ pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Po
 ///
 /// # Safety
 /// `options` points to options.
-pub(crate) unsafe fn kept_patterns<'a>(options: *const holdoff_options) -> &'a [u8] {
-    // SAFETY: passed on; the memory is lent with the options.
+pub(crate) unsafe fn patterns_of_options<'a>(options: *const holdoff_options) -> &'a [u8] {
+    // SAFETY: passed on; the memory is borrowed for as long as the options are.
     unsafe { slice((*options).patterns, (*options).patterns_used.min((*options).patterns_size)).unwrap_or_default() }
 }
 

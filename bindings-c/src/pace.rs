@@ -11,15 +11,15 @@ pub const HOLDOFF_RESET_AFTER_QUIET: u32 = 1;
 pub const HOLDOFF_RESET_EVERY: u32 = 2;
 
 memory! {
-    /// The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before the last
-    /// one reads as no time passed. The content is the library's.
+    /// The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
+    /// the last one reads as no time passed. The content is the library's.
     holdoff_pace([u64; 10]) holds Pace, b"hoPace_1", NotACall
 }
 const _: () = assert!(size_of::<Pace>() == 10 * 8);
 
 extern_c! {
-    /// Makes a pace of the delays of `stepped`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...) after `limit_ns`,
-    /// made at `now`. Copies the backoff.
+    /// Makes a pace of the delays of `stepped`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...) after
+    /// `limit_ns`, made at `now`. Copies the backoff.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
     fn holdoff_pace_init(pace: *mut holdoff_pace, stepped: *const holdoff_stepped, reset: u32, limit_ns: u64,

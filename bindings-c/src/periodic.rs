@@ -5,8 +5,8 @@ use holdoff_core::{Answer, FlatPeriodicStep, Periodic, PeriodicOptions, Periodic
 
 /// Timer of a periodic: the pace is asked before each interval.
 pub const HOLDOFF_TIMER_VARIABLE: u32 = 0;
-/// Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during a
-/// run one is kept.
+/// Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during
+/// a run one is kept.
 pub const HOLDOFF_TIMER_GRID: u32 = 1;
 /// Timer of a periodic: the same grid, but no tick is kept.
 pub const HOLDOFF_TIMER_GRID_SKIPPING: u32 = 2;
@@ -137,17 +137,17 @@ impl From<Result<PeriodicStep, ErrorCode>> for holdoff_periodic_step {
 }
 
 memory! {
-    /// Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick begins it.
-    /// Each run is said exactly once, and there are never two at a time; an input that is out of order, too early or after the end
-    /// changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A cancellation does not take back a
-    /// run in flight. Time is not clamped. The content is the library's.
+    /// Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick
+    /// begins it. Each run is said exactly once, and there are never two at a time; an input that is out of order, too
+    /// early or after the end changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A
+    /// cancellation does not take back a run in flight. Time is not clamped. The content is the library's.
     holdoff_periodic([u64; 17]) holds Periodic, b"hoPerio1", NotACall
 }
 const _: () = assert!(size_of::<Periodic>() == 17 * 8);
 
 extern_c! {
-    /// Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for a
-    /// pace with jitter. Copies the pace.
+    /// Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters
+    /// only for a pace with jitter. Copies the pace.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
     fn holdoff_periodic_init(periodic: *mut holdoff_periodic, pace: *const holdoff_pace,

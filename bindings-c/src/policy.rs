@@ -1,4 +1,4 @@
-//! What to do after a failure: built once, then shared and only read.
+//! Policies, which say what to do after a failure: built once, then shared and only read.
 
 use crate::*;
 use holdoff_core::{Policy, Preset};
@@ -35,16 +35,16 @@ fn limit(policy: &Policy) -> u64 {
 }
 
 extern_c! {
-    /// Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up to
-    /// 60 s, no deadline, no attempt timeout.
+    /// Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up
+    /// to 60 s, no deadline, no attempt timeout.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int { status(store_policy(policy, Policy::default())) }
 
-    /// Makes the policy with that name, one that holdoff_preset_name says: "kubernetes", "aws-standard-2.1" and so on.
+    /// Makes the preset policy with that name, see holdoff_preset_name: "kubernetes", "aws-standard-2.1" and so on.
     ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options' field
-    /// "preset" takes the same names, explains an unknown one, and lets other fields differ.
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
+    /// field "preset" takes the same names, explains an unknown one, and lets other fields differ.
     fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
         status(c_str(name).ok_or(ErrorCode::NullPointer).and_then(|name| {
             store_policy(policy, Preset::from_name(name).ok_or(ErrorCode::UnknownWord)?.policy())
@@ -54,8 +54,8 @@ extern_c! {
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
     /// holdoff_guards_init.
     ///
-    /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which may
-    /// be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
+    /// may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int {
         let build = || {
@@ -72,8 +72,8 @@ extern_c! {
         get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
     }
 
-    /// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0 as 1.
-    /// For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
+    /// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0
+    /// as 1. For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int {

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, in the caller's own memory.
+//! Problems of a configuration, in the caller's memory.
 
 use crate::*;
 use core::fmt::{self, Display};
@@ -17,7 +17,7 @@ pub struct holdoff_problem {
     pub value: [c_char; 48],
     /// The rule of the field, such as "must be below the deadline".
     pub rule: [c_char; 256],
-    /// The valid name or word nearest to the one that was given; empty when none is near.
+    /// The valid name or word nearest to an unknown one; empty when none is near.
     pub nearest: [c_char; 36],
 }
 
@@ -94,7 +94,7 @@ impl holdoff_problem {
         self
     }
 
-    /// A problem of which only the rule is known.
+    /// Returns a problem with a rule and nothing else.
     pub(crate) fn of_rule(code: ErrorCode, rule: impl Display, nearest: Option<&str>) -> Self {
         let mut problem = Self { code: u32::from(code.code()), ..Self::NONE };
         fill(&mut problem.rule, &rule);

@@ -19,11 +19,11 @@ extern_c! {
 
     /// Decides what to do about an attempt that failed at `now`; once for each failed attempt, in the order of their ends.
     ///
-    /// Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try might
-    /// succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
+    /// Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try
+    /// might succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
     fn holdoff_retry_on_failure(retry: *mut holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step {
-        if failure.is_plain()
+        if failure.is_common()
             && let Ok(retry) = get_mut(retry)
             && let Ok(policy) = get(policy)
             && let Some(until) = retry.at_once(policy, now)

@@ -4,9 +4,9 @@ use crate::*;
 use core::fmt::{self, Display};
 use holdoff_core::{Facts, Failure, GuardsBuilder, Operations, Policy, Rules, write_guarded};
 
-/// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never written
-/// to by them. May be copied and moved; the texts of its patterns stay in the room that holdoff_options_keep_patterns was
-/// lent. Made by holdoff_rules_build; the content is the library's.
+/// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
+/// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
+/// holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_rules {
@@ -36,14 +36,14 @@ pub struct holdoff_facts {
 }
 
 extern_c! {
-    /// Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every failure
-    /// as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
+    /// Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
+    /// failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
     ///
-    /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem` (which may
-    /// be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
+    /// (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_rules_build(rules: *mut holdoff_rules, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int {
-        let build = || Ok(put_rules(rules, sound(options)?.rules(), kept_patterns(options))?);
+        let build = || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?);
         report(problem, build())
     }
 }
@@ -66,8 +66,8 @@ extern_c! {
     /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
     /// cancellation.
     ///
-    /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which every
-    /// machine answers with HOLDOFF_INVALID.
+    /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
+    /// every machine answers with HOLDOFF_INVALID.
     fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts,
         failure: holdoff_failure) -> holdoff_failure {
         judged(rules, facts, failure).map_or(holdoff_failure_of(0), holdoff_failure::from)
@@ -77,7 +77,7 @@ extern_c! {
 /// Copies rules and borrows their patterns; no rules for a null pointer.
 ///
 /// # Safety
-/// `rules` is null or points to rules, and the memory that was lent with their options is still lent.
+/// `rules` is null or points to rules, and the memory of their patterns is still there.
 pub(crate) unsafe fn optional_rules<'a>(rules: *const holdoff_rules) -> Result<(Rules, &'a [u8]), ErrorCode> {
     if rules.is_null() {
         return Ok((Rules::NONE, &[]));
@@ -126,8 +126,8 @@ extern_c! {
         get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent))
     }
 
-    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the rules
-    /// as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
+    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
+    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
     ///
     /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
     /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
@@ -138,15 +138,15 @@ extern_c! {
         print(text, size, written.ok())
     }
 
-    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end: the
-    /// policy, its rules and its guards, those of a preset included. It reads back to the same.
+    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
+    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
     ///
     /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
     fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int {
         let written = || -> Result<_, holdoff_problem> {
             let (builder, guards) = (sound(options)?, guards_of(options)?);
             guards.check()?;
-            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns: kept_patterns(options) })
+            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns: patterns_of_options(options) })
         };
         print(text, size, written().ok())
     }

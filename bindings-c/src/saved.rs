@@ -10,11 +10,11 @@ pub const HOLDOFF_SAVED_CALL: usize = 72;
 const _: () = assert!(HOLDOFF_SAVED_RETRY == Retry::SAVED && HOLDOFF_SAVED_CALL == Call::SAVED);
 
 memory! {
-    /// A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long ago the
-    /// operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in another language
-    /// with the same next decision. The content is the library's.
+    /// A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
+    /// ago the operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in
+    /// another language with the same next decision. The content is the library's.
     ///
-    /// An attempt in flight is not saved: resuming takes it for one that failed as a timeout.
+    /// An attempt in flight is not saved: resuming takes it for a timeout.
     holdoff_saved([u64; 8]) holds Saved, b"hoSaved1", NotACall
 }
 const _: () = assert!(size_of::<Saved>() == 8 * 8);
@@ -38,15 +38,16 @@ extern_c! {
 
     /// Makes a retry of what holdoff_retry_save saved under the same policy, on a clock that reads `now`.
     ///
-    /// Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_ number and
-    /// leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_
+    /// number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
+    /// nothing.
     fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy: *const holdoff_policy,
         now: Timestamp, problem: *mut holdoff_problem) -> c_int {
         let resume = || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?);
         report(problem, resume())
     }
 
-    /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. What comes next is said by
+    /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
     /// holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
@@ -61,16 +62,16 @@ extern_c! {
     /// Reads the bytes that holdoff_saved_bytes or another language's save made.
     ///
     /// Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
-    /// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either way
-    /// `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either
+    /// way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_saved_from_bytes(saved: *mut holdoff_saved, bytes: *const c_char, length: usize,
         problem: *mut holdoff_problem) -> c_int {
         let from_bytes = || Ok(store(saved, Saved::from_bytes(slice(bytes, length)?)?)?);
         report(problem, from_bytes())
     }
 
-    /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room for
-    /// `size`.
+    /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room
+    /// for `size`.
     ///
     /// Returns how many there are; 0 when they do not fit, and for memory without a saved state.
     fn holdoff_saved_bytes(saved: *const holdoff_saved, bytes: *mut c_char, size: usize) -> usize {
@@ -78,7 +79,8 @@ extern_c! {
         write_bytes(bytes, size, state.as_ref().and_then(|(bytes, length)| bytes.get(..*length)).ok_or(()))
     }
 
-    /// Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always enough.
+    /// Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always
+    /// enough.
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
     fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int {

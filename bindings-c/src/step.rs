@@ -1,4 +1,4 @@
-//! What to do next, as plain bytes by value.
+//! Steps of a call, as plain bytes by value.
 
 use crate::*;
 use holdoff_core::{FlatStep, Outcome, Step};

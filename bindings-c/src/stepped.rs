@@ -4,17 +4,17 @@ use crate::*;
 use holdoff_core::Stepped;
 
 memory! {
-    /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was and,
-    /// while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter comes on top
-    /// and does not feed back. May be copied, restarted and looked at. The content is the library's.
+    /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was
+    /// and, while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter
+    /// comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
     holdoff_stepped([u64; 5]) holds Stepped, b"hoStepd1", NotACall
 }
 const _: () = assert!(size_of::<Stepped>() == 5 * 8);
 
 extern_c! {
     /// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
-    /// `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives, HOLDOFF_LONGEST_NS
-    /// for none. Both factors are finite and from 0 on.
+    /// `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives,
+    /// HOLDOFF_LONGEST_NS for none. Both factors are finite and from 0 on.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stepped_init(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,

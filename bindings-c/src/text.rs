@@ -6,17 +6,17 @@ use core::fmt::{self, Display, Write};
 /// Writes text into memory of a fixed size, cut after a whole character, with a zero at its end; counts what it wanted to
 /// write.
 pub(crate) struct Cut<'a> {
-    room: &'a mut [c_char],
+    buffer: &'a mut [c_char],
     wanted: usize,
     full: bool,
 }
 
 impl<'a> Cut<'a> {
-    pub(crate) fn new(room: &'a mut [c_char]) -> Self {
-        if let Some(first) = room.first_mut() {
+    pub(crate) fn new(buffer: &'a mut [c_char]) -> Self {
+        if let Some(first) = buffer.first_mut() {
             *first = 0;
         }
-        Self { room, wanted: 0, full: false }
+        Self { buffer, wanted: 0, full: false }
     }
 }
 
@@ -25,9 +25,9 @@ impl Write for Cut<'_> {
         for character in text.chars() {
             let mut buffer = [0; 4];
             let bytes = character.encode_utf8(&mut buffer).as_bytes();
-            self.full |= self.wanted + bytes.len() >= self.room.len();
+            self.full |= self.wanted + bytes.len() >= self.buffer.len();
             if !self.full {
-                for (cell, &byte) in self.room[self.wanted..].iter_mut().zip(bytes.iter().chain(&[0])) {
+                for (cell, &byte) in self.buffer[self.wanted..].iter_mut().zip(bytes.iter().chain(&[0])) {
                     *cell = byte as c_char;
                 }
             }
@@ -47,13 +47,13 @@ pub(crate) fn fill(field: &mut [c_char], text: &dyn Display) {
 /// # Safety
 /// `text` is null or points to memory of `size` bytes.
 pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<impl Display>) -> c_int {
-    let room = if text.is_null() || size == 0 {
+    let buffer = if text.is_null() || size == 0 {
         &mut [][..]
     } else {
         // SAFETY: the caller vouches for it; not more than a slice may be.
         unsafe { core::slice::from_raw_parts_mut(text, size.min(isize::MAX as usize)) }
     };
-    let mut out = Cut::new(room);
+    let mut out = Cut::new(buffer);
     if let Some(what) = what {
         let _ = write!(out, "{what}");
     }

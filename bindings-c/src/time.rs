@@ -17,9 +17,9 @@ extern_c! {
     /// language.
     fn holdoff_seed_at(n: u64, k: u64) -> u64 { seed_at(n, k) }
 
-    /// Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do that take
-    /// a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the machine says
-    /// that it draws.
+    /// Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do
+    /// that take a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the
+    /// machine says that it draws.
     ///
     /// Returns a multiple of 2^-32; 0 without a seed.
     fn holdoff_uniform(seed: *mut u64) -> f64 {

@@ -1,14 +1,15 @@
-//! Who is due, and when to wake next: one timer for a million retries. Takes memory by malloc.
+//! Timing wheels: one timer of the host for a million retries. Takes memory by malloc.
 
 use crate::*;
 use alloc::vec::Vec;
 use holdoff_core::{TimerKey, Wheel};
 
-/// Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a time.
-/// Only the library's feature "heap" has it, which is on by default. It takes memory by malloc and gives it back by free.
+/// Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a
+/// time. Only the library's feature "heap" has it, which is on by default. It takes memory by malloc and gives it back by
+/// free.
 ///
-/// Pop until there is none, then wait until holdoff_wheel_next_wake: one timer of the host's serves all of them. Timers fire by
-/// time, equal times in the order of insertion, and never before their time.
+/// Pop until there is none, then wait until holdoff_wheel_next_wake: one timer of the host's serves all of them. Timers
+/// fire by time, equal times in the order of insertion, and never before their time.
 pub struct holdoff_wheel {
     wheel: Wheel,
 }
@@ -45,7 +46,7 @@ extern_c! {
 
     /// Takes a timer away.
     ///
-    /// Returns whether it was pending: false for a key of one that has fired or was cancelled before.
+    /// Returns whether it was pending: false for the key of a timer that has fired or was cancelled before.
     fn holdoff_wheel_cancel(wheel: *mut holdoff_wheel, key: TimerKey) -> bool {
         wheel.as_mut().is_some_and(|wheel| wheel.wheel.cancel(key))
     }

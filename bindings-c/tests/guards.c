@@ -78,7 +78,7 @@ static void a_log_counts_in_room_that_is_lent_to_it(void) {
   uint64_t room[2], retry_at = 0;
   char bytes[60];
   holdoff_options_set_number(&options, "limiter.limit", 2);
-  CHECK_NUMBER(holdoff_limiter_room(&options), 2);
+  CHECK_NUMBER(holdoff_limiter_log_capacity(&options), 2);
   CHECK_NUMBER(holdoff_limiter_init(&limiter, &options, 0, NULL, 0, &problem), HOLDOFF_ERROR_NO_ROOM);
   CHECK_TEXT(problem.path, "limiter.limit");
   CHECK_NUMBER(holdoff_limiter_init(&limiter, &options, 0, room, 1, NULL), HOLDOFF_ERROR_NO_ROOM);
@@ -308,7 +308,7 @@ static void memory_that_holds_no_guard_lets_nobody_through(void) {
   CHECK_NUMBER(holdoff_budget_end(NULL), HOLDOFF_ERROR_NULL_POINTER);
   CHECK_NUMBER(holdoff_breaker_record(NULL, 0, 0, true, 0), HOLDOFF_ERROR_NULL_POINTER);
   CHECK(!holdoff_limiter_take(NULL, 1, 0, NULL));
-  CHECK_NUMBER(holdoff_limiter_room(NULL), 0);
+  CHECK_NUMBER(holdoff_limiter_log_capacity(NULL), 0);
   CHECK_NUMBER(holdoff_guards_init(NULL, NULL, 0, 0, NULL, 0, NULL), HOLDOFF_ERROR_NULL_POINTER);
 }
 

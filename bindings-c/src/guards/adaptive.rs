@@ -69,8 +69,8 @@ extern_c! {
         }))
     }
 
-    /// Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may be NULL),
-    /// HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
+    /// Takes `cost` tokens at `now`, 1 for an ordinary attempt, or says when they will be there: in `retry_at` (which may
+    /// be NULL), HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
     ///
     /// Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
     fn holdoff_adaptive_take(adaptive: *mut holdoff_adaptive, cost: f64, now: Timestamp,

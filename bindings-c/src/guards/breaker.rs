@@ -1,4 +1,4 @@
-//! Whether the other side is well enough to be called.
+//! Breakers, which stop calls to a server that keeps failing.
 
 use crate::*;
 use holdoff_core::{Breaker, BreakerConfig, GuardsBuilder, Permit, Verdict};

@@ -8,8 +8,8 @@ pub const HOLDOFF_SAVED_BUDGET: usize = 144;
 const _: () = assert!(HOLDOFF_SAVED_BUDGET == Budget::SAVED);
 
 memory! {
-    /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no budget, and an
-    /// error. The content is the library's.
+    /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
+    /// budget, and an error. The content is the library's.
     ///
     /// All calls of a client share one budget. Begin each call with holdoff_budget_begin and end it with
     /// holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
@@ -23,11 +23,11 @@ pub(crate) fn make(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Made<B
 }
 
 extern_c! {
-    /// Makes the budget that the options describe under "budget", of which nothing is used at `now`. Only the kind "requests" draws
+    /// Makes the budget that the options describe under "budget", unused at `now`. Only the kind "requests" draws
     /// from the seed.
     ///
-    /// Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and leaves it
-    /// as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and
+    /// leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_budget_init(budget: *mut holdoff_budget, options: *const holdoff_options, seed: u64, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int {
         init(budget, options, problem, "budget", |builder| make(builder, seed, now))

@@ -4,20 +4,20 @@ use crate::*;
 use holdoff_core::{Failure, GuardedCall, Guards, Step, Ticket};
 
 memory! {
-    /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time. Memory
-    /// that is all zero reads as a call that was cancelled. The content is the library's.
+    /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.
+    /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
-    /// It is driven like a holdoff_call, with the same guards lent each time (NULL for none). In addition:
+    /// It is driven like a holdoff_call, with the same guards each time (NULL for none). In addition:
     ///
     /// - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
-    /// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it. At
-    ///   HOLDOFF_STOP abort all that still runs; its results are of no interest;
-    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another call that
-    ///   shares the bulkhead has ended an attempt;
+    /// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside
+    ///   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
+    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
+    ///   call that shares the bulkhead has ended an attempt;
     /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
     ///
-    /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the reason:
-    /// HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
+    /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
+    /// reason: HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
     holdoff_guarded_call([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
 }
 const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
@@ -31,31 +31,32 @@ unsafe fn put(
     guards: *const holdoff_guards,
     input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
-    let mut lent = Guards::none();
+    let mut borrowed = Guards::none();
     // SAFETY: passed on.
     step(unsafe { call_of(call) }.and_then(|call| {
         // SAFETY: passed on.
-        unsafe { lend(guards, &mut lent) }?;
-        Ok(input(call, &mut lent)?)
+        unsafe { borrow_guards(guards, &mut borrowed) }?;
+        Ok(input(call, &mut borrowed)?)
     }))
 }
 
 extern_c! {
-    /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to repeat a run.
+    /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
+    /// repeat a run.
     ///
-    /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which is a call
-    /// that has ended.
+    /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which
+    /// is a call that has ended.
     fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
         seed: u64, now: Timestamp) -> holdoff_step {
-        let mut lent = Guards::none();
-        let policy = lend(guards, &mut lent).and_then(|()| get(policy));
+        let mut borrowed = Guards::none();
+        let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
         if let Err(error) = check_memory(call) {
             // A call that cannot be stored would keep what it takes of the guards.
             return error.into();
         }
         match policy {
             Ok(policy) => {
-                let (begun, step) = GuardedCall::begin(policy, &mut lent, seed, now);
+                let (begun, step) = GuardedCall::begin(policy, &mut borrowed, seed, now);
                 store(call, begun).map(|()| step).into()
             }
             Err(error) => {
@@ -130,20 +131,20 @@ extern_c! {
         status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))))
     }
 
-    /// Makes a call under guards of one that was saved under the same policy, under guards or not, on a clock that reads `now`; see
-    /// holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts as paid, and what it
-    /// waited for at a guard it asks for again at the next holdoff_guarded_call_tick, which is what comes next.
+    /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
+    /// reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
+    /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
     fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int {
         let resume = || {
-            let mut lent = Guards::none();
-            lend(guards, &mut lent)?;
+            let mut borrowed = Guards::none();
+            borrow_guards(guards, &mut borrowed)?;
             let (saved, policy) = pair(get(saved), get(policy))?;
             check_memory(call)?;
             let resumed = saved.call(policy, now)?;
-            Ok(store(call, GuardedCall::resume(policy, &mut lent, &resumed, now))?)
+            Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
         };
         report(problem, resume())
     }

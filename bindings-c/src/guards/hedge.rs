@@ -1,4 +1,4 @@
-//! A second attempt beside one that takes long.
+//! Hedges, which start a second attempt beside a slow one.
 
 use crate::*;
 use holdoff_core::{GuardsBuilder, HedgeConfig, Latency};
@@ -35,7 +35,8 @@ extern_c! {
         }))
     }
 
-    /// Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in nanoseconds.
+    /// Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in
+    /// nanoseconds.
     ///
     /// Returns whether there is one: not before the first record, and not for memory without a hedge.
     fn holdoff_hedge_quantile(hedge: *const holdoff_hedge, ns: *mut Span) -> bool {

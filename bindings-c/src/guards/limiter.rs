@@ -3,15 +3,15 @@
 use crate::*;
 use holdoff_core::{GuardsBuilder, Limiter, LimiterConfig};
 
-/// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the room that was lent to it. May be
-/// moved; a copy shares the room. Zeroed memory is no limiter: it lets no call through. The content is the library's.
+/// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
+/// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_limiter {
     magic: u64,
     state: [u64; 10],
-    room: *mut u64,
-    room_length: usize,
+    log: *mut u64,
+    log_capacity: usize,
 }
 
 memory!(holdoff_limiter holds Guard<LimiterConfig, Limiter>, b"hoLimit1", NotAGuard);
@@ -28,17 +28,17 @@ pub(crate) fn make(builder: &GuardsBuilder, now: Timestamp) -> Made<LimiterConfi
 pub(crate) unsafe fn store_limiter(
     limiter: *mut holdoff_limiter,
     made: Guard<LimiterConfig, Limiter>,
-    (room, length): (*mut u64, usize),
+    (log, length): (*mut u64, usize),
 ) -> Result<(), holdoff_problem> {
     let needed = made.config.log_capacity();
-    if needed > 0 && (room.is_null() || !room.is_aligned() || length < needed) {
+    if needed > 0 && (log.is_null() || !log.is_aligned() || length < needed) {
         return Err(holdoff_problem::from(ErrorCode::NoRoom).at(&"limiter.limit"));
     }
     // SAFETY: passed on.
     unsafe { store(limiter, made) }?;
     if needed > 0 {
         // SAFETY: the limiter was just placed there.
-        unsafe { ((*limiter).room, (*limiter).room_length) = (room, needed) };
+        unsafe { ((*limiter).log, (*limiter).log_capacity) = (log, needed) };
     }
     Ok(())
 }
@@ -52,36 +52,36 @@ pub(crate) unsafe fn parts<'a>(
 ) -> Result<(&'a LimiterConfig, &'a mut Limiter, &'a mut [u64]), ErrorCode> {
     // SAFETY: passed on.
     let Guard { config, state } = unsafe { get_mut(limiter) }?;
-    // SAFETY: the limiter is there; the room is none of its state.
-    let (room, length) = unsafe { ((&raw const (*limiter).room).read(), (&raw const (*limiter).room_length).read()) };
-    if room.is_null() || !room.is_aligned() {
+    // SAFETY: the limiter is there; the log is none of its state.
+    let (log, length) = unsafe { ((&raw const (*limiter).log).read(), (&raw const (*limiter).log_capacity).read()) };
+    if log.is_null() || !log.is_aligned() {
         return Ok((config, state, &mut []));
     }
-    // SAFETY: lent with the limiter; not more than it needs, and not more than a slice may be.
-    Ok((config, state, unsafe { core::slice::from_raw_parts_mut(room, length.min(config.log_capacity())) }))
+    // SAFETY: borrowed for as long as the limiter is; not more than it needs, and not more than a slice may be.
+    Ok((config, state, unsafe { core::slice::from_raw_parts_mut(log, length.min(config.log_capacity())) }))
 }
 
 extern_c! {
     /// Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
     /// other kind, for no limiter, and for options with a problem.
-    fn holdoff_limiter_room(options: *const holdoff_options) -> usize {
+    fn holdoff_limiter_log_capacity(options: *const holdoff_options) -> usize {
         guards_of(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity())
     }
 
-    /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs room for
-    /// holdoff_limiter_room(options) words, lent for as long as the limiter is used; for others `room` may be NULL and
-    /// `room_length` 0.
+    /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
+    /// holdoff_limiter_log_capacity(options) words in `log`, for as long as the limiter is used; for other kinds `log` may
+    /// be NULL and `log_capacity` 0.
     ///
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
     fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options: *const holdoff_options, now: Timestamp,
-        room: *mut u64, room_length: usize, problem: *mut holdoff_problem) -> c_int {
-        let made = described(options, "limiter", |builder| make(builder, now));
-        report(problem, made.and_then(|made| store_limiter(limiter, made, (room, room_length))))
+        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int {
+        let made = build_section(options, "limiter", |builder| make(builder, now));
+        report(problem, made.and_then(|made| store_limiter(limiter, made, (log, log_capacity))))
     }
 
-    /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for more than
-    /// there may ever be at once. A refusal changes nothing.
+    /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
+    /// more than there may ever be at once. A refusal changes nothing.
     ///
     /// Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
     fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now: Timestamp,

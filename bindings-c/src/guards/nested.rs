@@ -43,11 +43,11 @@ impl From<Token> for holdoff_token {
 extern_c! {
     /// Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
     ///
-    /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be NULL)
-    /// says what is wrong, with code 0 for nothing.
+    /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
+    /// be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int {
-        let made = described(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())));
+        let made = build_section(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())));
         report(problem, made.and_then(|made| {
             let (mode, cap) = match made {
                 Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
@@ -64,7 +64,7 @@ extern_c! {
     }
 }
 
-/// The nesting that the caller's numbers say; the one that changes nothing for a null pointer.
+/// Returns the nesting of the caller's numbers; HOLDOFF_NESTED_ALLOW for a null pointer.
 ///
 /// # Safety
 /// `nesting` is null or points to a nesting.
@@ -104,19 +104,19 @@ extern_c! {
         Token::child(token_of(parent), attempt, attempts).into()
     }
 
-    /// Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the number of the
-    /// attempt, 1 for the first.
+    /// Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the
+    /// number of the attempt, 1 for the first.
     ///
     /// Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
     fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int {
         print(text, size, token_of(token).map(|token| token.header()))
     }
 
-    /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at its end: the
-    /// attempts before this one.
+    /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
+    /// its end: the attempts before this one.
     ///
-    /// Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such metadata,
-    /// and for a null pointer.
+    /// Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such
+    /// metadata, and for a null pointer.
     fn holdoff_token_grpc(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int {
         print(text, size, token_of(token).and_then(|token| token.grpc()))
     }
@@ -130,8 +130,8 @@ extern_c! {
         write_some(token, c_bytes(value).and_then(Token::from_header).map(holdoff_token::from))
     }
 
-    /// Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0 to
-    /// 4294967294.
+    /// Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0
+    /// to 4294967294.
     ///
     /// Returns whether it is one; false for NULL.
     fn holdoff_token_from_grpc(value: *const c_char, token: *mut holdoff_token) -> bool {

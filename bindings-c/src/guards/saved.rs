@@ -5,10 +5,10 @@ use core::ffi::c_void;
 use holdoff_core::{Adaptive, Breaker, Budget, Latency, Limiter, SaveError, Stretch};
 
 extern_c! {
-    /// Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language. `guard`
-    /// points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has as many as its
-    /// HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A state holds nothing of
-    /// the calls in flight.
+    /// Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.
+    /// `guard` points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has
+    /// as many as its HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A
+    /// state holds nothing of the calls in flight.
     ///
     /// Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
     fn holdoff_guard_save(guard: *const c_void, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
@@ -27,11 +27,11 @@ extern_c! {
         }
     }
 
-    /// Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ from
-    /// that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
+    /// Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ
+    /// from that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
     ///
-    /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves the guard
-    /// as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
+    /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
+    /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length: usize, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int {
         let bytes = slice(bytes, length);

@@ -4,15 +4,15 @@ use crate::*;
 use holdoff_core::{Events, Failure, Guards, Recorded, Recorder, Ticket};
 
 memory! {
-    /// A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved; one
-    /// thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
+    /// A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved;
+    /// one thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
-    /// It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition: write
-    /// them down before you do what the step says. What was written becomes a recorder again by holdoff_replay, which goes on with
-    /// holdoff_recorder_resume. A recorded call does not hedge.
+    /// It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition:
+    /// write them down before you do what the step says. holdoff_replay makes a recorder of the written events, which goes
+    /// on with holdoff_recorder_resume. A recorded call does not hedge.
     ///
-    /// Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as
-    /// the reason.
+    /// Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
+    /// error as the reason.
     holdoff_recorder([u64; 25]) holds Recorder, b"hoRecrd1", NotACall
 }
 const _: () = assert!(size_of::<Recorder>() == 25 * 8);
@@ -52,15 +52,15 @@ unsafe fn put(
         // Events that nobody takes are lost, and the log with them.
         return ErrorCode::NullPointer.into();
     }
-    // Those of the transition before would be written down twice.
+    // Events of the transition before would be written down twice.
     // SAFETY: passed on.
     unsafe { write(events, holdoff_events::NONE) };
-    let mut lent = Guards::none();
+    let mut borrowed = Guards::none();
     // SAFETY: passed on.
     step(unsafe { call_of(recorder) }.and_then(|recorder| {
         // SAFETY: passed on.
-        unsafe { lend(guards, &mut lent) }?;
-        let recorded = input(recorder, &mut lent)?;
+        unsafe { borrow_guards(guards, &mut borrowed) }?;
+        let recorded = input(recorder, &mut borrowed)?;
         // SAFETY: passed on.
         unsafe { write(events, recorded.events.into()) };
         Ok(recorded.step)
@@ -70,20 +70,20 @@ unsafe fn put(
 extern_c! {
     /// Begins a call at `now`. For the seed see holdoff_call_begin. Guards may be NULL.
     ///
-    /// Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's place, the
-    /// recorder is left zeroed, which is a call that has ended.
+    /// Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's
+    /// place, the recorder is left zeroed, which is a call that has ended.
     fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
         write(events, holdoff_events::NONE);
-        let mut lent = Guards::none();
-        let policy = lend(guards, &mut lent).and_then(|()| get(policy));
+        let mut borrowed = Guards::none();
+        let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
         if let Err(error) = check_memory(recorder) {
             // A call that cannot be stored would keep what it takes of the guards.
             return error.into();
         }
         match policy.and_then(|policy| if events.is_null() { Err(ErrorCode::NullPointer) } else { Ok(policy) }) {
             Ok(policy) => {
-                let (begun, recorded) = Recorder::begin(policy, &mut lent, seed, now);
+                let (begun, recorded) = Recorder::begin(policy, &mut borrowed, seed, now);
                 write(events, recorded.events.into());
                 store(recorder, begun).map(|()| recorded.step).into()
             }
@@ -138,9 +138,9 @@ extern_c! {
         put(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)))
     }
 
-    /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An attempt
-    /// in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number); then it has
-    /// failed, as a timeout.
+    /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
+    /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
+    /// then it has failed, as a timeout.
     ///
     /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,

@@ -88,9 +88,9 @@ extern_c! {
     /// event. Go on with holdoff_recorder_resume. `mode` is HOLDOFF_REPLAY_FOLLOW or HOLDOFF_REPLAY_VERIFY, with
     /// HOLDOFF_REPLAY_ANY_POLICY added if wanted.
     ///
-    /// Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED or another
-    /// HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is wrong; both may be
-    /// NULL.
+    /// Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED
+    /// or another HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is
+    /// wrong; both may be NULL.
     fn holdoff_replay(recorder: *mut holdoff_recorder, policy: *const holdoff_policy, bytes: *const c_char,
         length: usize, mode: u32, divergence: *mut holdoff_divergence, problem: *mut holdoff_problem) -> c_int {
         let replayed = || {

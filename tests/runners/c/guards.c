@@ -281,7 +281,7 @@ verdict run_limiter(const cJSON *item) {
   size_t length;
   int at = 0;
   section(&options, item, "limiter");
-  length = holdoff_limiter_room(&options);
+  length = holdoff_limiter_log_capacity(&options);
   room = calloc(length + 1, sizeof *room);
   if (!is_made(holdoff_limiter_init(&limiter, &options, number(item, "made"), room, length, &problem), &problem) ||
       !in_pairs(item, "events", "refused")) {

@@ -1,0 +1,45 @@
+//! One guard: its configuration beside its state, and how options make it.
+
+use crate::*;
+use holdoff_core::{ConfigError, GuardsBuilder};
+
+/// A configuration and the state that belongs to it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Guard<C, S> {
+    pub(crate) config: C,
+    pub(crate) state: S,
+}
+
+/// A guard of a section of the options, if there is one.
+pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, ConfigError>;
+
+/// Makes the one guard that the options describe in a section.
+///
+/// # Safety
+/// The pointers are null or point to memory of their types.
+pub(crate) unsafe fn init<M: Memory>(
+    memory: *mut M,
+    options: *const holdoff_options,
+    problem: *mut holdoff_problem,
+    section: &str,
+    build: impl FnOnce(&GuardsBuilder) -> Result<Option<M::Inner>, ConfigError>,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { report(problem, build_section(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
+}
+
+/// Builds what the options describe in a section; an empty section is an error.
+///
+/// # Safety
+/// `options` is null or points to options.
+pub(crate) unsafe fn build_section<T>(
+    options: *const holdoff_options,
+    section: &str,
+    build: impl FnOnce(&GuardsBuilder) -> Result<Option<T>, ConfigError>,
+) -> Result<T, holdoff_problem> {
+    // SAFETY: passed on.
+    let builder = unsafe { guards_of(options) }?;
+    let made = build(&builder)?;
+    made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
+}
