@@ -3528,10 +3528,10 @@ int holdoff_guard_restore(void *guard,
  * is a call that has ended.
  */
 struct holdoff_step holdoff_guarded_call_begin(struct holdoff_guarded_call *call,
-                                          const struct holdoff_policy *policy,
-                                          const struct holdoff_guards *guards,
-                                          uint64_t seed,
-                                          uint64_t now);
+                                               const struct holdoff_policy *policy,
+                                               const struct holdoff_guards *guards,
+                                               uint64_t seed,
+                                               uint64_t now);
 
 /**
  * Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
@@ -3540,9 +3540,9 @@ struct holdoff_step holdoff_guarded_call_begin(struct holdoff_guarded_call *call
  * Returns the step without aw.
  */
 struct holdoff_step holdoff_guarded_call_succeed(struct holdoff_guarded_call *call,
-                                            const struct holdoff_guards *guards,
-                                            uint64_t ticket,
-                                            uint64_t now);
+                                                 const struct holdoff_guards *guards,
+                                                 uint64_t ticket,
+                                                 uint64_t now);
 
 /**
  * Records the failure of the attempt with this ticket at `now`.
@@ -3551,11 +3551,11 @@ struct holdoff_step holdoff_guarded_call_succeed(struct holdoff_guarded_call *ca
  * HOLDOFF_SLEEP, or HOLDOFF_STOP.
  */
 struct holdoff_step holdoff_guarded_call_fail(struct holdoff_guarded_call *call,
-                                         const struct holdoff_policy *policy,
-                                         const struct holdoff_guards *guards,
-                                         uint64_t ticket,
-                                         uint64_t now,
-                                         struct holdoff_failure failure);
+                                              const struct holdoff_policy *policy,
+                                              const struct holdoff_guards *guards,
+                                              uint64_t ticket,
+                                              uint64_t now,
+                                              struct holdoff_failure failure);
 
 /**
  * Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
@@ -3564,9 +3564,9 @@ struct holdoff_step holdoff_guarded_call_fail(struct holdoff_guarded_call *call,
  * Returns the step without aw.
  */
 struct holdoff_step holdoff_guarded_call_abandon(struct holdoff_guarded_call *call,
-                                            const struct holdoff_guards *guards,
-                                            uint64_t ticket,
-                                            uint64_t now);
+                                                 const struct holdoff_guards *guards,
+                                                 uint64_t ticket,
+                                                 uint64_t now);
 
 /**
  * Lets time pass, or takes a free place in the bulkhead.
@@ -3574,9 +3574,9 @@ struct holdoff_step holdoff_guarded_call_abandon(struct holdoff_guarded_call *ca
  * Returns the step that holds at `now`.
  */
 struct holdoff_step holdoff_guarded_call_tick(struct holdoff_guarded_call *call,
-                                         const struct holdoff_policy *policy,
-                                         const struct holdoff_guards *guards,
-                                         uint64_t now);
+                                              const struct holdoff_policy *policy,
+                                              const struct holdoff_guards *guards,
+                                              uint64_t now);
 
 /**
  * Cancels the call in any state: the guards get back the permits that it holds.
@@ -3584,8 +3584,8 @@ struct holdoff_step holdoff_guarded_call_tick(struct holdoff_guarded_call *call,
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
  */
 struct holdoff_step holdoff_guarded_call_cancel(struct holdoff_guarded_call *call,
-                                           const struct holdoff_guards *guards,
-                                           uint64_t now);
+                                                const struct holdoff_guards *guards,
+                                                uint64_t now);
 
 /**
  * Returns the number of attempts started; 0 for memory without a call.
@@ -3602,7 +3602,7 @@ uint32_t holdoff_guarded_call_flying(const struct holdoff_guarded_call *call);
  * without a call.
  */
 uint64_t holdoff_guarded_call_remaining(const struct holdoff_guarded_call *call,
-                                   uint64_t now);
+                                        uint64_t now);
 
 /**
  * Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
@@ -3610,9 +3610,9 @@ uint64_t holdoff_guarded_call_remaining(const struct holdoff_guarded_call *call,
  * Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
  */
 int holdoff_guarded_call_save(const struct holdoff_guarded_call *call,
-                         const struct holdoff_policy *policy,
-                         uint64_t now,
-                         struct holdoff_saved *saved);
+                              const struct holdoff_policy *policy,
+                              uint64_t now,
+                              struct holdoff_saved *saved);
 
 /**
  * Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
@@ -3622,11 +3622,11 @@ int holdoff_guarded_call_save(const struct holdoff_guarded_call *call,
  * Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
  */
 int holdoff_guarded_call_resume(struct holdoff_guarded_call *call,
-                           const struct holdoff_saved *saved,
-                           const struct holdoff_policy *policy,
-                           const struct holdoff_guards *guards,
-                           uint64_t now,
-                           struct holdoff_problem *problem);
+                                const struct holdoff_saved *saved,
+                                const struct holdoff_policy *policy,
+                                const struct holdoff_guards *guards,
+                                uint64_t now,
+                                struct holdoff_problem *problem);
 
 /**
  * Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.

@@ -167,7 +167,7 @@ pub(crate) fn dist() -> Result<PathBuf> {
     }
     fs::create_dir_all(&include)?;
     fs::create_dir_all(lib.join("pkgconfig"))?;
-    for header in ["holdoff.h", "holdoff_loop.h"] {
+    for header in ["holdoff.h", "holdoff_posix.h", "holdoff_loop.h"] {
         fs::copy(bindings().join("include").join(header), include.join(header))?;
     }
     let template = fs::read_to_string(bindings().join("holdoff.pc.in"))?;
