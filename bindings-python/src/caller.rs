@@ -1,18 +1,17 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
-use crate::arguments::{Arguments, Attempted};
-use crate::classify::{self, On, OnResult};
+use crate::classify;
+use crate::clock;
 use crate::failure::Failure;
-use crate::guards::set::{self, Guards};
+use crate::guards::set::Guards;
+use crate::on::{On, OnResult};
 use crate::operation::Operation;
-use crate::parameters::{
-    CancelToken, Classify, Fallback, GuardsOption, OnErrors, OnGiveUp, OnResults, OnRetry, PolicyOrName, Seed,
-    SeedNumber,
-};
+use crate::parameters::{CancelToken, Classify, Fallback, GuardsOption, OnErrors, OnGiveUp, OnResults, OnRetry, Seed};
+use crate::policy::PolicyOrName;
 use crate::policy::{self, Policy};
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, GENERATOR, Retried, code_flags};
-use crate::vectorcall::{Calls, counted};
-use crate::{clock, convert};
+use crate::retrying::{Options, Retrying};
+use crate::vectorcall::{Arguments, Attempted, Calls, counted};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -20,93 +19,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-/// A policy with the options of one use: call functions with it, or decorate them.
-#[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Retrying {
-    pub(crate) policy: Py<Policy>,
-    pub(crate) on: On,
-    pub(crate) on_result: Option<OnResult>,
-    pub(crate) classify: Option<Py<PyAny>>,
-    pub(crate) on_retry: Option<Py<PyAny>>,
-    pub(crate) on_give_up: Option<Py<PyAny>>,
-    pub(crate) cancel: Option<Py<PyAny>>,
-    pub(crate) seed: Option<u64>,
-    /// True if the operation can run twice without harm.
-    pub(crate) idempotent: bool,
-    pub(crate) guards: Option<Py<Guards>>,
-    pub(crate) fallback: Option<Py<PyAny>>,
-    /// True if the first attempt has a limit, a token, a judged value, or guards.
-    guarded: bool,
-    /// True if the first attempt has nothing but a breaker.
-    quick: bool,
-}
-
-/// The options of one use, as Python passes them.
-pub(crate) struct Options<'a, 'py> {
-    pub(crate) on: Option<OnErrors<'a, 'py>>,
-    pub(crate) on_result: Option<OnResults<'a, 'py>>,
-    pub(crate) cancel: Option<CancelToken<'a, 'py>>,
-    pub(crate) seed: Seed,
-    pub(crate) on_retry: Option<OnRetry<'a, 'py>>,
-    pub(crate) on_give_up: Option<OnGiveUp<'a, 'py>>,
-    pub(crate) classify: Option<Classify<'a, 'py>>,
-    pub(crate) idempotent: bool,
-    pub(crate) guards: Option<GuardsOption<'a, 'py>>,
-    pub(crate) fallback: Option<Fallback<'a, 'py>>,
-}
-
 impl Retrying {
-    pub(crate) fn plain(policy: &Bound<'_, Policy>) -> PyResult<Self> {
-        Ok(Self::with(policy, policy.get().own_guards(policy.py())?))
-    }
-
-    fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>) -> Self {
-        let limited = policy.get().core().first_limit().is_some() || policy.get().nesting.is_some();
-        Self {
-            quick: !limited && guards.as_ref().is_some_and(|guards| guards.get().only_breaker),
-            guarded: limited || guards.is_some(),
-            guards,
-            fallback: None,
-            policy: policy.clone().unbind(),
-            on: On::Default,
-            on_result: None,
-            classify: None,
-            on_retry: None,
-            on_give_up: None,
-            cancel: None,
-            seed: None,
-            idempotent: true,
-        }
-    }
-
-    pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
-        let plain = match options.guards {
-            None => Self::plain(policy)?,
-            Some(guards) => Self::with(policy, set::of_option(&guards)?),
-        };
-        let on_result = OnResult::new(options.on_result.as_deref())?;
-        let looks = options.cancel.is_some() || on_result.is_some();
-        Ok(Self {
-            on: On::new(options.on.as_deref())?,
-            quick: plain.quick && !looks,
-            guarded: plain.guarded || looks,
-            fallback: function("fallback", options.fallback.as_deref())?,
-            on_result,
-            classify: function("classify", options.classify.as_deref())?,
-            on_retry: function("on_retry", options.on_retry.as_deref())?,
-            on_give_up: function("on_give_up", options.on_give_up.as_deref())?,
-            cancel: options.cancel.as_deref().map(token).transpose()?,
-            seed: options.seed.map(|SeedNumber(seed)| seed),
-            idempotent: options.idempotent,
-            ..plain
-        })
-    }
-
-    /// The policy's numbers.
-    pub(crate) fn core(&self) -> &holdoff_core::Policy {
-        self.policy.get().core()
-    }
-
     /// The loop. Until something fails it is the call itself, of which PyO3 need not know (see [`crate::vectorcall::Called`]).
     #[inline]
     pub(crate) fn run<'py>(
@@ -206,11 +119,6 @@ impl Retrying {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, with))
-    }
-
-    /// True if a second attempt may run beside the first.
-    pub(crate) fn hedges(&self) -> bool {
-        self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
     }
 
     /// The loop from the first attempt or, if that is over, from there, and what comes instead of its last error.
@@ -541,23 +449,6 @@ fn raised(error: Bound<'_, PyBaseException>) -> PyErr {
 
 const CANNOT_HEDGE: &str = "hedge runs attempts beside each other, which takes an async function: decorate one with \
     @holdoff.retry or await a caller's call(); a blocking function and attempts() cannot hedge";
-
-fn function(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
-    match value {
-        Some(value) if !value.is_callable() => {
-            Err(PyTypeError::new_err(format!("{name} must be a function, not {}", convert::type_name(value))))
-        }
-        value => Ok(value.map(|value| value.clone().unbind())),
-    }
-}
-
-fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    if value.is_instance(TYPE.import(value.py(), "holdoff._cancel", "Cancel")?)? {
-        return Ok(value.clone().unbind());
-    }
-    Err(PyTypeError::new_err(format!("cancel must be a holdoff.Cancel, not {}", convert::type_name(value))))
-}
 
 static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 

@@ -1,7 +1,9 @@
 //! From an exception or a value to a failure: what to retry, and what the server said.
 
-use crate::caller::Retrying;
+use crate::convert::optional;
 use crate::failure::Failure;
+use crate::on::{On, OnResult};
+use crate::retrying::Retrying;
 use crate::{clock, convert, hints};
 use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Rules};
 use pyo3::exceptions::{
@@ -15,78 +17,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
-
-/// What a user said about which errors to retry.
-pub(crate) enum On {
-    /// Every exception that is no programming error.
-    Default,
-    /// These types: one or a tuple, as `isinstance` takes them.
-    Types(Py<PyAny>),
-    /// What this function says.
-    Predicate(Py<PyAny>),
-}
-
-impl On {
-    pub(crate) fn new(on: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(on) = on else {
-            return Ok(Self::Default);
-        };
-        if let Ok(types) = on.cast::<PyTuple>() {
-            for one in types {
-                exception_type(&one)?;
-            }
-            return Ok(Self::Types(on.clone().unbind()));
-        }
-        if on.is_instance_of::<PyType>() {
-            exception_type(on)?;
-            return Ok(Self::Types(on.clone().unbind()));
-        }
-        if on.is_callable() {
-            return Ok(Self::Predicate(on.clone().unbind()));
-        }
-        Err(PyTypeError::new_err(format!(
-            "on must be an exception type, a tuple of them, or a function of the error, not {}",
-            convert::type_name(on)
-        )))
-    }
-}
-
-/// What a user said about which returned values are failures.
-pub(crate) enum OnResult {
-    /// HTTP answers that the policy takes for failures.
-    Answers,
-    /// What this function says.
-    Predicate(Py<PyAny>),
-}
-
-impl OnResult {
-    /// None, and False, for none: every value is a success.
-    pub(crate) fn new(on_result: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
-        let Some(on_result) = on_result else {
-            return Ok(None);
-        };
-        if let Ok(answers) = on_result.cast::<PyBool>() {
-            return Ok(answers.is_true().then_some(Self::Answers));
-        }
-        if on_result.is_callable() && !on_result.is_instance_of::<PyType>() {
-            return Ok(Some(Self::Predicate(on_result.clone().unbind())));
-        }
-        Err(PyTypeError::new_err(format!(
-            "on_result must be a function of the value, or True for HTTP answers, not {}",
-            convert::type_name(on_result)
-        )))
-    }
-}
-
-/// Only an `Exception` is ever retried: an exit, an interrupt and a cancelled task are not failures.
-fn exception_type(value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let subclass = value.cast::<PyType>().is_ok_and(|given| given.is_subclass_of::<PyException>().unwrap_or(false));
-    if subclass {
-        return Ok(());
-    }
-    let given = value.repr()?;
-    Err(PyTypeError::new_err(format!("on takes types of Exception, which is all that is ever retried; not {given}")))
-}
 
 /// What the default classification knows of an error.
 struct Known {
@@ -236,7 +166,7 @@ fn said(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
         "on_result" => "a bool or None",
         _ => "None",
     };
-    let given = convert::type_name(answer);
+    let given = crate::config::type_name(answer);
     Err(PyTypeError::new_err(format!("{function} must return a Failure, the word of its kind or {or}, not {given}")))
 }
 
@@ -358,11 +288,6 @@ fn end_of_rpc(error: &Bound<'_, PyAny>, names: &Names) -> Option<(GrpcCode, Hint
         }
     }
     Some((code, reader.hint()))
-}
-
-/// An attribute of somebody else's object that is there, whose getter may fail in its own ways (httpx raises RuntimeError).
-pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())
 }
 
 fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {

@@ -4,6 +4,7 @@
 use crate::convert::seconds;
 use crate::guards::nested::Token;
 use crate::guards::notify::Notify;
+use crate::parameters::{Now, OrDefault, Time};
 use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
@@ -174,4 +175,11 @@ pub(crate) fn leave_limit(py: Python<'_>, token: Option<Bound<'_, PyAny>>) -> Py
         limit(py)?.call_method1(intern!(py, "reset"), (token,))?;
     }
     Ok(())
+}
+
+impl OrDefault<Timestamp> for Now {
+    #[inline]
+    fn or_default(self, py: Python<'_>) -> PyResult<Timestamp> {
+        self.map_or_else(|| now(py), |Time(now)| Ok(now))
+    }
 }

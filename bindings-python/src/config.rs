@@ -65,10 +65,15 @@ pub(crate) fn raise_about(class: &Bound<'_, PyType>, problem: &Problem<'_>, abou
     Ok(PyErr::from_value(error))
 }
 
+/// The name of a value's type, for a message.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}
+
 /// A value as Python shows it, cut where it is long.
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let Ok(text) = value.repr() else {
-        return format!("<{}>", crate::convert::type_name(value));
+        return format!("<{}>", type_name(value));
     };
     cut(&text.to_string_lossy())
 }

@@ -1,6 +1,6 @@
 //! Conversions of single values from Python, and their errors.
 
-use crate::config::{Problem, config_error};
+use crate::config::{Problem, config_error, type_name};
 use holdoff_core::{ErrorCode, FailureKind, Span, StopReason, Timestamp};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -70,12 +70,12 @@ pub(crate) fn choice<T: Copy>(name: &str, word: &str, choices: &[(&str, T)]) -> 
     })
 }
 
-/// The name of a value's type, for a message.
-pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
-    value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
-}
-
 /// Nanoseconds as seconds.
 pub(crate) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
+}
+
+/// An attribute of somebody else's object that is there, whose getter may fail in its own ways (httpx raises RuntimeError).
+pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())
 }

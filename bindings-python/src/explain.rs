@@ -1,8 +1,9 @@
 //! The delays of a policy as rows and as text, and warnings about its choices.
 
 use crate::convert;
-use crate::parameters::{InTime, Kind, PolicyOrName, PresetName};
+use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
+use crate::policy::PolicyOrName;
 use holdoff_core::{Given as Number, GuardsBuilder, Preset, Span};
 use pyo3::prelude::*;
 

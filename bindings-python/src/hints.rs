@@ -1,7 +1,7 @@
 //! Failures from HTTP and gRPC answers, with the hints in their headers.
 
 use crate::clock;
-use crate::convert::{self, half};
+use crate::convert::half;
 use crate::failure::Failure;
 use crate::parameters::{Status, WallTime};
 use holdoff_core::{GrpcCode, Hint, HintReader, Span};
@@ -51,7 +51,9 @@ fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<
     }
     match text.cast::<PyString>() {
         Ok(text) => Ok(take(text.to_string_lossy().as_bytes())),
-        Err(_) => Err(PyTypeError::new_err(format!("a header must be str or bytes, not {}", convert::type_name(text)))),
+        Err(_) => {
+            Err(PyTypeError::new_err(format!("a header must be str or bytes, not {}", crate::config::type_name(text))))
+        }
     }
 }
 

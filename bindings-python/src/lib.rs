@@ -7,7 +7,6 @@
 
 use pyo3::prelude::*;
 
-mod arguments;
 mod caller;
 mod classify;
 mod clock;
@@ -23,12 +22,14 @@ mod hints;
 mod json;
 mod layers;
 mod machine;
+mod on;
 mod operation;
 mod outcome;
 mod parameters;
 mod policy;
 mod recorder;
 mod retried;
+mod retrying;
 mod save;
 mod seeds;
 mod stepped;
@@ -41,7 +42,7 @@ mod _holdoff {
     use super::*;
 
     #[pymodule_export]
-    use caller::{Retrying, retry};
+    use caller::retry;
     #[pymodule_export]
     use clock::{monotonic_ns, overridden_time, override_time, remaining};
     #[pymodule_export]
@@ -90,6 +91,8 @@ mod _holdoff {
     use policy::Policy;
     #[pymodule_export]
     use recorder::{Recorder, replay};
+    #[pymodule_export]
+    use retrying::Retrying;
     #[pymodule_export]
     use seeds::{override_uniform, seed, seed_at};
     #[pymodule_export]

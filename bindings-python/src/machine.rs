@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::parameters::{
-    Cause, DecisionKind, Duration, FailureNumber, OutcomeWord, PolicyOrName, SeedNumber, StartTime, StepKind,
-    StopReason, TicketNumber, Time,
+    Cause, DecisionKind, Duration, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason,
+    TicketNumber, Time,
 };
+use crate::policy::PolicyOrName;
 use crate::save;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;

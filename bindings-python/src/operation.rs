@@ -1,9 +1,9 @@
 //! One operation under way: what every loop, native, awaiting or written by the user, does between two attempts.
 
-use crate::caller::Retrying;
 use crate::guards::notify::Notify;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
+use crate::retrying::Retrying;
 use crate::{classify, clock, seeds};
 use holdoff_core::{Call, Cause, GuardedCall, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
 use pyo3::exceptions::PyException;

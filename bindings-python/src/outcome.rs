@@ -1,6 +1,6 @@
 //! The outcome of an operation, attached to the error that goes back to the user.
 
-use crate::classify::optional;
+use crate::convert::optional;
 use crate::parameters::{StopReason, StopWord};
 use crate::{clock, convert};
 use holdoff_core::Timestamp;

@@ -2,10 +2,9 @@
 //! these types has a type of `holdoff.types` in the stub.
 
 use crate::config;
-use crate::convert::{self, type_name};
-use crate::policy::{self, Policy};
-use crate::{clock, seeds};
-use holdoff_core::{FailureKind, Nesting, Span, Ticket, TimerKey, Timestamp};
+use crate::config::type_name;
+use crate::convert;
+use holdoff_core::{FailureKind, Span, Ticket, TimerKey, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -89,19 +88,6 @@ pub(crate) type Seed = Option<SeedNumber>;
 /// An optional parameter and its default.
 pub(crate) trait OrDefault<T> {
     fn or_default(self, py: Python<'_>) -> PyResult<T>;
-}
-
-impl OrDefault<Timestamp> for Now {
-    #[inline]
-    fn or_default(self, py: Python<'_>) -> PyResult<Timestamp> {
-        self.map_or_else(|| clock::now(py), |Time(now)| Ok(now))
-    }
-}
-
-impl OrDefault<u64> for Seed {
-    fn or_default(self, _: Python<'_>) -> PyResult<u64> {
-        self.map_or_else(seeds::from_system, |SeedNumber(seed)| Ok(seed))
-    }
 }
 
 /// Declares types that hold one Python value, for parameters that are converted in the method, under their own names.
@@ -200,33 +186,6 @@ impl SpanOr for Option<Duration<'_, '_>> {
 impl SpanOr for Option<Limit<'_, '_>> {
     fn span_or(self, name: &str, default: Span) -> PyResult<Span> {
         self.map_or(Ok(default), |limit| Ok(limit.span(name)?.unwrap_or(Span::MAX)))
-    }
-}
-
-/// A policy, or the name of a preset.
-pub(crate) struct PolicyOrName<'py>(pub(crate) Bound<'py, Policy>);
-
-impl PolicyOrName<'_> {
-    pub(crate) fn core(&self) -> &holdoff_core::Policy {
-        self.0.get().core()
-    }
-
-    pub(crate) fn nesting(&self) -> Nesting {
-        self.0.get().nesting.unwrap_or_default()
-    }
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for PolicyOrName<'py> {
-    type Error = PyErr;
-
-    #[cfg(feature = "stub")]
-    const INPUT_TYPE: PyStaticExpr = type_hint_union!(
-        <Policy as pyo3::PyTypeInfo>::TYPE_HINT,
-        type_hint_identifier!("holdoff._literals", "PresetName")
-    );
-
-    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        policy::of_option(&value).map(Self)
     }
 }
 

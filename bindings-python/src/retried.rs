@@ -1,8 +1,7 @@
 //! A decorated function: called like the function that it retries.
 
-use crate::arguments::Arguments;
-use crate::caller::Retrying;
-use crate::vectorcall::{Callable, Called};
+use crate::retrying::Retrying;
+use crate::vectorcall::{Arguments, Callable, Called};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Seeds: from the operating system, or counted from one number so that a whole program repeats itself.
 
-use crate::parameters::{Place, ProgramSeed, Seed, SeedNumber};
+use crate::parameters::{OrDefault, Place, ProgramSeed, Seed, SeedNumber};
 use holdoff_core::Rng;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -111,5 +111,11 @@ impl Draws {
             Some(rng) => Ok(rng.uniform()),
             none => Ok(none.insert(Rng::new(from_system()?)).uniform()),
         }
+    }
+}
+
+impl OrDefault<u64> for Seed {
+    fn or_default(self, _: Python<'_>) -> PyResult<u64> {
+        self.map_or_else(from_system, |SeedNumber(seed)| Ok(seed))
     }
 }

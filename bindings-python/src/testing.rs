@@ -1,7 +1,8 @@
 //! Functions of `holdoff.testing` that need the machines: draws that a test chooses.
 
 use crate::machine::Schedule;
-use crate::parameters::{Delay, Kind, Longest, PolicyOrName};
+use crate::parameters::{Delay, Kind, Longest};
+use crate::policy::PolicyOrName;
 use holdoff_core::Span;
 use pyo3::prelude::*;
 

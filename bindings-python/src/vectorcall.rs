@@ -6,7 +6,6 @@
 //! and wherever else it cannot be found, arguments are packed.
 #![allow(unsafe_code)]
 
-use crate::arguments::{Arguments, Attempted};
 use pyo3::exceptions::{PyBaseException, PySystemError, PyTypeError};
 use pyo3::ffi;
 use pyo3::panic::PanicException;
@@ -27,6 +26,40 @@ const HAVE_VECTORCALL: c_ulong = 1 << 11;
 const METHOD_DESCRIPTOR: c_ulong = 1 << 17;
 /// Beside the number of arguments: the place before the first one may be written to.
 const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
+
+/// The result of a call: its value, or the error that it raised.
+pub(crate) type Attempted<'py> = Result<Bound<'py, PyAny>, Bound<'py, PyBaseException>>;
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Arguments<'a, 'py> {
+    /// A tuple and a dict.
+    Packed(&'a Bound<'py, PyTuple>, Option<&'a Bound<'py, PyDict>>),
+    /// The interpreter's own array.
+    Vector(Vector<'a, 'py>),
+}
+
+impl<'py> Arguments<'_, 'py> {
+    #[inline]
+    pub(crate) fn call(&self, function: &Bound<'py, PyAny>) -> Attempted<'py> {
+        match self {
+            Self::Packed(args, kwargs) => {
+                let py = function.py();
+                // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
+                function.call(*args, *kwargs).map_err(|raised| raised.into_value(py).into_bound(py))
+            }
+            Self::Vector(vector) => vector.call(function),
+        }
+    }
+
+    /// A tuple and a dict that outlive the call.
+    pub(crate) fn pack(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        match self {
+            Self::Packed(args, kwargs) => Ok(((*args).clone(), kwargs.map_or_else(|| PyDict::new(py), Clone::clone))),
+            Self::Vector(vector) => vector.pack(),
+        }
+    }
+}
 
 /// Arguments in an array of the interpreter's, the names of the last ones in a tuple.
 #[derive(Clone, Copy)]

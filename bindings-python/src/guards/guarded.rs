@@ -3,7 +3,8 @@
 use super::set::Guards;
 use crate::failure::Failure;
 use crate::machine::Step;
-use crate::parameters::{Duration, PolicyOrName, SeedNumber, TicketNumber, Time};
+use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};
+use crate::policy::PolicyOrName;
 use crate::save;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

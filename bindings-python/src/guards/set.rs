@@ -10,7 +10,7 @@ use super::rates::{Adaptive, Limiter};
 use super::stretch::Stretch;
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
-use crate::{clock, config, convert, save, seeds};
+use crate::{clock, config, save, seeds};
 use holdoff_core::{GuardsBuilder, Permit, Span, Timestamp, Verdict};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -304,6 +304,20 @@ impl Guards {
     }
 }
 
+/// The guards of a policy's sections, the same ones each time; none if it has none.
+pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards>>> {
+    let py = policy.py();
+    let policy = policy.get();
+    if !policy.guarded {
+        return Ok(None);
+    }
+    let made = policy.guards.get_or_try_init(py, || {
+        let guards = Guards::of_builder(py, &policy.document.guards)?;
+        PyResult::Ok(guards.map(Py::into_any))
+    })?;
+    made.as_ref().map(|guards| Ok(guards.bind(py).cast::<Guards>()?.clone().unbind())).transpose()
+}
+
 /// The guards of an option: a set, or the mapping of its options. None for an empty set.
 pub(crate) fn of_option(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<Guards>>> {
     if let Ok(guards) = value.cast::<Guards>() {
@@ -314,6 +328,6 @@ pub(crate) fn of_option(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<Guards>>
     }
     Err(PyTypeError::new_err(format!(
         "guards must be a holdoff.Guards or its options, not {}",
-        convert::type_name(value)
+        config::type_name(value)
     )))
 }

@@ -1,11 +1,11 @@
 //! The operation as the loops written in Python see it.
 
 use super::{Failed, Machine, Operation};
-use crate::caller::Retrying;
 use crate::clock;
 use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
+use crate::retrying::Retrying;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

@@ -1,0 +1,78 @@
+//! The options `on` and `on_result`: errors to retry, and values that are failures.
+
+use crate::config;
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyTuple, PyType};
+
+/// The user's choice of errors to retry.
+pub(crate) enum On {
+    /// Every exception that is no programming error.
+    Default,
+    /// These types: one or a tuple, as `isinstance` takes them.
+    Types(Py<PyAny>),
+    /// The function decides.
+    Predicate(Py<PyAny>),
+}
+
+impl On {
+    pub(crate) fn new(on: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(on) = on else {
+            return Ok(Self::Default);
+        };
+        if let Ok(types) = on.cast::<PyTuple>() {
+            for one in types {
+                exception_type(&one)?;
+            }
+            return Ok(Self::Types(on.clone().unbind()));
+        }
+        if on.is_instance_of::<PyType>() {
+            exception_type(on)?;
+            return Ok(Self::Types(on.clone().unbind()));
+        }
+        if on.is_callable() {
+            return Ok(Self::Predicate(on.clone().unbind()));
+        }
+        Err(PyTypeError::new_err(format!(
+            "on must be an exception type, a tuple of them, or a function of the error, not {}",
+            config::type_name(on)
+        )))
+    }
+}
+
+/// The user's choice of returned values that are failures.
+pub(crate) enum OnResult {
+    /// HTTP answers that are failures by the policy.
+    Answers,
+    /// The function decides.
+    Predicate(Py<PyAny>),
+}
+
+impl OnResult {
+    /// None, and False, for none: every value is a success.
+    pub(crate) fn new(on_result: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
+        let Some(on_result) = on_result else {
+            return Ok(None);
+        };
+        if let Ok(answers) = on_result.cast::<PyBool>() {
+            return Ok(answers.is_true().then_some(Self::Answers));
+        }
+        if on_result.is_callable() && !on_result.is_instance_of::<PyType>() {
+            return Ok(Some(Self::Predicate(on_result.clone().unbind())));
+        }
+        Err(PyTypeError::new_err(format!(
+            "on_result must be a function of the value, or True for HTTP answers, not {}",
+            config::type_name(on_result)
+        )))
+    }
+}
+
+/// Only an `Exception` is ever retried: an exit, an interrupt and a cancelled task are not failures.
+fn exception_type(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let subclass = value.cast::<PyType>().is_ok_and(|given| given.is_subclass_of::<PyException>().unwrap_or(false));
+    if subclass {
+        return Ok(());
+    }
+    let given = value.repr()?;
+    Err(PyTypeError::new_err(format!("on takes types of Exception, which is all that is ever retried; not {given}")))
+}
