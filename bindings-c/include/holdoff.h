@@ -716,6 +716,26 @@
 #define HOLDOFF_LEVEL_CAP 3
 
 /**
+ * Timer of a periodic. The pace is asked before each interval.
+ */
+#define HOLDOFF_TIMER_VARIABLE 0
+
+/**
+ * Timer of a periodic. The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
+ */
+#define HOLDOFF_TIMER_GRID 1
+
+/**
+ * Timer of a periodic. The same grid, but no tick is kept: after a long run the next is at the next tick.
+ */
+#define HOLDOFF_TIMER_GRID_SKIPPING 2
+
+/**
+ * Timer of a periodic. Runs are due at once; the pace is never asked.
+ */
+#define HOLDOFF_TIMER_NO_WAIT 3
+
+/**
  * Answer of a run. Run again.
  */
 #define HOLDOFF_ANSWER_AGAIN 1
@@ -849,27 +869,6 @@
  * Reset of a pace: when asked more than the limit after it last began again (or was made), however busy it was in between.
  */
 #define HOLDOFF_RESET_EVERY 2
-
-/**
- * Timer of a periodic: the pace is asked before each interval.
- */
-#define HOLDOFF_TIMER_VARIABLE 0
-
-/**
- * Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during
- * a run one is kept.
- */
-#define HOLDOFF_TIMER_GRID 1
-
-/**
- * Timer of a periodic: the same grid, but no tick is kept.
- */
-#define HOLDOFF_TIMER_GRID_SKIPPING 2
-
-/**
- * Timer of a periodic: runs are due at once; the pace is never asked.
- */
-#define HOLDOFF_TIMER_NO_WAIT 3
 
 /**
  * Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.

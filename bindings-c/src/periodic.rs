@@ -3,16 +3,6 @@
 use crate::*;
 use holdoff_core::{Answer, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Timer};
 
-/// Timer of a periodic: the pace is asked before each interval.
-pub const HOLDOFF_TIMER_VARIABLE: u32 = 0;
-/// Timer of a periodic: the pace is asked once, and runs are due at whole multiples of that; of the ticks that pass during
-/// a run one is kept.
-pub const HOLDOFF_TIMER_GRID: u32 = 1;
-/// Timer of a periodic: the same grid, but no tick is kept.
-pub const HOLDOFF_TIMER_GRID_SKIPPING: u32 = 2;
-/// Timer of a periodic: runs are due at once; the pace is never asked.
-pub const HOLDOFF_TIMER_NO_WAIT: u32 = 3;
-
 numbers! {
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
     HOLDOFF_RUN: u32 = 1 is FlatPeriodicStep::RUN;
@@ -49,12 +39,7 @@ impl From<PeriodicOptions> for holdoff_periodic_options {
     fn from(options: PeriodicOptions) -> Self {
         Self {
             deadline_ns: options.deadline.map_or(HOLDOFF_NEVER, Span::as_nanos),
-            timer: match options.timer {
-                Timer::Variable => HOLDOFF_TIMER_VARIABLE,
-                Timer::Grid => HOLDOFF_TIMER_GRID,
-                Timer::GridSkipping => HOLDOFF_TIMER_GRID_SKIPPING,
-                Timer::NoWait => HOLDOFF_TIMER_NO_WAIT,
-            },
+            timer: options.timer.code().into(),
             sliding: options.sliding.into(),
             immediate: options.immediate.into(),
             first_is_sure: options.first_is_sure.into(),
@@ -69,13 +54,7 @@ impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
 
     fn try_from(options: holdoff_periodic_options) -> Result<Self, ErrorCode> {
         Ok(Self {
-            timer: match options.timer {
-                HOLDOFF_TIMER_VARIABLE => Timer::Variable,
-                HOLDOFF_TIMER_GRID => Timer::Grid,
-                HOLDOFF_TIMER_GRID_SKIPPING => Timer::GridSkipping,
-                HOLDOFF_TIMER_NO_WAIT => Timer::NoWait,
-                _ => return Err(ErrorCode::UnknownWord),
-            },
+            timer: Timer::from_code(options.timer).ok_or(ErrorCode::UnknownWord)?,
             sliding: options.sliding != 0,
             immediate: options.immediate != 0,
             first_is_sure: options.first_is_sure != 0,

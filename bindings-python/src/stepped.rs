@@ -281,12 +281,7 @@ impl Periodic {
         seed: Seed,
         now: Option<Time>,
     ) -> PyResult<Self> {
-        let timers = [
-            ("variable", Timer::Variable),
-            ("grid", Timer::Grid),
-            ("grid_skipping", Timer::GridSkipping),
-            ("no_wait", Timer::NoWait),
-        ];
+        let timers = Timer::ALL.map(|timer| (timer.name(), timer));
         let timer = choice("timer", timer, &timers)?;
         let deadline = deadline.map_or(Ok(None), |deadline| deadline.span("deadline"))?;
         let options =

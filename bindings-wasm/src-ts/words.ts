@@ -36,6 +36,18 @@ export const IN_TIME: readonly (InTime | "")[] = ["", "always", "sometimes", "ne
 export type Ended = "cancelled" | "done" | "failed" | "deadline" | "steps";
 export const ENDS: readonly (Ended | "")[] = ["", "cancelled", "done", "failed", "deadline", "steps"];
 
+/** The source of the time between runs. */
+export type Timer = "variable" | "grid" | "grid_skipping" | "no_wait";
+export const TIMERS: readonly (Timer | "")[] = ["variable", "grid", "grid_skipping", "no_wait"];
+
+/** The way in which jitter moves a delay. */
+export type Direction = "up" | "down";
+export const DIRECTIONS: readonly (Direction | "")[] = ["up", "down"];
+
+/** The way in which the delays of a gate grow. */
+export type Growth = "power" | "feedback";
+export const GROWTHS: readonly (Growth | "")[] = ["power", "feedback"];
+
 /** What a run of a periodic found. */
 export type Answer = "again" | "done" | "failed";
 export const ANSWERS: readonly (Answer | "")[] = ["", "again", "done", "failed"];

@@ -211,6 +211,19 @@ pub enum Given {
     Number(f64),
 }
 
+impl Given {
+    /// Ends the text of an error: ` = 0s: must be more than 0`, and `; did you mean "..."?` where a name is near.
+    pub(crate) fn explain(self, f: &mut fmt::Formatter<'_>, rule: &str, nearest: Option<&str>) -> fmt::Result {
+        match self {
+            Self::Unshown => f.write_str(": ")?,
+            Self::Span(span) => write!(f, " = {span}: ")?,
+            Self::Number(number) => write!(f, " = {number}: ")?,
+        }
+        f.write_str(rule)?;
+        nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean \"{nearest}\"?"))
+    }
+}
+
 /// What is wrong with a configuration: the field, the value, the rule, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ConfigError {
@@ -284,16 +297,7 @@ impl fmt::Display for ConfigError {
             Some(_) => self.path().fmt(f)?,
             None => f.write_str("this name")?,
         }
-        match self.given {
-            Given::Unshown => f.write_str(": ")?,
-            Given::Span(span) => write!(f, " = {span}: ")?,
-            Given::Number(number) => write!(f, " = {number}: ")?,
-        }
-        f.write_str(self.rule())?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
+        self.given.explain(f, self.rule(), self.nearest)
     }
 }
 

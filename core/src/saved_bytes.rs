@@ -105,16 +105,7 @@ impl fmt::Display for SaveError {
             None if self.code == ErrorCode::UnknownStateField => f.write_str(", this name")?,
             None => {}
         }
-        match self.given {
-            Given::Unshown => f.write_str(": ")?,
-            Given::Span(span) => write!(f, " = {span}: ")?,
-            Given::Number(number) => write!(f, " = {number}: ")?,
-        }
-        f.write_str(self.rule)?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
+        self.given.explain(f, self.rule, self.nearest)
     }
 }
 

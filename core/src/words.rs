@@ -135,9 +135,9 @@ pub(crate) use {one_of, texts, words};
 #[cfg(test)]
 mod tests {
     use crate::{
-        Answer, BreakerMode, BreakerState, Cap, Cause, Ended, ErrorCode, EventKind, FailureKind, Form, GrpcCode,
-        HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, Refusal, Reopen, ReplayMode, StopReason,
-        Verdict,
+        Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Form,
+        Growth, GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, Refusal, Reopen, ReplayMode,
+        StopReason, Timer, Verdict,
     };
 
     macro_rules! round_trip {
@@ -161,12 +161,14 @@ mod tests {
             BreakerState,
             Cap,
             Cause,
+            Direction,
             Ended,
             ErrorCode,
             EventKind,
             FailureKind,
             Form,
             GrpcCode,
+            Growth,
             HintMode,
             HintOver,
             InTime,
@@ -178,6 +180,7 @@ mod tests {
             Reopen,
             ReplayMode,
             StopReason,
+            Timer,
             Verdict
         );
         assert_eq!(Refusal::RULE, "must be one of stop, wait");

@@ -3,6 +3,7 @@
 import { problem, WRONG_TYPE } from "../errors.js";
 import { exact, FOREVER, type Length, like, limit, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
+import type { Direction, Growth } from "../words.js";
 import { memory } from "./memory.js";
 
 type Maybe<T> = T | null | undefined;
@@ -17,9 +18,9 @@ export interface GateOptions {
   max?: Maybe<Length>;
   /** The part of a delay that jitter moves it by, and which way; none and up unless given. */
   jitter?: Maybe<number>;
-  direction?: Maybe<"up" | "down">;
+  direction?: Maybe<Direction>;
   /** `initial * factor^n`, or the last delay, jitter included, times the factor; power unless given. */
-  growth?: Maybe<"power" | "feedback">;
+  growth?: Maybe<Growth>;
   /** How many failures are let off, and with what delay instead; none unless given. */
   grace?: Maybe<number>;
   graceDelay?: Maybe<Length>;

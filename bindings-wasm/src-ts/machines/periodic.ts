@@ -4,7 +4,7 @@ import { problem, WRONG_TYPE } from "../errors.js";
 import { exact, FOREVER, type Length, like, limit, nanos } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Same, Time } from "../times.js";
-import { ANSWERS, type Answer, ENDS, type Ended } from "../words.js";
+import { ANSWERS, type Answer, ENDS, type Ended, TIMERS, type Timer } from "../words.js";
 import { memory } from "./memory.js";
 
 type Maybe<T> = T | null | undefined;
@@ -185,7 +185,7 @@ export interface PeriodicOptions {
    * Where the time between runs comes from: asked of the pace before each (`"variable"`, unless given), a grid whose mesh is
    * asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes' `Backoff.Timer` takes.
    */
-  timer?: Maybe<"variable" | "grid" | "grid_skipping" | "no_wait" | "poll">;
+  timer?: Maybe<Timer | "poll">;
   /** True (the default) if an interval begins with the end of a run. */
   sliding?: Maybe<boolean>;
   /** True (the default) if the first run comes before the first interval. */
@@ -209,7 +209,7 @@ export type PeriodicStep<T extends Time = number> =
   | { readonly kind: "wait" }
   | { readonly kind: "stop"; readonly ended: Ended };
 
-const TIMERS = ["variable", "grid", "grid_skipping", "no_wait", "poll"];
+const WITH_POLL: readonly string[] = [...TIMERS, "poll"];
 
 /** Something that runs again and again, as a machine: no timer, no clock. */
 export class Periodic {
@@ -220,7 +220,7 @@ export class Periodic {
     const { timer, sliding, immediate, firstIsSure, bySteps, lastAtDeadline, deadline } = options;
     if (!(pace instanceof Pace)) throw problem(WRONG_TYPE, "pace", pace);
     checkSeed(seed, "seed");
-    const which = TIMERS.indexOf(timer ?? "variable");
+    const which = WITH_POLL.indexOf(timer ?? "variable");
     if (which < 0) throw problem(WRONG_TYPE, "timer", timer);
     memory().writeNumbers(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", FOREVER));
     memory().write("pace", pace["words"]);

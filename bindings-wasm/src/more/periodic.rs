@@ -118,12 +118,9 @@ extern "C" fn periodic(timer: u32, flags: u32) {
     with(|memory| {
         let is = |flag: u32| flags & flag != 0;
         let options = PeriodicOptions {
-            timer: match timer {
-                1 => Timer::Grid,
-                2 => Timer::GridSkipping,
-                3 => Timer::NoWait,
-                4 => PeriodicOptions::poll(memory.pace.backoff(), false, false).timer,
-                _ => Timer::Variable,
+            timer: match Timer::from_code(timer) {
+                Some(timer) => timer,
+                None => PeriodicOptions::poll(memory.pace.backoff(), false, false).timer,
             },
             sliding: is(SLIDING),
             immediate: is(IMMEDIATE),

@@ -36,8 +36,8 @@ impl Stepped {
     /// # Errors
     /// [`ErrorCode::FactorRange`] and [`ErrorCode::JitterFactorRange`] unless both factors are finite and from 0 on.
     pub fn new(duration: Span, factor: f64, jitter: f64, cap: Span, steps: u64) -> Result<Self, ConfigError> {
-        check(factor, ErrorCode::FactorRange, Field::BackoffFactor)?;
-        check(jitter, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
+        check(factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
+        check(jitter, f64::MAX, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
         Ok(Self { duration: duration.as_nanos(), factor, jitter, cap: cap.as_nanos(), steps })
     }
 
@@ -147,9 +147,9 @@ impl Stepped {
     }
 }
 
-/// A factor that is finite and from 0 on.
-fn check(factor: f64, code: ErrorCode, field: Field) -> Result<(), ConfigError> {
-    if factor >= 0.0 && factor.is_finite() {
+/// Checks that a factor is from 0 to `most`.
+pub(super) fn check(factor: f64, most: f64, code: ErrorCode, field: Field) -> Result<(), ConfigError> {
+    if (0.0..=most).contains(&factor) {
         return Ok(());
     }
     Err(ConfigError::new(code, field, Given::Number(factor)))

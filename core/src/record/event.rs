@@ -306,16 +306,7 @@ impl fmt::Display for EventError {
             None if self.code == ErrorCode::UnknownEventField => f.write_str(", this name")?,
             None => {}
         }
-        match self.given {
-            Given::Unshown => f.write_str(": ")?,
-            Given::Span(span) => write!(f, " = {span}: ")?,
-            Given::Number(number) => write!(f, " = {number}: ")?,
-        }
-        f.write_str(self.rule())?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
+        self.given.explain(f, self.rule(), self.nearest)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use holdoff_core::{
-    Answer, BreakerMode, BreakerState, Cap, Cause, Ended, ErrorCode, EventKind, FailureKind, Field, FlatPeriodicStep,
-    FlatStep, Form, GrpcCode, GuardsBuilder, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, Refusal,
-    Reopen, ReplayMode, StopReason,
+    Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field,
+    FlatPeriodicStep, FlatStep, Form, Growth, GrpcCode, GuardsBuilder, HintMode, HintOver, InTime, Level, LintKind,
+    OnDeadline, Preset, Refusal, Reopen, ReplayMode, StopReason, Timer,
 };
 
 /// One row of a table of the core.
@@ -51,6 +51,7 @@ fn c() {
     defines("In time. ", "IN_TIME_", "u32", &rows!(InTime));
     defines("Lint. ", "LINT_", "u32", &rows!(LintKind));
     defines("Level. ", "LEVEL_", "u32", &rows!(Level));
+    defines("Timer of a periodic. ", "TIMER_", "u32", &rows!(Timer));
     defines("Answer of a run. ", "ANSWER_", "u32", &rows!(Answer));
     defines("End of a periodic. ", "ENDED_", "u32", &rows!(Ended));
     defines("State of a breaker. ", "BREAKER_", "u32", &rows!(BreakerState));
@@ -77,6 +78,9 @@ fn typescript() {
     table("Level", "LEVELS", "Which level of a layered call gave up.", &rows!(Level));
     table("InTime", "IN_TIME", "Whether a retry comes before the deadline.", &rows!(InTime));
     table("Ended", "ENDS", "How a periodic ended.", &rows!(Ended));
+    table("Timer", "TIMERS", "The source of the time between runs.", &rows!(Timer));
+    table("Direction", "DIRECTIONS", "The way in which jitter moves a delay.", &rows!(Direction));
+    table("Growth", "GROWTHS", "The way in which the delays of a gate grow.", &rows!(Growth));
     table("Answer", "ANSWERS", "What a run of a periodic found.", &rows!(Answer));
     table("FormName", "FORMS", "A system whose own form of a policy is read and written.", &rows!(Form));
 }

@@ -1,26 +1,30 @@
 //! What a gate makes of failures and successes, and the systems whose numbers have names.
 
 use crate::decide::backoff::{real, truncated};
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{ConfigError, ErrorCode};
 use crate::field::Field;
+use crate::pace::wait_backoff::check;
 use crate::time::Span;
+use crate::words::words;
 
-/// How the delays of a [`crate::Gate`] grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Growth {
-    /// `initial * factor^n`, for the n-th failure that is not let off, n from 0. Successes can take it back step by step.
-    Power,
-    /// The last delay, jitter included, times `factor`. The first one is not held against `max`.
-    Feedback,
+words! {
+    /// How the delays of a [`crate::Gate`] grow.
+    pub enum Growth: u8 {
+        /// `initial * factor^n`, for the n-th failure that is not let off, n from 0. Successes can take it back step by step.
+        Power = 0 "power";
+        /// The last delay, jitter included, times `factor`. The first one is not held against `max`.
+        Feedback = 1 "feedback";
+    }
 }
 
-/// Which way jitter moves a delay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// Longer: from the delay up to `jitter` of it more.
-    Up,
-    /// Shorter: from the delay down to `jitter` of it less.
-    Down,
+words! {
+    /// Which way jitter moves a delay.
+    pub enum Direction: u8 {
+        /// Longer: from the delay up to `jitter` of it more.
+        Up = 0 "up";
+        /// Shorter: from the delay down to `jitter` of it less.
+        Down = 1 "down";
+    }
 }
 
 /// The choices for a gate: [`GateOptions::build`] checks them once. The default doubles from one second up to five minutes,
@@ -117,26 +121,11 @@ impl GateOptions {
     /// [`ErrorCode::FactorRange`] or [`ErrorCode::JitterFactorRange`] for a `factor` or `jitter` out of its range.
     pub fn build(&self) -> Result<GateConfig, ConfigError> {
         let down = self.direction == Direction::Down;
-        if !(self.factor >= 0.0 && self.factor.is_finite()) {
-            return Err(ConfigError::new(ErrorCode::FactorRange, Field::BackoffFactor, Given::Number(self.factor)));
-        }
-        if !(self.jitter >= 0.0 && self.jitter.is_finite()) || down && self.jitter > 1.0 {
-            return Err(ConfigError::new(
-                ErrorCode::JitterFactorRange,
-                Field::JitterFactor,
-                Given::Number(self.jitter),
-            ));
-        }
-        let mut flags = 0;
-        if self.growth == Growth::Feedback {
-            flags |= FEEDBACK;
-        }
-        if down {
-            flags |= DOWNWARD;
-        }
-        if self.ahead {
-            flags |= AHEAD;
-        }
+        check(self.factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
+        check(self.jitter, if down { 1.0 } else { f64::MAX }, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let feedback = self.growth == Growth::Feedback;
+        let flags = flag(feedback, FEEDBACK) | flag(down, DOWNWARD) | flag(self.ahead, AHEAD);
         let or_none = |span: Option<Span>| span.map_or(NONE, Span::as_nanos);
         Ok(GateConfig {
             initial: self.initial.as_nanos(),

@@ -2,19 +2,21 @@
 
 use crate::pace::wait_backoff::Stepped;
 use crate::time::Span;
+use crate::words::words;
 
-/// Where the time between runs comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timer {
-    /// The pace is asked before each interval.
-    Variable,
-    /// The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept,
-    /// so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
-    Grid,
-    /// The same grid, but no tick is kept: after a long run the next is at the next tick.
-    GridSkipping,
-    /// Runs are due at once; the pace is never asked.
-    NoWait,
+words! {
+    /// Where the time between runs comes from.
+    pub enum Timer: u8 {
+        /// The pace is asked before each interval.
+        Variable = 0 "variable";
+        /// The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept,
+        /// so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
+        Grid = 1 "grid";
+        /// The same grid, but no tick is kept: after a long run the next is at the next tick.
+        GridSkipping = 2 "grid_skipping";
+        /// Runs are due at once; the pace is never asked.
+        NoWait = 3 "no_wait";
+    }
 }
 
 /// How a [`crate::Periodic`] goes about it. The default runs at once, then after each interval counted from the end of the
@@ -120,27 +122,22 @@ impl PeriodicOptions {
     }
 
     pub(super) const fn flat(&self) -> (u8, u8) {
-        let (timer, mut flags) = match self.timer {
-            Timer::Variable => (VARIABLE, 0),
-            Timer::Grid => (GRID, 0),
-            Timer::GridSkipping => (GRID, SKIP_MISSED),
-            Timer::NoWait => (NO_WAIT, 0),
+        let (timer, skips) = match self.timer {
+            Timer::Variable => (VARIABLE, false),
+            Timer::Grid => (GRID, false),
+            Timer::GridSkipping => (GRID, true),
+            Timer::NoWait => (NO_WAIT, false),
         };
-        if self.sliding {
-            flags |= SLIDING;
-        }
-        if self.immediate {
-            flags |= IMMEDIATE;
-        }
-        if self.first_is_sure {
-            flags |= FIRST_IS_SURE;
-        }
-        if self.by_steps {
-            flags |= BY_STEPS;
-        }
-        if self.last_at_deadline {
-            flags |= LAST_AT_DEADLINE;
-        }
+        let flags = flag(self.sliding, SLIDING)
+            | flag(self.immediate, IMMEDIATE)
+            | flag(self.first_is_sure, FIRST_IS_SURE)
+            | flag(self.by_steps, BY_STEPS)
+            | flag(self.last_at_deadline, LAST_AT_DEADLINE)
+            | flag(skips, SKIP_MISSED);
         (timer, flags)
     }
+}
+
+const fn flag(is_set: bool, flag: u8) -> u8 {
+    if is_set { flag } else { 0 }
 }
