@@ -2429,20 +2429,14 @@ bool holdoff_policy_total_wait(const struct holdoff_policy *policy,
                                uint64_t *ns);
 
 /**
- * Returns the next lint of a policy: the smallest HOLDOFF_LINT_ number above `after` that applies to it; 0 if there is
- * none. Begin with 0.
- */
-uint32_t holdoff_policy_lint(const struct holdoff_policy *policy,
-                             uint32_t after);
-
-/**
- * Writes one lint of a policy as a line into `text`, at most `size` bytes with the zero at its end:
+ * Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
+ * as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
  * `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
  *
- * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for that lint.
+ * Returns its number; 0 if there is no other lint, and for memory without a policy.
  */
-int holdoff_policy_lint_text(const struct holdoff_policy *policy,
-                             uint32_t lint,
+uint32_t holdoff_policy_lint(const struct holdoff_policy *policy,
+                             uint32_t after,
                              char *text,
                              size_t size);
 
@@ -2495,17 +2489,12 @@ int holdoff_options_explain(const struct holdoff_options *options,
                             size_t size);
 
 /**
- * Returns the next lint of the policy and the guards that options describe, as holdoff_policy_lint does; 0 for options
- * with a problem.
+ * Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
+ *
+ * Returns its number; 0 if there is no other lint, and for options with a problem.
  */
 uint32_t holdoff_options_lint(const struct holdoff_options *options,
-                              uint32_t after);
-
-/**
- * Writes one lint of the policy and the guards that options describe, as holdoff_policy_lint_text does.
- */
-int holdoff_options_lint_text(const struct holdoff_options *options,
-                              uint32_t lint,
+                              uint32_t after,
                               char *text,
                               size_t size);
 

@@ -68,12 +68,15 @@ fn explained(policy: &Policy, rows: u32) -> Explanation {
     if rows == 0 { policy.explain() } else { policy.explain().rows(rows) }
 }
 
-fn lint_number(lint: &Lint) -> u32 {
-    lint.kind.code().into()
-}
-
-fn next_lint(lints: impl Iterator<Item = Lint>, after: u32) -> u32 {
-    lints.map(|lint| lint_number(&lint)).find(|number| *number > after).unwrap_or(0)
+/// Writes the next lint above a number into a text, and returns its number.
+///
+/// # Safety
+/// `text` is null or points to memory of `size` bytes.
+unsafe fn next_lint(lints: impl Iterator<Item = Lint>, after: u32, text: *mut c_char, size: usize) -> u32 {
+    let next = lints.map(|lint| (u32::from(lint.kind.code()), lint)).find(|(number, _)| *number > after);
+    // SAFETY: passed on.
+    unsafe { print(text, size, next.as_ref().map(|(_, lint)| lint)) };
+    next.map_or(0, |(number, _)| number)
 }
 
 fn before(retry: u32) -> Option<usize> {
@@ -89,18 +92,13 @@ extern_c! {
         write_some(ns, get(policy).ok().and_then(Policy::total_wait))
     }
 
-    /// Returns the next lint of a policy: the smallest HOLDOFF_LINT_ number above `after` that applies to it; 0 if there is
-    /// none. Begin with 0.
-    fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32) -> u32 {
-        get(policy).map_or(0, |policy| next_lint(policy.lints(), after))
-    }
-
-    /// Writes one lint of a policy as a line into `text`, at most `size` bytes with the zero at its end:
+    /// Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
+    /// as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
     /// `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for that lint.
-    fn holdoff_policy_lint_text(policy: *const holdoff_policy, lint: u32, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, get(policy).ok().and_then(|policy| policy.lints().find(|found| lint_number(found) == lint)))
+    /// Returns its number; 0 if there is no other lint, and for memory without a policy.
+    fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32, text: *mut c_char, size: usize) -> u32 {
+        get(policy).map_or(0, |policy| next_lint(policy.lints(), after, text, size))
     }
 
     /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
@@ -168,18 +166,11 @@ extern_c! {
         print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
     }
 
-    /// Returns the next lint of the policy and the guards that options describe, as holdoff_policy_lint does; 0 for options
-    /// with a problem.
-    fn holdoff_options_lint(options: *const holdoff_options, after: u32) -> u32 {
-        described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after))
-    }
-
-    /// Writes one lint of the policy and the guards that options describe, as holdoff_policy_lint_text does.
-    fn holdoff_options_lint_text(options: *const holdoff_options, lint: u32, text: *mut c_char, size: usize) -> c_int {
-        let described = described(options);
-        print(text, size, described.and_then(|(policy, guards)| {
-            guards.lints(&policy).find(|found| lint_number(found) == lint)
-        }))
+    /// Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
+    ///
+    /// Returns its number; 0 if there is no other lint, and for options with a problem.
+    fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 {
+        described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words of the numbers, the same in every language.
 
-use core::ffi::c_char;
+use crate::*;
 use holdoff_core::{BreakerState, Cause, Ended, ErrorCode, EventKind, FailureKind, LintKind, Preset, StopReason};
 
 const fn terminated<const N: usize>(text: &str) -> [u8; N] {
@@ -73,32 +73,22 @@ texts! {
     fn holdoff_event_kind_name(kind) is EventKind::name, 16;
 }
 
-/// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_outcome_name(outcome: u32) -> *const c_char {
-    match u8::try_from(outcome) {
-        Ok(crate::HOLDOFF_SUCCEEDED) => text!("succeeded"),
-        Ok(crate::HOLDOFF_GAVE_UP) => text!("gave_up"),
-        Ok(crate::HOLDOFF_CANCELLED) => text!("cancelled"),
-        Ok(crate::HOLDOFF_INVALID) => text!("invalid"),
-        _ => text!("unknown"),
-    }
+/// Returns the text at a place, or "unknown".
+fn word(words: &[*const c_char], at: u32) -> *const c_char {
+    usize::try_from(at).ok().and_then(|at| words.get(at)).copied().unwrap_or(words[0])
 }
 
-/// The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_step_name(kind: u32) -> *const c_char {
-    match u8::try_from(kind) {
-        Ok(crate::HOLDOFF_ATTEMPT) => text!("attempt"),
-        Ok(crate::HOLDOFF_SLEEP) => text!("sleep"),
-        Ok(crate::HOLDOFF_WAIT) => text!("wait"),
-        Ok(crate::HOLDOFF_STOP) => text!("stop"),
-        _ => text!("unknown"),
+extern_c! {
+    /// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
+    fn holdoff_outcome_name(outcome: u32) -> *const c_char {
+        word(&[text!("unknown"), text!("succeeded"), text!("gave_up"), text!("cancelled"), text!("invalid")], outcome)
     }
-}
 
-/// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.
-#[unsafe(no_mangle)]
-pub extern "C" fn holdoff_version() -> *const c_char {
-    text!(env!("CARGO_PKG_VERSION"))
+    /// The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
+    fn holdoff_step_name(kind: u32) -> *const c_char {
+        word(&[text!("unknown"), text!("attempt"), text!("sleep"), text!("wait"), text!("stop")], kind)
+    }
+
+    /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.
+    fn holdoff_version() -> *const c_char { text!(env!("CARGO_PKG_VERSION")) }
 }

@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{ConfigError, EventError, Field, FormError, Given, GuardsBuilder, SaveError, Value};
+use holdoff_core::{ConfigError, EventError, FormError, Given, SaveError, Value};
 
 /// A problem of a configuration or a saved state. It holds all its texts, which end with a zero and are cut, if need be,
 /// after a whole character; nothing has to be freed.
@@ -20,25 +20,6 @@ pub struct holdoff_problem {
     /// The valid name or word nearest to an unknown one; empty when none is near.
     pub nearest: [c_char; 36],
 }
-
-const _: () = {
-    let mut at = 0;
-    while at < ErrorCode::ALL.len() {
-        let mut name = 0;
-        while name < Field::names().len() {
-            assert!(ErrorCode::ALL[at].rule(Some(Field::names()[name].1)).len() < 256);
-            assert!(Field::names()[name].0.len() < 36);
-            name += 1;
-        }
-        let mut name = 0;
-        while name < GuardsBuilder::names().len() {
-            assert!(ErrorCode::ALL[at].rule(Some(GuardsBuilder::names()[name].1)).len() < 256);
-            assert!(GuardsBuilder::names()[name].0.len() < 36);
-            name += 1;
-        }
-        at += 1;
-    }
-};
 
 impl holdoff_problem {
     pub(crate) const NONE: Self = Self { code: 0, path: [0; 48], value: [0; 48], rule: [0; 256], nearest: [0; 36] };
@@ -187,4 +168,21 @@ pub(crate) unsafe fn report(out: *mut holdoff_problem, result: Result<(), holdof
     // SAFETY: passed on.
     unsafe { write(out, problem) }
     c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdoff_core::{Field, GuardsBuilder};
+
+    #[test]
+    fn every_rule_and_name_has_a_place() {
+        let names = Field::names().iter().chain(GuardsBuilder::names());
+        for (name, field) in names {
+            assert!(name.len() < 36, "{name}");
+            for code in ErrorCode::ALL {
+                assert!(code.rule(Some(*field)).len() < 256, "{name}: {code:?}");
+            }
+        }
+    }
 }

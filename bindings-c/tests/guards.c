@@ -237,7 +237,7 @@ static void a_document_brings_all_of_its_guards(void) {
   CHECK_NUMBER(holdoff_options_read_json(&again, text, strlen(text)), HOLDOFF_OK);
   holdoff_options_json(&again, other, sizeof other);
   CHECK_TEXT(other, text);
-  CHECK_NUMBER(holdoff_options_lint(&options, HOLDOFF_LINT_LONG_WAIT), 0);
+  CHECK_NUMBER(holdoff_options_lint(&options, HOLDOFF_LINT_LONG_WAIT, NULL, 0), 0);
   CHECK(holdoff_options_explain(&options, 0, text, sizeof text) > 0);
   CHECK(strstr(text, "token") != NULL);
 }
@@ -248,8 +248,8 @@ static void a_preset_brings_its_guards_and_a_lint_knows_of_them(void) {
   char line[200];
   CHECK_NUMBER(holdoff_budget_init(&budget, &options, 1, 0, NULL), HOLDOFF_OK);
   CHECK(holdoff_budget_balance(&budget, 0) == 500);
-  CHECK_NUMBER(holdoff_options_lint(&hedged, 0), HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET);
-  CHECK(holdoff_options_lint_text(&hedged, HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET, line, sizeof line) > 0);
+  CHECK_NUMBER(holdoff_options_lint(&hedged, 0, NULL, 0), HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET);
+  CHECK_NUMBER(holdoff_options_lint(&hedged, 0, line, sizeof line), HOLDOFF_LINT_HEDGE_WITHOUT_BUDGET);
   CHECK(strstr(line, "hedge_without_budget") != NULL);
 }
 
