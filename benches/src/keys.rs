@@ -27,12 +27,12 @@ pub trait Keys {
 
 /// The floor: a map of 8 bytes a key that forgets nothing.
 #[derive(Debug)]
-pub struct Plain {
+pub struct Map {
     map: HashMap<u64, u64>,
     even: Even,
 }
 
-impl Keys for Plain {
+impl Keys for Map {
     fn new(_: usize) -> Self {
         Self { map: HashMap::new(), even: black_box(Even::new()) }
     }

@@ -107,7 +107,7 @@ const RETRIES: &[Entrant] = &[
 ];
 
 const KEYS: &[Entrant] = &[
-    Entrant::always("floor", keys::measure::<keys::Plain>),
+    Entrant::always("floor", keys::measure::<keys::Map>),
     Entrant::always("keyed limiter", keys::measure::<keys::Limiters>),
     Entrant::always("keyed gate", keys::measure::<keys::Gates>),
     Entrant::always("lru", keys::measure::<keys::Bounded>),

@@ -12,22 +12,22 @@ class Dictionary:
     """All that a store needs: to read with the time, to swap if the version still holds, to forget."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[int, str]] = {}
+        self._states: dict[str, tuple[int, str]] = {}
         self._lock = Lock()
 
     def load(self, key: str) -> Snapshot:
-        version, state = self._kept.get(key, (0, None))
+        version, state = self._states.get(key, (0, None))
         return Snapshot(version, state, time.time_ns())
 
     def swap(self, key: str, version: int, state: str) -> Snapshot | None:
         with self._lock:
-            if self._kept.get(key, (0, None))[0] == version:
-                self._kept[key] = (version + 1, state)
+            if self._states.get(key, (0, None))[0] == version:
+                self._states[key] = (version + 1, state)
                 return None
         return self.load(key)
 
     def remove(self, key: str) -> None:
-        self._kept.pop(key, None)
+        self._states.pop(key, None)
 
 
 store: Store = RedisStore.from_url(os.environ["REDIS_URL"]) if "REDIS_URL" in os.environ else Dictionary()

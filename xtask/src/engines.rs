@@ -8,7 +8,7 @@ use std::process::Command;
 
 pub(crate) mod bullmq;
 
-/// The Python distributions, each a folder of `engines/`; those that others need come first.
+/// The Python distributions, each a folder of `engines/`; dependencies come first.
 const PYTHON: [&str; 4] = ["shared", "celery", "procrastinate", "durable"];
 
 pub(crate) fn folder() -> PathBuf {
@@ -80,7 +80,7 @@ fn package() -> Result<()> {
     let site = |python: &mut Command| {
         shell::output(python.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]))
     };
-    // What the engines need comes from the project's environment; what is installed here comes before it.
+    // The engines' dependencies come from the project's environment; the wheels installed here come before it.
     let libraries = site(&mut shell::command(shell::python()))?;
     let here = PathBuf::from(site(&mut shell::command(&interpreter))?);
     fs::write(here.join("libraries.pth"), libraries)?;

@@ -1,6 +1,6 @@
 /**
- * What it takes to import each library in a fresh process, in milliseconds, and to have retried once: a module that puts off
- * what it has to do is measured doing it.
+ * Milliseconds to import each library in a fresh process and to retry once, so that a module that puts off its work is measured
+ * doing it.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

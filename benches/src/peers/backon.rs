@@ -12,13 +12,13 @@ use std::time::Duration;
 #[must_use]
 #[inline(always)]
 pub const fn settings() -> ExponentialBuilder {
-    plain().with_jitter()
+    without_jitter().with_jitter()
 }
 
 /// The same without jitter.
 #[must_use]
 #[inline(always)]
-pub const fn plain() -> ExponentialBuilder {
+pub const fn without_jitter() -> ExponentialBuilder {
     let builder = ExponentialBuilder::new().with_min_delay(INITIAL).with_max_delay(MAX);
     builder.with_factor(2.0).with_max_times(3)
 }

@@ -23,12 +23,12 @@ pub const fn settings() -> Settings {
 /// Its delays, from the first one on.
 #[inline(always)]
 pub fn delays(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
-    plain(settings).map(jitter)
+    without_jitter(settings).map(jitter)
 }
 
 /// The same without jitter.
 #[inline(always)]
-pub fn plain(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
+pub fn without_jitter(settings: &Settings) -> impl Iterator<Item = Duration> + use<> {
     let max = settings.max;
     Exponential::from_millis(settings.millis).map(move |delay| delay.min(max))
 }

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::iter::from_fn;
 
 pub(super) fn works() -> Vec<Work> {
-    vec![none(), equal(), decorrelated(), stepped()]
+    vec![none(), equal(), decorrelated(), wait_backoff()]
 }
 
 fn policy(backoff: Backoff, jitter: Jitter) -> Policy {
@@ -47,7 +47,7 @@ fn doubling(numbers: &Numbers) -> impl FnMut() -> u64 + use<> {
 /// Exponential, and nothing random.
 fn none() -> Work {
     let (policy, numbers) = (exponential(Jitter::None), black_box(numbers()));
-    let plain = backon::plain().without_max_times();
+    let plain = backon::without_jitter().without_max_times();
     let (of_backon, of_retry, tokio) =
         (black_box(plain), black_box(retry::settings()), black_box(tokio_retry2::settings()));
     Work::new("8 delays, no jitter")
@@ -59,7 +59,7 @@ fn none() -> Work {
         .by("schedule", move || eight_by_schedule(black_box(&policy), seed()))
         .by("backon", move || eight_of(backon::delays(black_box(&of_backon), seed())))
         .by("tokio-retry2", move || eight_of(black_box(&tokio).clone()))
-        .by("retry crate", move || eight_of(retry::plain(black_box(&of_retry))))
+        .by("retry crate", move || eight_of(retry::without_jitter(black_box(&of_retry))))
 }
 
 /// Exponential, half of it random.
@@ -97,7 +97,7 @@ fn decorrelated() -> Work {
 }
 
 /// A value that is its own configuration, by up to a tenth longer.
-fn stepped() -> Work {
+fn wait_backoff() -> Work {
     let (initial, max) = (Span::from_duration(INITIAL), Span::from_duration(MAX));
     let (ours, numbers) =
         (black_box(Stepped::new(initial, 2.0, 0.1, max, 100).expect("checked numbers")), black_box(numbers()));

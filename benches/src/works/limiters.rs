@@ -8,7 +8,7 @@ use holdoff_core::{Gcra, Limiter, SharedGcra, Timestamp};
 use std::hint::black_box;
 
 pub(super) fn works() -> Vec<Work> {
-    vec![alone(), atomic()]
+    vec![single_thread(), atomic()]
 }
 
 /// A clock that goes on by a nanosecond when it is asked, which is when the limits allow another call.
@@ -21,7 +21,7 @@ fn clock() -> impl FnMut() -> Timestamp {
 }
 
 /// Of one thread.
-fn alone() -> Work {
+fn single_thread() -> Work {
     let (mut floor, mut gcra, small) = (black_box(Even::new()), Gcra::new(), black_box(guards::gcra()));
     let (mut one, mut two) = (clock(), clock());
     let work = Work::new("limiter")

@@ -86,7 +86,7 @@ impl Call {
         self.at = Timestamp::from_nanos(timeout.min(policy.deadline));
     }
 
-    /// The shortest delay that the next draw could have led to, and the one that it did (spec 4 and 5).
+    /// The shortest delay that the next draw could have led to, and the drawn delay (spec 4 and 5).
     fn delay(&mut self, policy: &Policy) -> (u64, u64) {
         let previous = if self.attempt == 1 { policy.initial } else { self.base };
         let grown = match policy.kind {

@@ -1,7 +1,7 @@
 //! A policy of one stage, read from plain numbers.
 //!
 //! Names, words, texts, chains and presets are most of what a host of the core's policies loads. Here a field is a place, its
-//! value a number, and the backoffs are those that need no power. The rules are the core's: `tests/tests/lite.rs` holds this
+//! value a number, and the backoffs need no powers. The rules are the core's: `tests/tests/lite.rs` holds this
 //! reader against the core's.
 
 use holdoff_core::{ErrorCode, Field, Span};
@@ -29,9 +29,9 @@ pub type Fields = [f64; 15];
 pub struct Policy {
     /// The first delay in nanoseconds, as all times here.
     pub initial: u64,
-    /// What a linear delay grows by.
+    /// The growth of a linear delay.
     pub increment: u64,
-    /// What an exponential or decorrelated delay grows by.
+    /// The factor of an exponential or decorrelated delay.
     pub factor: f64,
     /// The longest delay.
     pub max: u64,
@@ -49,7 +49,7 @@ pub struct Policy {
     pub kind: u8,
     /// The kind of the jitter, by the core's number.
     pub jitter: u8,
-    /// What happens when the next attempt would not fit before the deadline, by the core's number.
+    /// The core's number for an attempt that would not fit before the deadline: stop or clip.
     pub on_deadline: u8,
     /// No padding: the policy is its bytes.
     pub unused: u8,
@@ -109,13 +109,13 @@ impl Policy {
         unused: 0,
     };
 
-    /// Whether there is a backoff of that kind.
+    /// True if there is a backoff of that kind.
     #[must_use]
     pub const fn has_backoff(kind: u8) -> bool {
         matches!(kind, Self::CONSTANT | Self::LINEAR | Self::EXPONENTIAL | Self::DECORRELATED)
     }
 
-    /// Whether there is a jitter of that kind.
+    /// True if there is a jitter of that kind.
     #[must_use]
     pub const fn has_jitter(kind: u8) -> bool {
         kind <= Self::EQUAL
@@ -215,7 +215,7 @@ impl Policy {
         self.deadline.min(self.attempt_timeout)
     }
 
-    /// Whether the last sleep before the deadline may be shorter than its delay.
+    /// True if the last sleep before the deadline may be shorter than its delay.
     #[must_use]
     pub const fn clips(&self) -> bool {
         self.on_deadline == Self::CLIP

@@ -25,13 +25,13 @@ export interface BullRetriesOptions {
   policy: Policy | PolicyFields | PresetName;
   /** Reads the logs of the jobs: their `Queue`. */
   queue: JobLogs;
-  /** Whether and as what an error is retried, as for `retry` of `holdoff`. */
+  /** Classifies an error, as for `retry` of `holdoff`. */
   when?: Maybe<(error: unknown) => Verdict>;
-  /** Whether a job can run twice without harm; true unless given. */
+  /** True if a job can run twice without harm, the default. */
   idempotent?: Maybe<boolean>;
   /**
-   * Guards that all jobs of this process share: a breaker, a limiter and the like, but no budget and no bulkhead. Those two would
-   * hold something for a job that sleeps elsewhere; BullMQ has a `concurrency`.
+   * Guards that all jobs of this process share: a breaker, a limiter and the like, but no budget and no bulkhead. A budget and
+   * a bulkhead would reserve something for a job that sleeps elsewhere; BullMQ has a `concurrency`.
    */
   guards?: Maybe<Guards>;
   /** How often an attempt runs again whose worker died in it, before that counts as a failure of its own; 3 unless given. */

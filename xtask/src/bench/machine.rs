@@ -39,8 +39,8 @@ fn processor() -> String {
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// The processor that all measured programs run on: the last one that this process may use, because the first is the one
-/// that most systems serve their interrupts on. None where there is no `taskset`.
+/// The processor that all measured programs run on: the last processor that this process may use, because most
+/// systems serve their interrupts on the first. None where there is no `taskset`.
 pub(crate) fn pin() -> Option<usize> {
     if !shell::has("taskset") {
         return None;

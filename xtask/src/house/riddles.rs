@@ -5,7 +5,7 @@ use super::sources::{CODE, Fault, Files, has_ending, is_test};
 use regex::Regex;
 
 /// Words that are no part of a name, and the words to use instead.
-const NAMES: [(&str, &str); 33] = [
+const NAMES: [(&str, &str); 32] = [
     ("alone", "the content of the file"),
     ("bell", "notify"),
     ("bells", "notify"),
@@ -27,7 +27,6 @@ const NAMES: [(&str, &str); 33] = [
     ("meant", "effective"),
     ("own", "the noun that is meant"),
     ("plain", "the noun that is meant"),
-    ("rings", "notify"),
     ("room", "buffer, storage or capacity"),
     ("rooms", "buffers"),
     ("said", "the noun that is meant"),
@@ -41,7 +40,7 @@ const NAMES: [(&str, &str); 33] = [
     ("whole", "the noun that is meant"),
 ];
 /// The same for a whole name.
-const EXACT_NAMES: [(&str, &str); 3] = [("join", "add"), ("part", "remove"), ("place", "slot")];
+const EXACT_NAMES: [(&str, &str); 2] = [("join", "add waiter"), ("place", "slot")];
 /// Names in which these words are ordinary English.
 const ORDINARY: [&str; 5] = ["given_up", "whole_millis", "whole_seconds", "whole_number", "no_room"];
 
