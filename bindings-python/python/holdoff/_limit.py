@@ -32,9 +32,9 @@ def leave(scope: Scope[int | None]) -> None:
 
 
 class within:
-    """Limits the block ``with within(seconds):``: retries in it end by then, and `remaining` says how long that is.
+    """A limit for the block ``with within(seconds):``, to which `remaining` counts down in it; nothing is stopped.
 
-    A nearer limit from outside stays. None limits nothing.
+    A nearer limit from outside stays. None sets no limit.
     """
 
     __slots__ = ("_scope", "_seconds")

@@ -43,7 +43,7 @@ LONGEST = 60_000
 
 
 class RetryTask(Task[..., Any]):
-    """The base of tasks that are retried like this. What `app.task` takes beside Celery's own options is below.
+    """The base of tasks that a policy retries. `app.task` takes the options below beside Celery's own.
 
     A message is acknowledged when the attempt is over, or the message of the next attempt is sent; so one whose worker
     dies comes back, and the attempt runs again.
@@ -62,23 +62,23 @@ class RetryTask(Task[..., Any]):
     classify: ClassVar[Callable[[Exception], Said | None] | None] = None
     idempotent: ClassVar[bool] = True
     guards: ClassVar[SharedGuard[Guards] | None] = None
-    """What all workers share."""
+    """Guards that all workers share."""
     reruns: ClassVar[int] = 3
     """How often an attempt runs again whose worker died; then it has failed, by a timeout."""
     longest_wait: ClassVar[float | None] = None
-    """The most seconds that a worker holds a message which is not due. One that is due later is sent again then, since
-    a broker gives a message to another worker that was held for too long. Unless given, half of what the broker allows:
+    """The most seconds that a worker holds a message which is not due. A message that is due later is sent again: a
+    broker gives a message that was held for too long to another worker. Unless given, half of what the broker allows:
     of the visibility timeout, or of RabbitMQ's half an hour."""
     on_event: ClassVar[Callable[[str, Event, str], object] | None] = None
     """Is told of each event: the task's id, the event, and what the failure said."""
 
     @property
     def settings(self) -> Settings:
-        """What was given, checked."""
+        """The checked options."""
         made: Settings | None = self.__dict__.get("_settings")
         if made is None:
             kind = type(self)
-            made = Settings(kind.policy, **{name: _plain(kind, name) for name in OPTIONS})
+            made = Settings(kind.policy, **{name: _option(kind, name) for name in OPTIONS})
             attempts = made.policy.to_dict().get("attempts")
             if not isinstance(attempts, int) or attempts > MOST_ATTEMPTS:
                 raise ValueError(
@@ -90,7 +90,7 @@ class RetryTask(Task[..., Any]):
 
     @classmethod
     def on_bound(cls, app: Any) -> None:
-        """What is wrong with a task is told when it is made, and not when it fails."""
+        """Checks the options when the task is made, not when it fails."""
         super().on_bound(app)
         if getattr(cls, "name", None) is not None:
             cls().settings  # noqa: B018
@@ -100,7 +100,7 @@ class RetryTask(Task[..., Any]):
         return Job(self.settings, str(self.request.id), self._log()).history()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What a worker runs."""
+        """Runs one attempt, in a worker."""
         request = self.request
         if request.called_directly:
             return super().__call__(*args, **kwargs)
@@ -126,17 +126,17 @@ class RetryTask(Task[..., Any]):
         except Exception as error:
             step = job.end(job.now(), error, timed_out=isinstance(error, SoftTimeLimitExceeded))
             log = job.log + job.fresh
-            job.kept()
+            job.commit()
             if step.kind == "sleep":
                 self._send(log, 0, self._due(job), error)
             job.attach(error)
             raise
         job.end(job.now(), None)
-        job.kept()
+        job.commit()
         return value
 
     def _begin(self, job: Job, interruptions: int) -> Step:
-        """What to do with it now. Raises when it is to come back later."""
+        """The step to take now. Raises when the task is to come back later."""
         try:
             step = job.start(job.now(), interruptions)
         except StoreDown as error:
@@ -145,14 +145,14 @@ class RetryTask(Task[..., Any]):
             self._send(job.log, interruptions, date_of(job.now() + DOWN), error)
             raise
         while step.kind == "sleep":
-            # What was decided now is kept by sending it, however short the sleep.
+            # A new decision is kept by sending it, however short the sleep.
             if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
                 fresh, log = bool(job.fresh), job.log + job.fresh
-                job.kept()
+                job.commit()
                 self._send(log, 0 if fresh else interruptions, self._due(job), None)
             sleep(job.remaining() / 1e9)
             step = job.wake(job.now())
-        job.kept()
+        job.commit()
         return step
 
     def _send(self, log: bytes, interruptions: int, eta: datetime | None, error: Exception | None) -> None:
@@ -176,9 +176,9 @@ class RetryTask(Task[..., Any]):
         return date_of(job.until() if job.remaining() <= longest else job.now() + longest)
 
     def _longest_wait(self) -> float:
-        given = type(self).longest_wait
-        if given is not None:
-            return given
+        seconds = type(self).longest_wait
+        if seconds is not None:
+            return seconds
         conf: Any = self.app.conf
         options: dict[str, Any] = conf.broker_transport_options or {}
         if "visibility_timeout" in options:
@@ -202,7 +202,7 @@ def _packed(log: bytes) -> str:
     return b64encode(packed).decode()
 
 
-def _plain(kind: type, name: str) -> Any:
+def _option(kind: type, name: str) -> Any:
     """A function that was given as an option has become a method, and is no method."""
     for base in kind.__mro__:
         if name in base.__dict__:

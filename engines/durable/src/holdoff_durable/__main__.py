@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST_LIST = 200
-"""Workflows of which the next retry is looked up; of more the list would be read by nobody."""
+"""The most workflows whose next retry is looked up."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,36 +33,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     states = ("RUNNING", "COMPENSATING", "COMPLETED", "FAILED", "CANCELLED")
     show.add_argument("--status", type=str.upper, choices=states, help="only workflows of this status")
     show.add_argument("--schema", help="where the tables are, with PostgreSQL")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        _show(given, Console(highlight=False))
+        _show(options, Console(highlight=False))
     except (JournalError, ValueError, ImportError) as error:
         print(f"holdoff: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _show(given: Namespace, console: Console) -> None:
+def _show(options: Namespace, console: Console) -> None:
     from ._show import show_list, show_workflow
 
     now = time.time_ns()
-    with Journal(given.journal, read_only=True, schema=given.schema) as journal:
-        if given.workflow is None:
-            records = journal.workflows(status=given.status)
+    with Journal(options.journal, read_only=True, schema=options.schema) as journal:
+        if options.workflow is None:
+            records = journal.workflows(status=options.status)
             open_ones = [record.workflow_id for record in records if not record.ended][:LONGEST_LIST]
             events = {name: journal.events(name) for name in open_ones}
             steps = journal.succeeded()
             console.print(show_list(records, events, steps, now))
             return
-        record = journal.workflow(given.workflow)
+        record = journal.workflow(options.workflow)
         if record is None:
             near = [one.workflow_id for one in journal.workflows()][-5:]
             raise WorkflowUnknown(
-                f"there is no workflow {given.workflow!r}",
+                f"there is no workflow {options.workflow!r}",
                 journal.where,
                 f"the latest are {', '.join(near)}" if near else "it has none",
             )
-        console.print(show_workflow(record, journal.events(given.workflow), now, console.width))
+        console.print(show_workflow(record, journal.events(options.workflow), now, console.width))
 
 
 if __name__ == "__main__":

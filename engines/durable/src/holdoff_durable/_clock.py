@@ -15,7 +15,7 @@ CHUNK = 1.0
 
 
 class Sleep:
-    """One who waits for a time."""
+    """A sleep until a time."""
 
     __slots__ = ("_timer", "future", "key")
 

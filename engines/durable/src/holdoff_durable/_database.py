@@ -41,8 +41,8 @@ WRITES = "holdoff_writes"
 _FEW = 4
 """Rows that are as quick one by one."""
 
-_KEPT = "what was recorded is safe, and nothing was written"
-_ROOM = 1 << 20
+_SAFE = "what was recorded is safe, and nothing was written"
+_FULL_BELOW = 1 << 20
 """Bytes: with less than these free, an error of the disk is taken for a full one."""
 
 
@@ -62,7 +62,7 @@ class Database:
         self.read_only = read_only
         self.path: Path | None = None
         self._file: tuple[int, int] | None = None
-        self._place: Path | None = None
+        self._absolute_path: Path | None = None
         self.schema: str | None = None
         if "://" not in text:
             self.path = Path(text)
@@ -91,12 +91,12 @@ class Database:
                 raise ValueError("a file has no schemas: schema= is for PostgreSQL")
             self.where = str(self.path)
             # Of now: the working directory may change.
-            self._place = self.path.absolute()
+            self._absolute_path = self.path.absolute()
             self.engine = _sqlite(self.path, read_only, synchronous, busy_timeout)
 
     @property
     def is_file(self) -> bool:
-        """Whether it is SQLite."""
+        """True for SQLite."""
         return self.path is not None
 
     def insert(self, table: Table) -> Any:
@@ -109,17 +109,17 @@ class Database:
         In SQLite as one JSON text in one statement: a statement for each row would give up the interpreter's lock and
         wait for it again each time, behind whatever the rest of the program is computing.
         """
-        plain = table.insert()
+        row_insert = table.insert()
         if not self.is_file:
-            return lambda connection, rows: connection.execute(plain, rows)
+            return lambda connection, rows: connection.execute(row_insert, rows)
         names = [column.name for column in table.columns]
         each = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
-        values = (func.json_extract(each.c.value, f"$[{place}]") for place in range(len(names)))
+        values = (func.json_extract(each.c.value, f"$[{where_text}]") for where_text in range(len(names)))
         from_json = table.insert().from_select(names, select(*values), include_defaults=False)
 
         def insert(connection: Connection, rows: list[dict[str, Any]]) -> object:
             if len(rows) < _FEW:
-                return connection.execute(plain, rows)
+                return connection.execute(row_insert, rows)
             return connection.execute(from_json, {"rows": json.dumps([[row[name] for name in names] for row in rows])})
 
         return insert
@@ -138,10 +138,10 @@ class Database:
             )
 
     def _which(self) -> tuple[int, int] | None:
-        if self._place is None:
+        if self._absolute_path is None:
             return None
         try:
-            found = self._place.stat()
+            found = self._absolute_path.stat()
         except FileNotFoundError:
             return (0, 0)
         except OSError:
@@ -154,29 +154,29 @@ class Database:
         return cast(literal_column("extract(epoch FROM clock_timestamp()) * 1000000000"), BigInteger)
 
     def translate(self, error: SQLAlchemyError, *, committing: bool = False, where: str | None = None) -> JournalError:
-        """What the database's error means, for people."""
-        place = self.where if where is None else where
+        """The error of the database as an error of the journal, for people."""
+        where_text = self.where if where is None else where
         if isinstance(error, PoolTimeout):
-            return JournalUnavailable("no connection came free", place, _KEPT)
+            return JournalUnavailable("no connection came free", where_text, _SAFE)
         if not isinstance(error, DBAPIError):
-            return JournalError(f"the database library says: {error}", place, _KEPT)
+            return JournalError(f"the database library says: {error}", where_text, _SAFE)
         if self.path is not None:
-            return self._of_file(error, place)
-        return _of_server(error, place, committing)
+            return self._of_file(error, where_text)
+        return _of_server(error, where_text, committing)
 
     def _of_file(self, error: DBAPIError, where: str) -> JournalError:
-        said = str(error.orig)
-        code = _sqlite_code(error.orig, said)
+        message = str(error.orig)
+        code = _sqlite_code(error.orig, message)
         if code == _IO_ERROR and self._is_full():
             code = _FULL
-        if code not in _SQLITE_ERRORS and said.startswith(("no such table", "no such column")):
-            return NotAJournal(f"this is no journal ({said})", where, _OTHER_PATH)
-        kind, what, safe = _SQLITE_ERRORS.get(code, (JournalError, "SQLite says: {}", _KEPT))
-        return kind(what.format(said), where, safe)
+        if code not in _SQLITE_ERRORS and message.startswith(("no such table", "no such column")):
+            return NotAJournal(f"this is no journal ({message})", where, _OTHER_PATH)
+        kind, what, safe = _SQLITE_ERRORS.get(code, (JournalError, "SQLite says: {}", _SAFE))
+        return kind(what.format(message), where, safe)
 
     def _is_full(self) -> bool:
         try:
-            return self.path is not None and disk_usage(self.path.parent).free < _ROOM
+            return self.path is not None and disk_usage(self.path.parent).free < _FULL_BELOW
         except OSError:
             return False
 
@@ -204,7 +204,7 @@ def _sqlite(path: Path, read_only: bool, synchronous: str, busy_timeout: float) 
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
 
     def begin(connection: Connection) -> None:
-        # Who will write takes the lock at once: two that both read first could neither go on.
+        # A writer takes the lock at once: two writers that both read first would block each other.
         writes = connection.get_execution_options().get(WRITES, False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -227,25 +227,25 @@ def _postgresql(text: str, read_only: bool) -> Engine:
         raise ImportError('a journal in PostgreSQL needs psycopg: pip install "holdoff-durable[postgres]"') from error
 
 
-_WAITS = f"{_KEPT}; a runner that waits goes on by itself"
-_MAKE_ROOM = f"{_KEPT}; make room: a runner that waits goes on by itself"
+_WAITS = f"{_SAFE}; a runner that waits goes on by itself"
+_FREE_SPACE = f"{_SAFE}; make room: a runner that waits goes on by itself"
 _OTHER_PATH = "it was not touched: give another path"
 _LOCKED = (JournalLocked, "another program holds its lock", _WAITS)
 _NOT_WRITABLE = (
     JournalReadOnly,
     "it cannot be written to",
-    f"{_KEPT}; give the program leave to write the file and its folder",
+    f"{_SAFE}; give the program leave to write the file and its folder",
 )
 _IO_ERROR, _FULL = 10, 13
 _SQLITE_ERRORS: dict[int, tuple[type[JournalError], str, str]] = {
-    _FULL: (JournalFull, "no space is left on the disk", _MAKE_ROOM),
+    _FULL: (JournalFull, "no space is left on the disk", _FREE_SPACE),
     5: _LOCKED,
     6: _LOCKED,
     3: _NOT_WRITABLE,
     8: _NOT_WRITABLE,
     11: (JournalDamaged, "the file is damaged ({})", "keep a copy of it as it is, and restore it from a backup"),
-    14: (JournalUnavailable, "the file cannot be opened", f"{_KEPT}; its folder must exist and be writable"),
-    _IO_ERROR: (JournalUnavailable, "the disk reports an error ({})", f"{_KEPT}; a runner that waits tries again"),
+    14: (JournalUnavailable, "the file cannot be opened", f"{_SAFE}; its folder must exist and be writable"),
+    _IO_ERROR: (JournalUnavailable, "the disk reports an error ({})", f"{_SAFE}; a runner that waits tries again"),
     26: (NotAJournal, "this is a file of another kind, no journal", _OTHER_PATH),
 }
 """The meaning of SQLite's result codes; {} is SQLite's own text."""
@@ -262,18 +262,18 @@ _SQLITE_SAYS = {
 }
 
 
-def _sqlite_code(error: BaseException | None, said: str) -> int:
+def _sqlite_code(error: BaseException | None, message: str) -> int:
     # Python 3.10 has no codes yet.
     code = getattr(error, "sqlite_errorcode", None)
-    return code & 0xFF if isinstance(code, int) else _SQLITE_SAYS.get(said, 1)
+    return code & 0xFF if isinstance(code, int) else _SQLITE_SAYS.get(message, 1)
 
 
 _REFUSALS = ("authentication failed", "no pg_hba.conf entry", "does not exist", "no password supplied")
-_REFUSED = (JournalRefused, "the server refuses ({})", f"{_KEPT}; see user, password, database and grants")
+_REFUSED = (JournalRefused, "the server refuses ({})", f"{_SAFE}; see user, password, database and grants")
 _SERVER_ERRORS: tuple[tuple[tuple[str, ...], tuple[type[JournalError], str, str]], ...] = (
-    (("53100", "53200", "58030"), (JournalFull, "the server has no space left ({})", _MAKE_ROOM)),
-    (("40001", "40P01", "55P03", "57014"), (JournalLocked, "another transaction was in the way ({})", _KEPT)),
-    (("25006",), (JournalReadOnly, "the server takes no writes ({})", f"{_KEPT}; give the URL of the primary")),
+    (("53100", "53200", "58030"), (JournalFull, "the server has no space left ({})", _FREE_SPACE)),
+    (("40001", "40P01", "55P03", "57014"), (JournalLocked, "another transaction was in the way ({})", _SAFE)),
+    (("25006",), (JournalReadOnly, "the server takes no writes ({})", f"{_SAFE}; give the URL of the primary")),
     (("28", "42501", "3D000"), _REFUSED),
     (
         ("42P01", "42703", "3F000"),
@@ -287,18 +287,18 @@ _AWAY = ("08", "57P01", "57P02", "57P03")
 
 
 def _of_server(error: DBAPIError, where: str, committing: bool) -> JournalError:
-    said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    message = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     state = getattr(error.orig, "sqlstate", None)
     state = state if isinstance(state, str) else ""
     # A server that refuses a connection sends no SQLSTATE.
-    refused = not state and any(words in said for words in _REFUSALS)
+    refused = not state and any(words in message for words in _REFUSALS)
     known = (meaning for states, meaning in _SERVER_ERRORS if state.startswith(states))
     if meaning := _REFUSED if refused else next(known, None):
         kind, what, safe = meaning
-        return kind(what.format(said), where, safe)
+        return kind(what.format(message), where, safe)
     if error.connection_invalidated or not state or state.startswith(_AWAY):
         safe = "a runner that waits goes on by itself" if committing else _WAITS
-        return JournalUnavailable(f"the server is away ({said})", where, safe, unknown=committing)
+        return JournalUnavailable(f"the server is away ({message})", where, safe, unknown=committing)
     if state.startswith("53"):
-        return JournalUnavailable(f"the server has no room for another connection ({said})", where, _KEPT)
-    return JournalError(f"PostgreSQL says: {said} ({state})", where, _KEPT)
+        return JournalUnavailable(f"the server has no room for another connection ({message})", where, _SAFE)
+    return JournalError(f"PostgreSQL says: {message} ({state})", where, _SAFE)

@@ -14,7 +14,7 @@ from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, Journal
 from ._host import Host
 from ._journal import ENDED
 from ._lease import Lease
-from ._places import PLACE, Slot
+from ._places import SLOT, Slot
 from ._run import Run
 from ._workflow import changes
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     _S = TypeVar("_S")
 
 LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
-"""How a lease is given back: without it the next runner only waits a little."""
+"""How a lease is has_input back: without it the next runner only waits a little."""
 
 LOG = logging.getLogger("holdoff.durable")
 
@@ -56,7 +56,7 @@ class Engine:
         flow: Workflow,
         workflow_id: str,
         input: object,
-        given: bool,
+        has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
     ) -> dict[str, Any]:
@@ -70,8 +70,8 @@ class Engine:
                 "nothing was run; wait for the one that is under way",
             )
         try:
-            async with PLACE.get(Slot(None)).lent(self.host.places):
-                return await self._run(flow, workflow_id, input, given, cancel, progress)
+            async with SLOT.get(Slot(None)).share(self.host.places):
+                return await self._run(flow, workflow_id, input, has_input, cancel, progress)
         finally:
             del self._options.running[workflow_id]
 
@@ -80,7 +80,7 @@ class Engine:
         flow: Workflow,
         workflow_id: str,
         input: object,
-        given: bool,
+        has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
     ) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Engine:
         run: Run | None = None
         try:
             record, lease = await self.tried(lambda: self._take(flow, workflow_id, input))
-            self._check(flow, record, input, given)
+            self._check(flow, record, input, has_input)
             events: list[JournalEvent] = []
             if record.last_sequence > 1:
                 events = await self.tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
@@ -122,7 +122,7 @@ class Engine:
         )
         return taken
 
-    def _check(self, flow: Workflow, record: WorkflowRecord, input: object, given: bool) -> None:
+    def _check(self, flow: Workflow, record: WorkflowRecord, input: object, has_input: bool) -> None:
         where = f"{self.journal.where}, workflow {record.workflow_id!r}"
         if record.name != flow.name:
             raise JournalConflict(
@@ -135,7 +135,7 @@ class Engine:
                 where,
                 "nothing was run; let it end under the old definition, and give the new one a name of its own",
             )
-        if given and not record.same_input(input):
+        if has_input and not record.same_input(input):
             raise JournalConflict(
                 "it was begun with another input",
                 where,
@@ -168,7 +168,7 @@ class Engine:
         try:
             await asyncio.shield(asyncio.ensure_future(release.call(self.journal.release_async, lease)))
         except JournalError as error:
-            LOG.warning("a lease could not be given back and ends with its time: %s", error)
+            LOG.warning("a lease could not be has_input back and ends with its time: %s", error)
 
     # Leases.
 
@@ -193,7 +193,7 @@ class Engine:
 
     @property
     def idle(self) -> bool:
-        """Whether it runs nothing."""
+        """True while it runs no workflow."""
         return self._users == 0
 
     def close(self) -> None:
@@ -202,7 +202,7 @@ class Engine:
 
 
 def _shown(show: Callable[[_S], None], what: _S) -> None:
-    """What is shown changes nothing: a terminal that is gone must not lose an answer."""
+    """Shows something; a terminal that is gone must not lose the answer of a workflow."""
     try:
         show(what)
     except Exception as error:

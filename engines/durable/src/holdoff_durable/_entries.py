@@ -37,9 +37,9 @@ def to_text(value: object, where: str, what: str) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        told = "nests too deeply" if isinstance(error, RecursionError) else str(error)
+        problem = "nests too deeply" if isinstance(error, RecursionError) else str(error)
         raise PayloadError(
-            f"{what} cannot be kept as JSON: {told}",
+            f"{what} cannot be kept as JSON: {problem}",
             where,
             "return what JSON has (text, numbers that are finite, lists, dicts with text keys, True, False, None)",
         ) from error
@@ -47,7 +47,7 @@ def to_text(value: object, where: str, what: str) -> str:
 
 
 def from_text(text: str, where: str, what: str) -> Any:
-    """What was written."""
+    """The value that JSON text stands for."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
@@ -55,7 +55,7 @@ def from_text(text: str, where: str, what: str) -> Any:
 
 
 def as_read(value: object, where: str, what: str) -> Any:
-    """A value as whoever reads it in the journal gets it."""
+    """The value as a reader of the journal gets it."""
     # Deeper than it will be in its event, whose text is made further down the stack: else it could fail there only.
     for _ in range(_DEEPER):
         value = [value]
@@ -68,22 +68,22 @@ def as_read(value: object, where: str, what: str) -> Any:
 def reason_of(error: BaseException) -> str:
     """The text of an error for the column failure_reason: the class and what it says."""
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # An error in an error's own text must not lose the event.
-        said = ""
+        text = ""
     name = type(error).__name__
-    return plain(f"{name}: {said}" if said else name)
+    return storable(f"{name}: {text}" if text else name)
 
 
-def plain(text: str) -> str:
+def storable(text: str) -> str:
     """Text that every database takes: no NUL, no half of a pair of surrogates, not without end."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
-def is_plain(text: str) -> bool:
-    """Whether every database takes the text as it is."""
+def is_storable(text: str) -> bool:
+    """True if every database takes the text as it is."""
     return "\0" not in text and text == text.encode("utf-8", "replace").decode()
 
 
@@ -103,7 +103,7 @@ class Entry:
     failure_reason: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict[str, Any])
     detail: str = "{}"
-    """The event of the core in its JSON form, whole: what is replayed. The rest is for those who ask."""
+    """The event of the core in its JSON form, whole: what is replayed. The other fields are for queries."""
 
     @classmethod
     def of(cls, step: str, event: Mapping[str, Any], payload: Mapping[str, Any] | None = None) -> Entry:
@@ -116,15 +116,15 @@ class Entry:
             at=int(event["at"]),
             attempt_number=event.get("attemptNumber", 1),
             backoff_delay_ms=event.get("backoffDelayMs"),
-            failure_reason=None if reason is None else plain(reason),
+            failure_reason=None if reason is None else storable(reason),
             payload={**event.get("payload", {}), **(payload or {})},
             detail=to_text(event, step, "the event"),
         )
 
     @classmethod
     def recorded(cls, step: str, event: Event, reason: str | None, payload: Mapping[str, Any]) -> Entry:
-        """The entry of what a recorder said; the reason is plain already."""
-        told = {"taskId": step} if reason is None else {"taskId": step, "reason": reason}
+        """The entry of what a recorder text; the reason is plain already."""
+        fields = {"taskId": step} if reason is None else {"taskId": step, "reason": reason}
         return cls(
             step,
             event.sequence,
@@ -133,7 +133,7 @@ class Entry:
             event.attempt,
             event.backoff_delay_ms,
             reason,
-            {**told, **payload},
+            {**fields, **payload},
             event.to_json(step, reason),
         )
 
@@ -156,7 +156,7 @@ class Entry:
         return row
 
 
-_SAID = (
+_KEY_COLUMNS = (
     "workflow_id",
     "step",
     "step_sequence",
@@ -172,7 +172,7 @@ _SAID = (
 
 
 def _key(row: Mapping[str, Any]) -> str:
-    content = "\0".join([str(row[name]) for name in _SAID])
+    content = "\0".join([str(row[name]) for name in _KEY_COLUMNS])
     return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -198,11 +198,11 @@ class JournalEvent:
     detail: dict[str, Any]
     """The event of the core in its JSON form; empty for what is none."""
     unaltered: bool = True
-    """Whether it says what its key was made of."""
+    """True if the key fits the other columns."""
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> JournalEvent:
-        """What a row of the table says."""
+        """The event in a row of the table."""
         of_step = f", step {row.step!r}" if row.step else ""
         about = f"{where}, workflow {row.workflow_id!r}{of_step}, event {row.sequence}"
         payload, detail = (from_text(row._mapping[name], about, f"the {name}") for name in ("payload", "detail"))

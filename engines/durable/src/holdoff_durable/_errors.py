@@ -1,4 +1,4 @@
-"""What can go wrong with a journal and with a workflow, for people: what, where, and what is safe to do."""
+"""The errors of journals and workflows: each says what happened, where, and what is safe to do."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class JournalError(Exception):
     """
 
     transient: bool = False
-    """Whether the same may work later without anybody changing the program: a runner goes on trying."""
+    """True if the same may work later without a change of the program: a runner goes on trying."""
 
     def __init__(self, what: str, where: str, safe: str = "", *, unknown: bool = False) -> None:
         self.what = what
-        """What happened."""
+        """The event that went wrong, in words."""
         self.where = where
         """The file or the server, without a password, and the workflow if it was about one."""
         self.safe = safe
-        """What has been kept, and what to do."""
+        """The state of the journal, and advice."""
         self.unknown = unknown
-        """Whether it may have been written all the same: the connection was lost while committing.
+        """True if it may have been written all the same: the connection was lost while committing.
 
         Appending the same again settles it, since nothing is written twice.
         """
@@ -77,7 +77,7 @@ class JournalVersion(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """What is in the journal cannot be what was written."""
+    """The journal contains something that was never written."""
 
 
 class JournalConflict(JournalError):
@@ -123,13 +123,13 @@ class WorkflowFailed(Exception):
         self.failures = dict(failures)
         """The reason of each step that failed, in the order in which they did."""
         self.outcomes = dict(outcomes)
-        """What became of every step: "succeeded", "gave_up", "cancelled", "skipped", "compensated"."""
+        """The outcome of every step: "succeeded", "gave_up", "cancelled", "skipped" or "compensated"."""
         self.results = dict(results)
         """The results of the steps that succeeded."""
         self.errors = dict(errors)
         """The last error of each step that failed in this process."""
-        told = "; ".join(f"{step}: {reason}" for step, reason in self.failures.items())
-        super().__init__(f"workflow {workflow_id!r} failed" + (f": {told}" if told else ""))
+        reasons = "; ".join(f"{step}: {reason}" for step, reason in self.failures.items())
+        super().__init__(f"workflow {workflow_id!r} failed" + (f": {reasons}" if reasons else ""))
 
     def __reduce__(self) -> tuple[object, ...]:
         return (
@@ -144,7 +144,7 @@ class WorkflowCancelled(Exception):
     def __init__(self, workflow_id: str, outcomes: Mapping[str, str], results: Mapping[str, object]) -> None:
         self.workflow_id = workflow_id
         self.outcomes = dict(outcomes)
-        """What became of every step."""
+        """The outcome of every step."""
         self.results = dict(results)
         """The results of the steps that succeeded."""
         super().__init__(f"workflow {workflow_id!r} was cancelled")

@@ -1,4 +1,4 @@
-"""What the workflows of one runner share while an event loop runs: timer, threads, places, guards."""
+"""Resources that the workflows of one runner share in one event loop: timer, threads, places, guards."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Options:
 
 
 class Host:
-    """What the steps of all workflows in one event loop use."""
+    """The resources of the steps of all workflows in one event loop."""
 
     def __init__(self, options: Options) -> None:
         concurrency = options.concurrency
@@ -69,26 +69,26 @@ class Host:
 
     def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
         """The guards of a step, and under which name their state is kept; guards that came made are not."""
-        given, name = self._guards_given(flow, step)
+        given, name = self._guard_options(flow, step)
         if given is None:
             return step.policy.guards, None
         if isinstance(given, Guards):
             return given, None
         return self.options.made.get(name), name if given else None
 
-    def _guards_given(self, flow: Workflow, step: Step) -> tuple[Guards | GuardOptions | None, str]:
+    def _guard_options(self, flow: Workflow, step: Step) -> tuple[Guards | GuardOptions | None, str]:
         if step.guards is not None:
-            # What undoes a step talks to the same other side.
+            # A compensation calls the same server as its step.
             return step.guards, _guards_name(flow.name, step.name.removeprefix(UNDO))
         return self.options.guards, "runner"
 
     async def make_guards(self, flow: Workflow) -> None:
         """The guards of all its steps, as they were kept."""
         for step in flow.steps.values():
-            given, name = self._guards_given(flow, step)
+            given, name = self._guard_options(flow, step)
             if not given or isinstance(given, Guards) or name in self.options.made:
                 continue
-            saved = await self.tried(partial(self._kept, name))
+            saved = await self.tried(partial(self._saved_guards, name))
             now = time_ns()
             # Another workflow may have been quicker.
             if name not in self.options.made:
@@ -107,7 +107,7 @@ class Host:
                 "they begin anew",
             ) from error
 
-    async def _kept(self, name: str) -> dict[str, bytes] | None:
+    async def _saved_guards(self, name: str) -> dict[str, bytes] | None:
         return await asyncio.to_thread(self.journal.guards, name)
 
     def wake_queue(self, guards: Guards | None) -> None:

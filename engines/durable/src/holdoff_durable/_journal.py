@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, inspect, literal, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from ._database import WRITES, Database
-from ._entries import CHANGED, Entry, JournalEvent, from_text, is_plain, to_text
+from ._entries import CHANGED, Entry, JournalEvent, from_text, is_storable, to_text
 from ._errors import (
     JournalDamaged,
     JournalError,
@@ -26,7 +26,7 @@ from ._errors import (
     WorkflowBusy,
     WorkflowUnknown,
 )
-from ._lease import Lease, is_gone, told
+from ._lease import Lease, is_gone, owner_name
 from ._schema import VERSION, Tables
 from ._snapshot import retry_context
 from ._writer import Request, Writer
@@ -53,7 +53,7 @@ ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRecord:
-    """What the journal knows of a workflow besides its events."""
+    """A workflow as the journal has it, without its events."""
 
     workflow_id: str
     name: str
@@ -65,18 +65,18 @@ class WorkflowRecord:
     steps: dict[str, Any]
     last_sequence: int
     owner: str | None
-    """Who runs it, for people; None when nobody does, or a process of this machine that is no more."""
+    """The process that runs it, for people; None if nobody does, or if that process of this machine has ended."""
     lease_until: int
     started_at: int
     updated_at: int
 
     def same_input(self, input: object) -> bool:
-        """Whether that is what it was begun with."""
+        """True if the workflow was begun with that input."""
         return bool(self.input == json.loads(to_text(input, self.workflow_id, "the input")))
 
     @property
     def ended(self) -> bool:
-        """Whether nothing happens any more."""
+        """True if the workflow has ended."""
         return self.status in ENDED
 
 
@@ -236,7 +236,7 @@ class Journal:
             return [JournalEvent.from_row(row, self.where) for row in found]
 
     def workflows(self, status: str | None = None, name: str | None = None) -> list[WorkflowRecord]:
-        """The workflows, those that began first first; of one status, or of one name, if given."""
+        """The workflows in the order in which they began; only with one status or name, if given."""
         workflows = self._tables.workflows
         chosen = select(workflows).order_by(workflows.c.started_at, workflows.c.workflow_id)
         if status is not None:
@@ -247,7 +247,7 @@ class Journal:
             return [self._record(row) for row in connection.execute(chosen)]
 
     def workflow(self, workflow_id: str) -> WorkflowRecord | None:
-        """What is known of one workflow; None when there is none of that name."""
+        """One workflow; None when there is none of that name."""
         workflows = self._tables.workflows
         with self._read() as connection:
             row = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one_or_none()
@@ -263,7 +263,7 @@ class Journal:
             definition=row.definition,
             steps=from_text(row.steps, about, "the list of steps"),
             last_sequence=row.last_sequence,
-            owner=None if row.owner is None or is_gone(row.owner) else told(row.owner),
+            owner=None if row.owner is None or is_gone(row.owner) else owner_name(row.owner),
             lease_until=row.lease_until,
             started_at=row.started_at,
             updated_at=row.updated_at,
@@ -326,8 +326,8 @@ class Journal:
     ) -> list[int]:
         """Appends events in one transaction, and answers with their numbers when they are on the disk.
 
-        What is there already is not written again: its number is the answer. With a lease it is refused when somebody
-        else has taken the workflow over (`LeaseLost`), without one while somebody has it (`WorkflowBusy`).
+        An event that is there already is not written again: its number is the answer. With a lease it is refused when
+        somebody else has taken the workflow over (`LeaseLost`), without one while somebody has it (`WorkflowBusy`).
         """
         request = self._request(workflow_id, entries, lease, status, guards, None)
         self._put(request)
@@ -379,7 +379,7 @@ class Journal:
         rows = [entry.row(workflow_id, self.where) for entry in entries]
         if not rows:
             raise ValueError("there is nothing to append")
-        kept = [
+        guard_rows = [
             {
                 "name": name,
                 "state": json.dumps({kind: b64encode(saved).decode() for kind, saved in state.items()}),
@@ -387,7 +387,7 @@ class Journal:
             }
             for name, state in (guards or {}).items()
         ]
-        return Request(workflow_id, rows, lease, status, kept, None, loop)
+        return Request(workflow_id, rows, lease, status, guard_rows, None, loop)
 
     def _check_process(self) -> None:
         """A fork has no writer, and the connections are its parent's."""
@@ -436,7 +436,7 @@ class Journal:
     ) -> Callable[[Connection], WorkflowRecord]:
         if not isinstance(workflow_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"the id of a workflow is text, not {type(workflow_id).__name__}")
-        if not 0 < len(workflow_id) <= 255 or not is_plain(workflow_id):
+        if not 0 < len(workflow_id) <= 255 or not is_storable(workflow_id):
             raise ValueError("the id of a workflow has 1 to 255 characters, none of them NUL or half a surrogate pair")
         about = f"{self.where}, workflow {workflow_id!r}"
         workflows = self._tables.workflows
@@ -458,7 +458,7 @@ class Journal:
         event = {**first.row(workflow_id, self.where), "sequence": 1}
 
         def begin(connection: Connection) -> WorkflowRecord:
-            # Whoever comes second finds both there.
+            # A second runner finds both there.
             connection.execute(self._database.insert(workflows).values(row).on_conflict_do_nothing())
             connection.execute(self._database.insert(self._tables.events).values(event).on_conflict_do_nothing())
             found = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one()
@@ -481,11 +481,11 @@ class Journal:
             if row is None:
                 raise WorkflowUnknown("there is no such workflow", about, "run it first")
             holder: str | None = row.owner
-            held = holder is not None and holder != owner and row.lease_until > row.now
-            if held and holder is not None and not is_gone(holder):
+            is_leased = holder is not None and holder != owner and row.lease_until > row.now
+            if is_leased and holder is not None and not is_gone(holder):
                 left = (row.lease_until - row.now) / 1e9
                 raise WorkflowBusy(
-                    f"{told(holder)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
+                    f"{owner_name(holder)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
                 )
             number: int = row.lease_number + 1
             swapped = connection.execute(

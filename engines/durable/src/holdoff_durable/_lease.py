@@ -1,14 +1,14 @@
-"""Who may run a workflow.
+"""Leases: the right to run a workflow.
 
 The rule, in full:
 
-1. A workflow may be taken when nobody has it, when the lease of the one who has it has ended, or when that was a
-   process of this machine that is no more. Taking it is one compare-and-swap in the database, and counts
+1. A runner may take a workflow when it has no owner, when the lease of its owner has ended, or when its owner was a
+   process of this machine that has ended. Taking it is one compare-and-swap in the database, and counts
    `lease_number` up.
-2. Who has it renews the lease every third of its length.
-3. Every append compares owner and `lease_number` in its own transaction. Whoever has been overtaken is told so by
+2. The owner renews the lease every third of its length.
+3. Every append compares owner and `lease_number` in its own transaction. A runner that has been overtaken gets
    `LeaseLost` and writes nothing: the history stays one history even when a clock was wrong or a machine was suspended.
-   What such a runner was just doing outside of the journal cannot be taken back: at least once, never exactly once.
+   Its work outside of the journal cannot be taken back: at least once, never exactly once.
 
 The time is the server's with PostgreSQL, so that clocks of several machines need not agree, and this machine's with a
 file.
@@ -41,7 +41,7 @@ class Lease:
     snapshot_at: int = 0
     """The event at which the next snapshot is taken; 0 when that has to be worked out."""
     context: dict[str, dict[str, Any]] | None = None
-    """What will be in it, where that is known."""
+    """The content of that snapshot, where it is known."""
 
 
 def new_owner() -> str:
@@ -51,7 +51,7 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Whether that was a process of this machine that is no more. When in doubt it lives."""
+    """True if that was a process of this machine that has ended. When in doubt it lives."""
     parts = owner.rsplit(" ", 4)
     if len(parts) != 5 or parts[1] != machine() or not parts[2].isdecimal():
         return False
@@ -71,7 +71,7 @@ def is_gone(owner: str) -> bool:
     return _started(pid) != parts[3]
 
 
-def told(owner: str) -> str:
+def owner_name(owner: str) -> str:
     """An owner for people."""
     parts = owner.rsplit(" ", 4)
     return f"process {parts[2]} on {parts[0]}" if len(parts) == 5 else owner
@@ -79,7 +79,7 @@ def told(owner: str) -> str:
 
 @lru_cache(maxsize=1)
 def machine() -> str:
-    """What two processes have in common that see each other by number: machine, boot and container."""
+    """A digest of machine, boot and container: two processes with the same one see each other by number."""
     known = [node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/etc/machine-id"):
         try:

@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 class Slot:
     """A place, or none: a step has one while it does not sleep."""
 
-    __slots__ = ("_borrowers", "_closed", "_held", "_places")
+    __slots__ = ("_borrowers", "_closed", "_places", "_taken")
 
     def __init__(self, places: asyncio.Semaphore | None) -> None:
         self._places = places
-        self._held = False
+        self._taken = False
         self._closed = False
         self._borrowers = 0
 
     async def take(self) -> None:
         """Waits for it."""
-        if self._places is not None and not self._held:
+        if self._places is not None and not self._taken:
             await self._places.acquire()
-            if self._closed or self._held:
+            if self._closed or self._taken:
                 # The step has ended meanwhile, or another of its tasks was as quick.
                 self._places.release()
             else:
-                self._held = True
+                self._taken = True
 
     def release(self) -> None:
         """Gives it back; again does nothing."""
-        if self._places is not None and self._held:
-            self._held = False
+        if self._places is not None and self._taken:
+            self._taken = False
             self._places.release()
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class Slot:
         self.release()
 
     @asynccontextmanager
-    async def lent(self, places: asyncio.Semaphore | None) -> AsyncGenerator[None, None]:
+    async def share(self, places: asyncio.Semaphore | None) -> AsyncGenerator[None, None]:
         """Others have it meanwhile, if it is one of those: who waits for a workflow of the same runner needs none."""
         if places is None or places is not self._places or self._closed:
             yield
@@ -59,5 +59,5 @@ class Slot:
                 await self.take()
 
 
-PLACE: ContextVar[Slot] = ContextVar("holdoff_place")
+SLOT: ContextVar[Slot] = ContextVar("holdoff_place")
 """That of the step which this task belongs to."""

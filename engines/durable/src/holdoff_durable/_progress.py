@@ -1,4 +1,4 @@
-"""What goes on, live in the terminal: steps, attempts, countdowns. Where no terminal is, only how it ended."""
+"""A live view of a workflow in the terminal: steps, attempts, countdowns. Without a terminal only its end is shown."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def _state(step: StepRun, now: int) -> tuple[str, str, str]:
         words = {"gave_up": ("gave up", "bold red"), "succeeded": ("succeeded", "green")}
         state, style = words.get(step.outcome, (step.outcome, "yellow"))
         return state, state, style
-    held = step.step
-    if held is not None and held.kind == "sleep" and held.until is not None:
-        away = held.until - now
-        if held.cause == "bulkhead":
+    current = step.step
+    if current is not None and current.kind == "sleep" and current.until is not None:
+        away = current.until - now
+        if current.cause == "bulkhead":
             return "waiting", "in the queue", "dim"
         left = f"{away / 1e9:.1f} s" if away < 60_000_000_000 else span(away)
         return "waiting", f"again in {left}" if away > 0 else "again now", "yellow"

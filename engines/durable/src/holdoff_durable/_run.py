@@ -18,7 +18,7 @@ from holdoff.clock import monotonic_ns, time_ns
 from ._entries import CHANGED, ENDS, FAILURES, KINDS, Entry, as_read, reason_of
 from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
 from ._journal import ENDED
-from ._places import PLACE
+from ._places import SLOT
 from ._workflow import UNDO, StepContext
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class StepRun:
     sleep: Sleep | None = None
     attempting: bool = False
     abortable: bool = False
-    """Whether a coroutine of its attempt runs, which can be cancelled."""
+    """True while a coroutine of its attempt runs, which can be cancelled."""
     timed_out: bool = False
     stopping: bool = False
 
@@ -81,13 +81,13 @@ class Run:
         self.where = f"{host.journal.where}, workflow {lease.workflow_id!r}"
         self._host = host
         self._loop = asyncio.get_running_loop()
-        # The first is of whoever began it.
-        self._own_events = max(1, sum(event.step == "" for event in events))
+        # The first event was written when it began.
+        self._workflow_events = max(1, sum(event.step == "" for event in events))
         self._failed: list[StepRun] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._stopped = False
-        """Whether it was this that cancelled its tasks."""
+        """True if this object cancelled its tasks."""
         self._quiet = asyncio.Event()
         self._was_cancelled = False
         self.threads: set[str] = set()
@@ -136,8 +136,8 @@ class Run:
         """A workflow that has ended has no step that has not."""
         open_ones = [run.name for run in self.steps.values() if run.outcome is None]
         if self.lease.status in ENDED and open_ones:
-            told = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
-            raise JournalDamaged(told, self.where, CHANGED)
+            problem = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
+            raise JournalDamaged(problem, self.where, CHANGED)
 
     def _all(self) -> list[StepRun]:
         return [*self.steps.values(), *self.undone.values()]
@@ -196,7 +196,7 @@ class Run:
         return self.results_or_raise()
 
     def results_or_raise(self) -> dict[str, Any]:
-        """What a workflow that has ended comes to."""
+        """The results of a workflow that has ended, or the error that it ended with."""
         results = {name: run.result for name, run in self.steps.items() if run.outcome == "succeeded"}
         if len(results) == len(self.steps):
             return results
@@ -231,7 +231,7 @@ class Run:
             await asyncio.wait(self._tasks)
 
     async def _compensate(self) -> None:
-        """What had succeeded is undone, the last one first."""
+        """Undo the steps that have succeeded, the last step first."""
         done = [run for run in self.steps.values() if run.outcome == "succeeded"]
         for run in sorted(done, key=lambda one: one.ended_at, reverse=True):
             undoing = run.definition.undoing()
@@ -249,9 +249,9 @@ class Run:
         await self._write([self._ending(status)], status=status)
 
     def _ending(self, status: str) -> Entry:
-        self._own_events += 1
+        self._workflow_events += 1
         payload = {"failures": self._failures()} if self._failed else {}
-        return Entry("", self._own_events, f"WORKFLOW_{status}", time_ns(), payload=payload)
+        return Entry("", self._workflow_events, f"WORKFLOW_{status}", time_ns(), payload=payload)
 
     # Cancelling.
 
@@ -305,7 +305,7 @@ class Run:
     async def _driven(self, run: StepRun) -> None:
         """One step to its end."""
         slot = await self._host.slot()
-        PLACE.set(slot)
+        SLOT.set(slot)
         events: Sequence[Event]
         undoing = run.name.startswith(UNDO)
         try:
@@ -404,10 +404,10 @@ class Run:
             return None
         try:
             return run.definition.retrying.failure_of(error, timed_out=run.timed_out)
-        except Exception as own:
+        except Exception as classifier_error:
             # A classifier that fails is a fault of the program.
-            own.__context__ = error
-            run.error, run.reason = own, reason_of(own)
+            classifier_error.__context__ = error
+            run.error, run.reason = classifier_error, reason_of(classifier_error)
             return None
 
     async def _called(self, run: StepRun, recorder: Recorder, step: Step) -> Any:
@@ -420,7 +420,7 @@ class Run:
             rerun=recorder.reruns,
             input=self.input,
             # An id may have colons, and so may a step: only the first one parts them.
-            key=f"{quote(self.lease.workflow_id, safe=_PLAIN)}:{run.name}",
+            key=f"{quote(self.lease.workflow_id, safe=_KEY_CHARACTERS)}:{run.name}",
             _results=lambda: {name: self.steps[name].result for name in definition.after},
             _abort_at=abort_at,
             _now=time_ns,
@@ -441,10 +441,10 @@ class Run:
         return self.steps[name].result
 
     async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None, limit: int | None) -> Any:
-        """A blocking function: nothing can abort it. One that ends well late has ended well."""
+        """A blocking function: nothing can abort it. A late success is a success."""
 
         def call() -> tuple[Any, Exception | None]:
-            # What no future takes, or would take for its own end, comes as an answer.
+            # A future does not take these errors, or takes them for its classifier_error end: so they are returned.
             try:
                 return function(), None
             except FutureCancelled as error:
@@ -472,7 +472,7 @@ class Run:
         return await self._awaited(run, lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
 
     async def _awaited(self, run: StepRun, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
-        """A coroutine, in the step's own task."""
+        """A coroutine, in the step's classifier_error task."""
         handle = None
         run.abortable = True
         if limit is not None:
@@ -521,7 +521,7 @@ class Run:
         status = None
         if outcome != "succeeded":
             skipped = self._skipped(run) if run.name in self.steps else []
-            entries += [self._skipping(one, f"{run.name} {_SAID[outcome or 'gave_up']}") for one in skipped]
+            entries += [self._skipping(one, f"{run.name} {_OUTCOME_WORDS[outcome or 'gave_up']}") for one in skipped]
             if outcome == "gave_up":
                 self._failed.append(run)
         elif run.name in self.steps and self._left == 1:
@@ -544,13 +544,13 @@ class Run:
         await self._write(entries)
 
     async def _skip_forgotten(self) -> None:
-        """What comes after a step that has failed, where that was not recorded with it."""
+        """Skip the steps behind a step that has failed, where that was not recorded with it."""
         for run in list(self.steps.values()):
             if run.outcome in ("gave_up", "cancelled", "skipped") and (skipped := self._skipped(run)):
-                await self._write([self._skipping(one, f"{run.name} {_SAID[run.outcome]}") for one in skipped])
+                await self._write([self._skipping(one, f"{run.name} {_OUTCOME_WORDS[run.outcome]}") for one in skipped])
 
     def _skipped(self, run: StepRun) -> list[StepRun]:
-        """Those that will never begin, noted at once so that nobody notes them twice."""
+        """The steps that will never begin, marked at once so that they are not skipped twice."""
         behind = [self.steps[name] for name in self.flow.dependants(run.name)]
         skipped = [one for one in behind if one.outcome is None]
         for one in skipped:
@@ -567,10 +567,10 @@ class Run:
         return await self._host.append(self.lease, entries, status, guards)
 
 
-_PLAIN = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
-"""What stays as it is in the id of a key."""
+_KEY_CHARACTERS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
+"""The characters of an id that stay as they are in a key."""
 _SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
-_SAID = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
+_OUTCOME_WORDS = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
 
 
 def _cancelling(task: asyncio.Task[None]) -> bool:

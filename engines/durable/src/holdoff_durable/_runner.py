@@ -1,4 +1,4 @@
-"""Runs workflows, and goes on with those that a crash has left."""
+"""Runs workflows, and resumes them after a crash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     _R = TypeVar("_R")
 
 PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"})
-"""How a journal that is away is waited for, unless another policy is given."""
+"""How a journal that is away is waited for, unless another policy is has_input."""
 
 _MISSING = object()
 
@@ -44,7 +44,7 @@ class Runner:
     `concurrency` is how many attempts run at once. `guards` is what all steps share: options as those of
     `holdoff.Guards`, then their state is kept in the journal, or a `holdoff.Guards`, whose state is not. `lease` is how
     many seconds another runner leaves a workflow alone after a sign of life of this one. `journal_policy` says how long
-    a journal that cannot be written to is waited for: for ever, unless given. `any_policy` goes on with steps whose
+    a journal that cannot be written to is waited for: for ever, unless has_input. `any_policy` goes on with steps whose
     policy has changed.
     """
 
@@ -104,13 +104,15 @@ class Runner:
 
             view = Progress()
         engine = self._engine()
-        given = input is not _MISSING
+        has_input = input is not _MISSING
         try:
-            return await engine.run(flow, workflow_id, input if given else None, given, cancel or Cancel(), view)
+            return await engine.run(
+                flow, workflow_id, input if has_input else None, has_input, cancel or Cancel(), view
+            )
         finally:
             self._retire(engine)
 
-    # What a crash has left.
+    # After a crash.
 
     def resume_all(self, flows: Iterable[Workflow]) -> dict[str, dict[str, Any] | Exception]:
         """Goes on with every workflow of these definitions that has not ended and that nobody else runs.
@@ -201,14 +203,14 @@ class _Teller:
     """Says that the journal is waited for: once a second, however many wait."""
 
     def __init__(self) -> None:
-        self._said = float("-inf")
-        self._unsaid = 0
+        self._warned_at = float("-inf")
+        self._silent = 0
 
     def __call__(self, event: RetryEvent) -> None:
         now = time.monotonic()
-        if now < self._said + 1.0:
-            self._unsaid += 1
+        if now < self._warned_at + 1.0:
+            self._silent += 1
             return
-        more = f", and {self._unsaid} more since" if self._unsaid else ""
+        more = f", and {self._silent} more since" if self._silent else ""
         LOG.warning("%s (tried %d times, again in %.2f s%s)", event.error, event.attempt, event.delay, more)
-        self._said, self._unsaid = now, 0
+        self._warned_at, self._silent = now, 0

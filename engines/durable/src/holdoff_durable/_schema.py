@@ -46,7 +46,7 @@ class Tables:
             Column("definition", String(64), nullable=False),
             Column("steps", Text, nullable=False),
             Column("last_sequence", BigInteger, nullable=False),
-            # Who runs it, until when nobody else may, and how often it has changed hands: the fence.
+            # The runner that has it, the end of its lease, and how often it has changed hands: the fence.
             Column("owner", Text, nullable=True),
             Column("lease_until", BigInteger, nullable=False),
             Column("lease_number", BigInteger, nullable=False),

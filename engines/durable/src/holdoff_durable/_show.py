@@ -47,7 +47,7 @@ STATUS_STYLES = {
 
 @dataclass
 class Line:
-    """What is to be drawn of a step."""
+    """A step as it is drawn."""
 
     step: str
     spans: list[tuple[int, int | None, str]] = field(default_factory=list[tuple[int, "int | None", str]])
@@ -118,10 +118,10 @@ def draw(line: Line, start: int, end: int, width: int) -> Text:
 
     for begin, stop, look in line.spans:
         until = stop if stop is not None else line.due if line.due is not None else end
-        for place in range(at(begin), at(until) + 1):
-            if look == RUNNING or cells[place] == " ":
-                cells[place] = look
-    # What ended an attempt must be seen, even when the next began within the same character.
+        for column in range(at(begin), at(until) + 1):
+            if look == RUNNING or cells[column] == " ":
+                cells[column] = look
+    # The end of an attempt must be seen, even when the next began within the same character.
     for order in ((CUT,), (FAILED,), (DONE, LAST)):
         for time, mark in line.marks:
             if mark in order:
@@ -147,15 +147,15 @@ def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: i
         end = max(end, now)
     names = max([cell_len(visible(line.step)) for line in drawn], default=4)
     names = min(names, 24)
-    room = max(width - names - 3, 20)
+    columns = max(width - names - 3, 20)
     parts: list[RenderableType] = [_title(record, start, end)]
-    parts.append(Text(f"{'':{names}}  {scale(end - start, room)}", no_wrap=True))
+    parts.append(Text(f"{'':{names}}  {scale(end - start, columns)}", no_wrap=True))
     for line in drawn:
         name = Text(set_cell_size(shorten(visible(line.step), names), names) + "  ", no_wrap=True)
-        parts.append(name.append_text(draw(line, start, end, room)))
+        parts.append(name.append_text(draw(line, start, end, columns)))
     if not record.ended and start <= now < end:
-        place = min((now - start) * room // max(end - start, 1), room - 5)
-        parts.append(Text(f"{'':{names}}  {'':{place}}^ now", no_wrap=True))
+        column = min((now - start) * columns // max(end - start, 1), columns - 5)
+        parts.append(Text(f"{'':{names}}  {'':{column}}^ now", no_wrap=True))
     parts += [Text(), Text(LEGEND, style="dim"), Text()]
     parts.append(_steps(record, drawn, now, width))
     return Group(*parts)
@@ -244,12 +244,12 @@ def span(nanos: int) -> str:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 59.95:
         return f"{seconds:.3g} s"
-    whole = round(seconds)
+    rounded = round(seconds)
     for size, unit, small, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= size:
-            rest = whole % size // small
-            return f"{whole // size} {unit}" + (f" {rest} {name}" if rest else "")
-    return f"{whole} s"
+        if rounded >= size:
+            rest = rounded % size // small
+            return f"{rounded // size} {unit}" + (f" {rest} {name}" if rest else "")
+    return f"{rounded} s"
 
 
 def moment(nanos: int) -> str:

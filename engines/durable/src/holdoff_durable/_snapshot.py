@@ -1,4 +1,4 @@
-"""What Aster keeps beside the events: of each step how far it is, so that nobody has to read them all."""
+"""Snapshots, as in Aster: the progress of each step, so that a reader needs no earlier event."""
 
 from __future__ import annotations
 

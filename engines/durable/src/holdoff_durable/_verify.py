@@ -1,4 +1,4 @@
-"""Whether what is recorded is what the policies decide."""
+"""Compares the recorded events with the decisions of the policies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Divergence:
     recorded: dict[str, Any] | None
     computed: dict[str, Any] | None
     text: str
-    """What is different, for people."""
+    """The difference, for people."""
 
 
 def verify(flow: Workflow, events: Sequence[JournalEvent]) -> Divergence | None:

@@ -1,4 +1,4 @@
-"""What is to be done: steps, and which comes after which."""
+"""The definition of a workflow: its steps and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from holdoff import Cancel, Guards, Policy
 
-from ._entries import is_plain
+from ._entries import is_storable
 from ._errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     AnyPolicy = Policy | PresetName | Mapping[str, Any]
 
 UNDO = "compensate:"
-"""What the name of a compensation begins with."""
+"""The beginning of a compensation's name."""
 
 
 @dataclass(slots=True)
 class StepContext:
-    """What an attempt of a step may want to know."""
+    """The context of an attempt of a step."""
 
     workflow_id: str
     step: str
@@ -40,7 +40,7 @@ class StepContext:
     rerun: int
     """How often this attempt was run again because something interrupted it."""
     input: Any
-    """What the workflow was begun with."""
+    """The input of the workflow."""
     key: str
     """The same in every attempt of this step, and no other step's: for a service that does nothing twice."""
     _results: Callable[[], dict[str, Any]]
@@ -60,7 +60,7 @@ class StepContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the workflow is being cancelled: a blocking function may end early."""
+        """True if the workflow is being cancelled: a blocking function may end early."""
         return self._cancel.cancelled
 
 
@@ -103,11 +103,11 @@ class Step:
         self.is_async = _is_async(function)
         idempotent = options.get("idempotent", True)
         self.retrying = policy.retrying(on=options.get("on"), classify=options.get("classify"), idempotent=idempotent)
-        """What errors are taken for."""
+        """Classifies the errors of the step."""
         self._parameters = _parameters(name, function, {*before, "input"})
 
     def arguments(self, context: StepContext, result: Callable[[str], Any]) -> dict[str, Any]:
-        """What the function is called with."""
+        """The arguments of the function."""
         return {
             parameter: context if known is None else context.input if known == "input" else result(known)
             for parameter, known in self._parameters
@@ -130,7 +130,7 @@ class Step:
 class Workflow:
     """Steps and the order they need. To be run by a `Runner`; its name says in the journal what it is.
 
-    A step runs when all that it comes after have succeeded; those that need nothing of each other run side by side.
+    A step runs when all that it comes after have succeeded; steps that need nothing of each other run side by side.
     Every attempt of a step may run more than once: a crash may come after it has done its work and before that is
     recorded. So a step must be safe to repeat; `StepContext.key` helps.
     """
@@ -152,8 +152,8 @@ class Workflow:
 
         Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step that it comes
         after, directly or not, is that step's result, and any one other is the `StepContext`. It may be blocking, then
-        it runs in a thread, or `async def`. What it returns must be JSON, and whoever comes after gets it as JSON gives
-        it back: a tuple as a list.
+        it runs in a thread, or `async def`. Its result must be JSON, and a later step gets it as JSON gives it
+        back: a tuple as a list.
 
         `policy`, `on`, `classify`, `idempotent` and `guards` are those of `holdoff.retry`; without a policy (here or of
         the workflow) there is one attempt. `timeout` is how long one attempt may take. `seed` gives the jitter; unless
@@ -203,8 +203,8 @@ class Workflow:
             return one
         names = self._names.get(one, [])
         if len(names) != 1:
-            told = "is no step of it" if not names else f"is several steps of it ({', '.join(names)}): give the name"
-            raise DefinitionError(f"after: {getattr(one, '__name__', one)!r} {told}, in workflow {self.name!r}")
+            problem = "is no step of it" if not names else f"is several steps of it ({', '.join(names)}): give the name"
+            raise DefinitionError(f"after: {getattr(one, '__name__', one)!r} {problem}, in workflow {self.name!r}")
         return names[0]
 
     @property
@@ -240,8 +240,8 @@ def to_policy(policy: AnyPolicy) -> Policy:
 
 
 def changes(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> str:
-    """What is different in another shape, in words."""
-    told = [
+    """The differences of two shapes, in words."""
+    differences = [
         *(f"step {name!r} is gone" for name in before if name not in now),
         *(f"step {name!r} is new" for name in now if name not in before),
         *(
@@ -251,14 +251,14 @@ def changes(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> st
             if name in now and sorted(before[name]) != sorted(now[name])
         ),
     ]
-    return "; ".join(told)
+    return "; ".join(differences)
 
 
 _NAME = "1 to 200 characters, none of them NUL or half a surrogate pair"
 
 
 def _is_name(name: object) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= 200 and is_plain(name)
+    return isinstance(name, str) and 0 < len(name) <= 200 and is_storable(name)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

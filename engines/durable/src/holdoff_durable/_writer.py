@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ._database import WRITES
 from ._errors import JournalConflict, JournalError, LeaseLost, WorkflowBusy, WorkflowUnknown
-from ._lease import told
+from ._lease import owner_name
 from ._snapshot import next_snapshot, note, retry_context, take_snapshot
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ class Writer:
             return self._transaction(batch, [])
         except JournalError as error:
             if error.transient or len(batch) == 1:
-                return [_own(error) for _ in batch]
+                return [_copy(error) for _ in batch]
         except BaseException as error:  # The thread must go on: whoever asked is told.
             self._hang_up()
             if len(batch) == 1:
                 return [error]
-        # What one of them wants cannot be: that is no matter of the others.
+        # One request cannot be fulfilled: the others are written by themselves.
         return [answer for request in batch for answer in self._write([request])]
 
     def _transaction(self, batch: list[Request], quick: list[Request]) -> list[Any]:
@@ -157,9 +157,9 @@ class Writer:
         except SQLAlchemyError as error:
             if isinstance(error, IntegrityError) and quick:
                 raise Overtaken from None
-            meant = self._database.translate(error, committing=committing)
-            self._settle(keep=self._database.is_file and meant.transient)
-            raise meant from error
+            failure = self._database.translate(error, committing=committing)
+            self._settle(keep=self._database.is_file and failure.transient)
+            raise failure from error
         for lease, last, status in moved.values():
             lease.last_sequence, lease.status = last, status
         return [answers[id(request)] for request in batch]
@@ -170,7 +170,7 @@ class Writer:
         return self._connection
 
     def _settle(self, *, keep: bool) -> None:
-        """After an error: without a connection, or with one that is in no transaction.
+        """After an error: close the connection, or leave it in no transaction.
 
         A file's is kept where it can be: on a full disk there may be no room to open it again.
         """
@@ -244,7 +244,7 @@ class Writer:
         return answers, moved
 
     def _one(self, connection: Connection, request: Request, moved: dict[int, tuple[Lease, int, str]]) -> Any:
-        """One request by itself, whose errors are its own."""
+        """One request by itself, whose errors are its copy."""
         try:
             with connection.begin_nested():
                 if request.work is not None:
@@ -350,11 +350,11 @@ class Writer:
                 continue
 
 
-def _own(error: JournalError) -> JournalError:
-    """The same error for one of those who wait: each raises its own."""
-    own = type(error)(error.what, error.where, error.safe, unknown=error.unknown)
-    own.__cause__ = error.__cause__
-    return own
+def _copy(error: JournalError) -> JournalError:
+    """A copy of the error: each waiter raises its copy."""
+    copy = type(error)(error.what, error.where, error.safe, unknown=error.unknown)
+    copy.__cause__ = error.__cause__
+    return copy
 
 
 def _tell(answers: list[tuple[Any, Any]]) -> None:
@@ -371,13 +371,13 @@ def _check_fence(workflow: Any, lease: Lease | None, where: str) -> None:
     if lease is None:
         if workflow.owner is not None:
             raise WorkflowBusy(
-                f"{told(workflow.owner)} has it",
+                f"{owner_name(workflow.owner)} has it",
                 where,
                 "nothing was written; append under its lease or when it is free",
             )
         return
     if workflow.owner != lease.owner or workflow.lease_number != lease.number:
-        now_with = "nobody has it now" if workflow.owner is None else f"{told(workflow.owner)} has it now"
+        now_with = "nobody has it now" if workflow.owner is None else f"{owner_name(workflow.owner)} has it now"
         raise LeaseLost(
             f"the lease was lost: {now_with}",
             where,

@@ -88,7 +88,7 @@ class Retries(procrastinate.BaseRetryStrategy):
 
     def __init__(self, policy: Policy | PresetName | None = None, /, **fields: Unpack[JobFields]) -> None:
         self._settings = Settings(policy, **fields)
-        # What procrastinate is told when it asks about a job that has just ended.
+        # The answers for procrastinate, which asks about each job that has ended.
         self._decisions: dict[int, procrastinate.RetryDecision | None] = {}
 
     @property
@@ -132,7 +132,7 @@ class Retries(procrastinate.BaseRetryStrategy):
     def get_retry_decision(
         self, *, exception: BaseException, job: ProcrastinateJob
     ) -> procrastinate.RetryDecision | None:
-        """What was decided when the attempt ended."""
+        """Returns the decision that was made when the attempt ended."""
         assert job.id is not None
         if job.id in self._decisions:
             return self._decisions.pop(job.id)
@@ -224,7 +224,7 @@ class Retries(procrastinate.BaseRetryStrategy):
         return called
 
     async def _begin(self, context: procrastinate.JobContext) -> Job:
-        """Before the attempt. What does not return a job raises, and has procrastinate told what to do."""
+        """Before the attempt: returns the job, or raises and leaves a decision for procrastinate."""
         job_id = _id(context)
         self._decisions.pop(job_id, None)
         connector = context.app.connector
@@ -292,7 +292,7 @@ class Retries(procrastinate.BaseRetryStrategy):
         )
         if row["written"] == 0:
             return False
-        job.kept()
+        job.commit()
         return True
 
 

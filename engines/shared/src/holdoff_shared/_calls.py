@@ -123,7 +123,7 @@ async def _drive_async(
 
 
 def _last(job: Job, error: Exception | None) -> Exception:
-    """What comes out when there is no other attempt."""
+    """The error to raise when there is no other attempt."""
     if error is not None:
         job.attach(error)
         return error

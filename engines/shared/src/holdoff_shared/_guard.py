@@ -26,7 +26,7 @@ from holdoff import (
 )
 from holdoff.clock import monotonic_ns
 
-from ._snapshots import Kept, Parts, view
+from ._snapshots import GuardState, Parts, view
 from ._stores import AsyncStore, Snapshot, Store, StoreDown
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Change(Generic[R]):
         """Make it: what to swap in, or None when that is what is there."""
         parts, now = self._shared.parts, snapshot.now
         try:
-            stored = parts.first(now) if snapshot.state is None else Kept.read(snapshot.state)
+            stored = parts.first(now) if snapshot.state is None else GuardState.read(snapshot.state)
             before = stored.by(now)
             guards = parts.restored(before, now)
         except SaveError as error:
@@ -66,8 +66,8 @@ class _Change(Generic[R]):
         old = guards.save(now)
         self.answer = self._change(view(guards, self._shared.guard), now)
         new = guards.save(now)
-        kept = parts.kept(guards, before, now, new)
-        return None if new == old and kept.out == before.out and before is stored else kept.text()
+        state = parts.state_of(guards, before, now, new)
+        return None if new == old and state.out == before.out and before is stored else state.text()
 
     def wait(self) -> float:
         """Another was faster: the seconds to wait before the next try."""
@@ -124,10 +124,10 @@ class SharedGuard(Generic[G]):
         self._on_down = on_down
         self._again_after = parse_duration(again_after) if isinstance(again_after, str) else round(again_after * 1e9)
         self._ask_at = 0
-        self._seen: Kept | None = None
+        self._seen: GuardState | None = None
         # The store's clock, as far as this process knows it: so much more than its own that only goes ahead.
         self._ahead = time.time_ns() - time.monotonic_ns()
-        self._alone = Lock()
+        self._lock = Lock()
 
     def update(self, change: Callable[[G, int], R], /) -> R:
         """Change the guard by that function of it and of the time, and answer with what that answered."""
@@ -168,14 +168,14 @@ class SharedGuard(Generic[G]):
         self._see(snapshot, state)
         return under_way.answer
 
-    def alone(self, change: Callable[[G, int], R], /) -> R:
+    def update_locally(self, change: Callable[[G, int], R], /) -> R:
         """Change the guard of this process alone, as while the store is down."""
-        with self._alone:
+        with self._lock:
             now = time.monotonic_ns() + self._ahead
             before = (self._seen or self.parts.first(now)).by(now)
             guards = self.parts.restored(before, now)
             answer = change(view(guards, self.guard), now)
-            self._seen = self.parts.kept(guards, before, now, guards.save(now))
+            self._seen = self.parts.state_of(guards, before, now, guards.save(now))
             return answer
 
     def look(self) -> G:
@@ -203,7 +203,7 @@ class SharedGuard(Generic[G]):
         self._ahead = snapshot.now - time.monotonic_ns()
         text = state or snapshot.state
         if text is not None:
-            self._seen = Kept.read(text)
+            self._seen = GuardState.read(text)
 
     def _after(self, error: StoreDown, change: Callable[[G, int], R]) -> R:
         """The store is down."""
@@ -215,7 +215,7 @@ class SharedGuard(Generic[G]):
                 self._on_down(error)
             else:
                 _LOG.warning("%s; the guards %r go on in this process alone", error, self.key)
-        return self.alone(change)
+        return self.update_locally(change)
 
 
 class _Silent(StoreDown):

@@ -1,4 +1,4 @@
-"""What is kept of shared guards: their states, when that was, and the permits of a half-open breaker that are out."""
+"""The stored state of shared guards: saved states, their time, and the permits of a half-open breaker that are out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdoff.types import GuardOptions
 
-    _Part: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
+    _Guard: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
 
 LAYOUT = 1
 NAMES = {
@@ -40,7 +40,7 @@ class Out(NamedTuple):
 NONE_OUT = Out(0, 0)
 
 
-class Kept(NamedTuple):
+class GuardState(NamedTuple):
     """The guards of a shared one at the time `at` of the store's clock."""
 
     at: int
@@ -55,7 +55,7 @@ class Kept(NamedTuple):
             document["out"] = {"permits": self.out.permits, "until": str(self.out.until)}
         return json.dumps(document, separators=(",", ":"))
 
-    def by(self, now: int) -> Kept:
+    def by(self, now: int) -> GuardState:
         """The same on a clock that reads `now`. If it was set back since, all times go back with it: else the guards
         would stand still until it has caught up."""
         back = self.at - now
@@ -64,8 +64,8 @@ class Kept(NamedTuple):
         return self._replace(at=now, out=self.out._replace(until=self.out.until - back))
 
     @staticmethod
-    def read(text: str) -> Kept:
-        """What `text()` made."""
+    def read(text: str) -> GuardState:
+        """The state in a text that `text()` made."""
         try:
             document: dict[str, Any] = json.loads(text)
             layout = document["layout"]
@@ -73,7 +73,7 @@ class Kept(NamedTuple):
                 raise ValueError(f"the layout is {layout}, and not {LAYOUT}")
             saved = {name: b64decode(state) for name, state in document["guards"].items()}
             out = document.get("out")
-            return Kept(
+            return GuardState(
                 int(document["at"]), saved, NONE_OUT if out is None else Out(int(out["permits"]), int(out["until"]))
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -83,8 +83,8 @@ class Kept(NamedTuple):
 class Parts:
     """The guards that are shared, as they were given: their configurations, and the states to begin with."""
 
-    def __init__(self, guard: _Part | Guards) -> None:
-        self.parts: dict[str, _Part] = {}
+    def __init__(self, guard: _Guard | Guards) -> None:
+        self.parts: dict[str, _Guard] = {}
         if isinstance(guard, Guards):
             if guard.bulkhead is not None:
                 raise ValueError("a bulkhead cannot be shared: it counts what runs now, which is not kept")
@@ -105,26 +105,26 @@ class Parts:
         options: GuardOptions = parts
         return options
 
-    def first(self, now: int) -> Kept:
+    def first(self, now: int) -> GuardState:
         """Where there is nothing yet: the guards as they were given."""
-        return Kept(now, self._first)
+        return GuardState(now, self._first)
 
-    def restored(self, kept: Kept, now: int) -> Guards:
+    def restored(self, state: GuardState, now: int) -> Guards:
         """The guards as they were saved, on the clock on which they were saved, which reads `now`."""
-        guards = Guards.restore(self._options(), {**self._first, **kept.saved}, now=kept.at)
-        if guards.breaker is not None and kept.out.until > now:
-            for _ in range(kept.out.permits):
-                guards.breaker.acquire(kept.at)
+        guards = Guards.restore(self._options(), {**self._first, **state.saved}, now=state.at)
+        if guards.breaker is not None and state.out.until > now:
+            for _ in range(state.out.permits):
+                guards.breaker.acquire(state.at)
         return guards
 
-    def kept(self, guards: Guards, before: Kept, now: int, saved: dict[str, bytes]) -> Kept:
-        """What is to be kept of them, with what others keep under that key. Nobody uses these guards afterwards."""
+    def state_of(self, guards: Guards, before: GuardState, now: int, saved: dict[str, bytes]) -> GuardState:
+        """The state to store, with the guards of others under that key. Do not use these guards afterwards."""
         everything = {**before.saved, **saved}
         if guards.breaker is None:
-            return Kept(now, everything, before.out)
-        return Kept(now, everything, self._out(guards.breaker, before, now, saved["breaker"]))
+            return GuardState(now, everything, before.out)
+        return GuardState(now, everything, self._out(guards.breaker, before, now, saved["breaker"]))
 
-    def _out(self, breaker: Breaker, before: Kept, now: int, saved: bytes) -> Out:
+    def _out(self, breaker: Breaker, before: GuardState, now: int, saved: bytes) -> Out:
         """How many permits are out is not saved; it is as many as there are places less than in a breaker restored."""
         if breaker.state(now) != "half_open":
             return NONE_OUT
@@ -139,13 +139,13 @@ class Parts:
 
 
 def _places(breaker: Breaker, permit: int | None, now: int) -> int:
-    """How many such permits it still gives; an observing one that has no place gives those of an earlier generation."""
+    """The number of such permits that it still gives; a full observing breaker gives those of an earlier generation."""
     places = 0
     while places < _MOST_PROBES and breaker.acquire(now) == permit:
         places += 1
     return places
 
 
-def view(guards: Guards, part: _Part | Guards) -> Any:
-    """What a change is given: the set, or the one guard of it."""
+def view(guards: Guards, part: _Guard | Guards) -> Any:
+    """The argument of a change: the set, or its only guard."""
     return guards if isinstance(part, Guards) else getattr(guards, NAMES[type(part)])

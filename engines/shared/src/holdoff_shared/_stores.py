@@ -1,4 +1,4 @@
-"""Where a shared guard is kept, and how it is changed: if the version that was read is still the one that is there.
+"""Stores of shared guards. A guard is changed only if its version is still the version that was read.
 
 A store says what time it is, too. So there is one clock, that of the server, and the clocks of the machines that share
 a guard need not agree.
@@ -28,7 +28,7 @@ class StoreDown(Exception):
 
 
 class Snapshot(NamedTuple):
-    """What a store has under a key."""
+    """The state under a key."""
 
     version: int
     """Another one after each change; 0 where there is nothing yet."""
@@ -41,7 +41,7 @@ class Store(Protocol):
     """A place to keep shared guards, for `SharedGuard.update`."""
 
     def load(self, key: str, /) -> Snapshot:
-        """What is there. Raises `StoreDown`."""
+        """The state under that key. Raises `StoreDown`."""
         ...
 
     def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
@@ -49,7 +49,7 @@ class Store(Protocol):
         ...
 
     def remove(self, key: str, /) -> None:
-        """Forget what is there. Raises `StoreDown`."""
+        """Forget the state under that key. Raises `StoreDown`."""
         ...
 
 
@@ -57,7 +57,7 @@ class AsyncStore(Protocol):
     """The same for `SharedGuard.update_async`."""
 
     async def load(self, key: str, /) -> Snapshot:
-        """What is there. Raises `StoreDown`."""
+        """The state under that key. Raises `StoreDown`."""
         ...
 
     async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
@@ -65,7 +65,7 @@ class AsyncStore(Protocol):
         ...
 
     async def remove(self, key: str, /) -> None:
-        """Forget what is there. Raises `StoreDown`."""
+        """Forget the state under that key. Raises `StoreDown`."""
         ...
 
 
@@ -128,7 +128,7 @@ class _RedisClient(Protocol):
 
 
 class _RedisScripts:
-    """What both Redis stores send. Each change is one script, which Redis runs as a whole."""
+    """The scripts of both Redis stores. Each change is one script, which Redis runs without interruption."""
 
     def __init__(self, client: _RedisClient, *, prefix: str = "holdoff:", expire: float | None = None) -> None:
         """Keys are begun with `prefix`, and forgotten when nothing has changed them for `expire` seconds."""
@@ -231,7 +231,7 @@ def _row(row: tuple[Any, ...] | None) -> Snapshot:
 
 
 class _PostgresQueries:
-    """What both PostgreSQL stores send."""
+    """The queries of both PostgreSQL stores."""
 
     def __init__(self, table: str) -> None:
         try:
@@ -263,7 +263,7 @@ class PostgresStore(_PostgresQueries):
     def __init__(self, source: _Source, *, table: str = "holdoff_guards") -> None:
         super().__init__(table)
         self._source = source
-        self._alone = Lock()
+        self._lock = Lock()
 
     def create(self) -> PostgresStore:
         """Make the table if it is not there."""
@@ -274,7 +274,7 @@ class PostgresStore(_PostgresQueries):
         return self
 
     def load(self, key: str, /) -> Snapshot:
-        """What is there."""
+        """The state under that key."""
         with self._connected() as connection:
             return _row(connection.cursor(row_factory=_tuples()).execute(self._select, [key]).fetchone())
 
@@ -290,7 +290,7 @@ class PostgresStore(_PostgresQueries):
         return self.load(key)
 
     def remove(self, key: str, /) -> None:
-        """Forget what is there."""
+        """Forget the state under that key."""
         with self._connected() as connection:
             connection.execute(self._delete, [key])
 
@@ -300,7 +300,7 @@ class PostgresStore(_PostgresQueries):
 
         with _postgres_errors():
             if isinstance(self._source, psycopg.Connection):
-                with self._alone:
+                with self._lock:
                     _check_idle(self._source)
                     with self._source.transaction():
                         yield self._source
@@ -315,7 +315,7 @@ class AsyncPostgresStore(_PostgresQueries):
     def __init__(self, source: _AsyncSource, *, table: str = "holdoff_guards") -> None:
         super().__init__(table)
         self._source = source
-        self._alone = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def create(self) -> AsyncPostgresStore:
         """Make the table if it is not there."""
@@ -325,7 +325,7 @@ class AsyncPostgresStore(_PostgresQueries):
         return self
 
     async def load(self, key: str, /) -> Snapshot:
-        """What is there."""
+        """The state under that key."""
         async with self._connected() as connection:
             cursor = await connection.cursor(row_factory=_tuples()).execute(self._select, [key])
             return _row(await cursor.fetchone())
@@ -342,7 +342,7 @@ class AsyncPostgresStore(_PostgresQueries):
         return await self.load(key)
 
     async def remove(self, key: str, /) -> None:
-        """Forget what is there."""
+        """Forget the state under that key."""
         async with self._connected() as connection:
             await connection.execute(self._delete, [key])
 
@@ -352,7 +352,7 @@ class AsyncPostgresStore(_PostgresQueries):
 
         with _postgres_errors():
             if isinstance(self._source, psycopg.AsyncConnection):
-                async with self._alone:
+                async with self._lock:
                     _check_idle(self._source)
                     async with self._source.transaction():
                         yield self._source

@@ -1,8 +1,8 @@
 """A job of an engine that retries it on any machine: its history is its state, and every decision is made from that.
 
-What a worker does with a job is one `Job`: `start`, then `end`. Each answers with the step that holds, and leaves in
-`fresh` what happened; the engine keeps that before it does what the step says. So a worker that dies loses nothing but
-the attempt it was in, which the next one takes up.
+A worker makes a `Job` and calls `start`, then `end`. Each returns the step to take and adds the new events to `fresh`;
+the engine keeps them before it takes the step. So a worker that dies loses only the attempt that ran, which the next
+worker takes up.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def attempt() -> int | None:
 
 
 class Made(NamedTuple):
-    """What a transition made."""
+    """The result of a transition."""
 
     recorder: Recorder
     step: Step
@@ -61,18 +61,18 @@ class GaveUp(Exception):
     process."""
 
     def __init__(self, reason: str, attempts: int, text: str) -> None:
-        """`text`: what the last failure said."""
+        """`text`: the text of the last failure."""
         super().__init__(reason, attempts, text)
         self.reason = reason
         """As that of an `Outcome`."""
         self.attempts = attempts
         """How many were begun."""
         self.text = text
-        """What the last failure said."""
+        """The text of the last failure."""
 
     def __str__(self) -> str:
-        said = f"; the last one said: {self.text}" if self.text else ""
-        return f"gave up after {_times(self.attempts)}: {Outcome(self.reason, self.attempts).description}{said}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        last = f"; the last one said: {self.text}" if self.text else ""
+        return f"gave up after {_times(self.attempts)}: {Outcome(self.reason, self.attempts).description}{last}"  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 class JobFields(PolicyFields, total=False):
@@ -118,14 +118,14 @@ class Job:
     """One run of a job, in this process."""
 
     def __init__(self, settings: Settings, name: str, log: bytes) -> None:
-        """`name`: which job it is. `log`: what was kept of it so far."""
+        """`name`: the id of the job. `log`: its events so far."""
         self.name = name
         self.settings = settings
         self.policy = settings.policy
         self.log = log
         self.fresh = b""
-        """What is to be kept, behind what there was."""
-        self.told: list[tuple[Event, str]] = []
+        """New events, to be appended to the log."""
+        self.fresh_events: list[tuple[Event, str]] = []
         self._recorder: Recorder | None = None
         self._clock = 0
         self._clock_at = 0
@@ -181,16 +181,16 @@ class Job:
     def retake(self, log: bytes) -> None:
         """Another worker has the job too, and has written that."""
         self.log, self.fresh = log, b""
-        self.told.clear()
+        self.fresh_events.clear()
         self._recorder = self._replayed()
 
-    def kept(self) -> None:
-        """What was fresh is kept now."""
+    def commit(self) -> None:
+        """The new events are kept now."""
         self.log, self.fresh = self.log + self.fresh, b""
-        told = self.told[:]
-        self.told.clear()
+        events = self.fresh_events[:]
+        self.fresh_events.clear()
         if (hook := self.settings.on_event) is not None:
-            for event, text in told:
+            for event, text in events:
                 hook(self.name, event, text)
 
     def seconds_left(self) -> float | None:
@@ -232,7 +232,7 @@ class Job:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has succeeded: a worker that died then could not say so."""
+        """True if the job has succeeded, perhaps in a worker that died before it could say so."""
         return self.step.outcome == "succeeded"
 
     def gave_up(self) -> GaveUp:
@@ -261,22 +261,22 @@ class Job:
     def _started(self, interruptions: int) -> _Transition:
         def start(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
             recorder = self._replayed()
-            lent = self._lent(guards, interruptions)
+            each_guards = self._guards_by_run(guards, interruptions)
             if recorder is None:
-                recorder, step, events = Recorder.begin(self.policy, seed_of(self.name), now, guards=next(lent))
+                recorder, step, events = Recorder.begin(self.policy, seed_of(self.name), now, guards=next(each_guards))
             elif recorder.step.kind == "sleep":
                 # It began for the guards when it did, and does not a second time.
                 step, events = self._resume(recorder, self._scratch(guards), now)
                 if step.kind == "sleep":
-                    step, more = recorder.tick(self.policy, now, guards=next(lent))
+                    step, more = recorder.tick(self.policy, now, guards=next(each_guards))
                     events += more
             else:
                 step, events = recorder.step, ()
                 if step.kind == "wait":
-                    step, events = self._resume(recorder, next(lent), now)
+                    step, events = self._resume(recorder, next(each_guards), now)
             for _ in range(interruptions):
                 if step.kind == "attempt":
-                    step, more = self._resume(recorder, next(lent), now)
+                    step, more = self._resume(recorder, next(each_guards), now)
                     events += more
             return Made(recorder, step, events)
 
@@ -292,7 +292,7 @@ class Job:
             return None
         return shared.parts.restored(shared.parts.first(0), 0)
 
-    def _lent(self, guards: Guards | None, interruptions: int) -> Iterator[Guards | None]:
+    def _guards_by_run(self, guards: Guards | None, interruptions: int) -> Iterator[Guards | None]:
         """Only the run of the attempt that goes on holds anything of the guards."""
         for _ in range(interruptions):
             yield self._scratch(guards)
@@ -331,7 +331,7 @@ class Job:
         try:
             return self._take(*shared.update(change), text)
         except StoreDown as error:
-            return self._take(*self._alone(shared, change, error), text)
+            return self._take(*self._without_store(shared, change, error), text)
 
     async def _make_async(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
@@ -341,13 +341,13 @@ class Job:
         try:
             return self._take(*await shared.update_async(change), text)
         except StoreDown as error:
-            return self._take(*self._alone(shared, change, error), text)
+            return self._take(*self._without_store(shared, change, error), text)
 
-    def _alone(self, shared: SharedGuard[Guards], change: _Change, error: StoreDown) -> tuple[Made, int]:
+    def _without_store(self, shared: SharedGuard[Guards], change: _Change, error: StoreDown) -> tuple[Made, int]:
         """The transition while the store is down: an attempt that runs must be able to end, but none may begin."""
         if self._recorder is None:
             raise error
-        return shared.alone(change)
+        return shared.update_locally(change)
 
     def _under(self, transition: _Transition) -> _Change:
         """It may be made several times, until nobody was faster: each time from the same state."""
@@ -361,9 +361,9 @@ class Job:
         self._recorder, self.step, events = made
         self._clock, self._clock_at = now, monotonic_ns()
         for event in events:
-            said = text if event.kind == "ATTEMPT_FAILED" else ""
-            self.fresh += event.to_bytes(said)
-            self.told.append((event, said))
+            failure_text = text if event.kind == "ATTEMPT_FAILED" else ""
+            self.fresh += event.to_bytes(failure_text)
+            self.fresh_events.append((event, failure_text))
         return self.step
 
 
