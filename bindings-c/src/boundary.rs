@@ -9,12 +9,13 @@ use holdoff_core::{ConfigError, FailureKind};
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
 
-/// Functions of the header, each written as a plain function over the core.
+/// Functions of the header, each written as its signature and an expression over the core: `fn name(argument: type) -> type =
+/// expression;`.
 ///
 /// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the
 /// header shows. Lengths of time come in as a `u64`: not every number is a `Span`.
 macro_rules! extern_c {
-    ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)*) => { $(
+    ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)? = $body:expr;)*) => { $(
         $(#[$meta])*
         #[unsafe(no_mangle)]
         #[allow(unused_unsafe, reason = "some functions take no pointer")]

@@ -15,9 +15,8 @@ extern_c! {
     /// from 0 on; more than 0; 0 lets nothing through. With `per_ns` one second it is Go's rate.NewLimiter.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_bucket_config_init(config: *mut holdoff_bucket_config, rate: f64, per_ns: u64, burst: u64) -> c_int {
-        status(built(BucketConfig::new(rate, Span::from_nanos(per_ns), burst)).and_then(|built| store(config, built)))
-    }
+    fn holdoff_bucket_config_init(config: *mut holdoff_bucket_config, rate: f64, per_ns: u64, burst: u64) -> c_int =
+        status(built(BucketConfig::new(rate, Span::from_nanos(per_ns), burst)).and_then(|built| store(config, built)));
 }
 
 /// The tokens of one bucket: 16 bytes. Zeroed it is a bucket that was empty at time 0, and any other content is one as
@@ -37,9 +36,8 @@ extern_c! {
     /// Fills it at `now`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_bucket_fill(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, now: Timestamp) -> c_int {
-        status(pair(bucket_mut(bucket), get(config)).map(|(bucket, config)| *bucket = Bucket::full(config, now)))
-    }
+    fn holdoff_bucket_fill(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, now: Timestamp) -> c_int =
+        status(pair(bucket_mut(bucket), get(config)).map(|(bucket, config)| *bucket = Bucket::full(config, now)));
 
     /// Takes `count` tokens at `now`, unless it takes longer than `longest_ns` for them to be there; 0 takes only what is
     /// there, HOLDOFF_LONGEST_NS whatever comes. Tokens that were taken do not come back.
@@ -47,17 +45,17 @@ extern_c! {
     /// Returns whether they were taken, and writes how long to wait for them before acting to `wait_ns` (which may be
     /// NULL). False for more than a burst, and for wrong use.
     fn holdoff_bucket_reserve(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, count: u64,
-        now: Timestamp, longest_ns: u64, wait_ns: *mut Span) -> bool {
+        now: Timestamp, longest_ns: u64, wait_ns: *mut Span) -> bool = {
         let wait = pair(bucket_mut(bucket), get(config)).ok().and_then(|(bucket, config)| {
             bucket.reserve_within(config, count, now, Span::from_nanos(longest_ns))
         });
         write_some(wait_ns, wait)
-    }
+    };
 
     /// Returns the tokens at `now`; negative while tokens are reserved that are not there yet. 0 for wrong use.
     fn holdoff_bucket_tokens(bucket: *const holdoff_bucket, config: *const holdoff_bucket_config,
-        now: Timestamp) -> f64 {
+        now: Timestamp) -> f64 = {
         let bucket = get_untagged::<_, Bucket>(bucket);
         pair(bucket, get(config)).map_or(0.0, |(bucket, config)| bucket.tokens_at(config, now))
-    }
+    };
 }

@@ -23,7 +23,7 @@ extern_c! {
     /// Returns the first step: attempt 1, to be aborted at `at`. Without a policy the call is left zeroed, which is a call
     /// that has ended.
     fn holdoff_call_begin(call: *mut holdoff_call, policy: *const holdoff_policy, seed: u64,
-        now: Timestamp) -> holdoff_step {
+        now: Timestamp) -> holdoff_step =
         match get(policy) {
             Ok(policy) => {
                 let (begun, step) = Call::begin(policy, seed, now);
@@ -33,58 +33,51 @@ extern_c! {
                 write(call, holdoff_call { magic: 0, state: [0; 7] });
                 error.into()
             }
-        }
-    }
+        };
 
     /// Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a
     /// failure, so that an operation that succeeds at once needs no call at all.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_call_underway(call: *mut holdoff_call, seed: u64, started: Timestamp) -> c_int {
-        status(store(call, Call::underway(seed, started)))
-    }
+    fn holdoff_call_underway(call: *mut holdoff_call, seed: u64, started: Timestamp) -> c_int =
+        status(store(call, Call::underway(seed, started)));
 
     /// Records the success of the attempt with this ticket at `now`. A success after a limit is a success.
     ///
     /// Returns the step without aw: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
-    fn holdoff_call_succeed(call: *mut holdoff_call, ticket: u64, now: Timestamp) -> holdoff_step {
-        step(call_of(call).map(|call| call.succeed(Ticket::from_raw(ticket), now)))
-    }
+    fn holdoff_call_succeed(call: *mut holdoff_call, ticket: u64, now: Timestamp) -> holdoff_step =
+        step(call_of(call).map(|call| call.succeed(Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
     /// `at`, when another try might succeed.
     fn holdoff_call_fail(call: *mut holdoff_call, policy: *const holdoff_policy, ticket: u64, now: Timestamp,
-        failure: holdoff_failure) -> holdoff_step {
+        failure: holdoff_failure) -> holdoff_step =
         step(call_of(call).and_then(|call| {
             let policy = get(policy)?;
             Ok(call.fail(policy, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        }))
-    }
+        }));
 
     /// Lets time pass.
     ///
     /// Returns the step that holds at `now`: the next HOLDOFF_ATTEMPT when its sleep is over, the same HOLDOFF_SLEEP when
     /// it is not, HOLDOFF_STOP when the deadline passed meanwhile.
-    fn holdoff_call_tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: Timestamp) -> holdoff_step {
-        step(call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))))
-    }
+    fn holdoff_call_tick(call: *mut holdoff_call, policy: *const holdoff_policy, now: Timestamp) -> holdoff_step =
+        step(call_of(call).and_then(|call| Ok(call.tick(get(policy)?, now))));
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
-    fn holdoff_call_cancel(call: *mut holdoff_call, now: Timestamp) -> holdoff_step {
-        step(call_of(call).map(|call| call.cancel(now)))
-    }
+    fn holdoff_call_cancel(call: *mut holdoff_call, now: Timestamp) -> holdoff_step =
+        step(call_of(call).map(|call| call.cancel(now)));
 
     /// Returns the number of the attempt in flight or, asleep or at the end, of the last one that ran; from 1. 0 for memory
     /// without a call.
-    fn holdoff_call_attempt(call: *const holdoff_call) -> u32 { get(call).map_or(0, Call::attempt) }
+    fn holdoff_call_attempt(call: *const holdoff_call) -> u32 = get(call).map_or(0, Call::attempt);
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
-    fn holdoff_call_remaining(call: *const holdoff_call, now: Timestamp) -> Span {
-        get(call).map_or(Span::ZERO, |call| call.remaining(now))
-    }
+    fn holdoff_call_remaining(call: *const holdoff_call, now: Timestamp) -> Span =
+        get(call).map_or(Span::ZERO, |call| call.remaining(now));
 }

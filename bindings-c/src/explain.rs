@@ -49,19 +49,78 @@ extern_c! {
     ///
     /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
     /// `size` 0 says how much room it needs; 0 for memory without a policy.
-    fn holdoff_policy_explain(policy: *const holdoff_policy, rows: u32, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, get(policy).ok().map(|policy| explained(policy, rows)))
-    }
+    fn holdoff_policy_explain(policy: *const holdoff_policy, rows: u32, text: *mut c_char, size: usize) -> c_int =
+        print(text, size, get(policy).ok().map(|policy| explained(policy, rows)));
 
     /// Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which
     /// may be NULL). Walks there: the work grows with the number.
     ///
     /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
-    fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool {
+    fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
         let policy = pair(get(policy), kind_of(kind)).ok();
         let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(before(retry)?));
         write_some(row, found.map(holdoff_row::from))
-    }
+    };
+
+    /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The
+    /// deadline is not looked at.
+    ///
+    /// Returns whether there is an end to them; false for memory without a policy.
+    fn holdoff_policy_total_wait(policy: *const holdoff_policy, ns: *mut Span) -> bool =
+        write_some(ns, get(policy).ok().and_then(Policy::total_wait));
+
+    /// Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
+    /// as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
+    /// `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
+    ///
+    /// Returns its number; 0 if there is no other lint, and for memory without a policy.
+    fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32, text: *mut c_char, size: usize) -> u32 =
+        get(policy).map_or(0, |policy| next_lint(policy.lints(), after, text, size));
+
+    /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
+    /// sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
+    ///
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
+    /// memory without a policy.
+    fn holdoff_policy_lint_within(policy: *const holdoff_policy, timeout_ns: u64, text: *mut c_char,
+        size: usize) -> c_int =
+        print(text, size, get(policy).ok().and_then(|policy| {
+            let mut lints = policy.lints_within(Span::from_nanos(timeout_ns));
+            lints.find(|found| found.kind == LintKind::WaitAboveTimeout)
+        }));
+
+    /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
+    /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
+    /// or budget is looked at.
+    ///
+    /// Returns whether there is an end; false for a null pointer and for memory without a policy.
+    fn holdoff_nested_attempts(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
+        attempts: *mut u64) -> bool =
+        write_some(attempts, retries(policies, nestings, count).and_then(nested_attempts));
+
+    /// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more
+    /// than one of `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
+    ///
+    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
+    /// null pointer and for memory without a policy.
+    fn holdoff_nested_lint(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
+        text: *mut c_char, size: usize) -> c_int =
+        print(text, size, retries(policies, nestings, count).and_then(Lint::nested));
+
+    /// Explains the policy and the guards that options describe, as holdoff_policy_explain does, with a line for each
+    /// guard.
+    ///
+    /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
+    fn holdoff_options_explain(options: *const holdoff_options, rows: u32, text: *mut c_char, size: usize) -> c_int = {
+        let described = described(options);
+        print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
+    };
+
+    /// Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
+    ///
+    /// Returns its number; 0 if there is no other lint, and for options with a problem.
+    fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 =
+        described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size));
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {
@@ -83,58 +142,6 @@ fn before(retry: u32) -> Option<usize> {
     usize::try_from(retry.checked_sub(1)?).ok()
 }
 
-extern_c! {
-    /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The
-    /// deadline is not looked at.
-    ///
-    /// Returns whether there is an end to them; false for memory without a policy.
-    fn holdoff_policy_total_wait(policy: *const holdoff_policy, ns: *mut Span) -> bool {
-        write_some(ns, get(policy).ok().and_then(Policy::total_wait))
-    }
-
-    /// Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
-    /// as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
-    /// `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
-    ///
-    /// Returns its number; 0 if there is no other lint, and for memory without a policy.
-    fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32, text: *mut c_char, size: usize) -> u32 {
-        get(policy).map_or(0, |policy| next_lint(policy.lints(), after, text, size))
-    }
-
-    /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
-    /// sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
-    ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
-    /// memory without a policy.
-    fn holdoff_policy_lint_within(policy: *const holdoff_policy, timeout_ns: u64, text: *mut c_char,
-        size: usize) -> c_int {
-        print(text, size, get(policy).ok().and_then(|policy| {
-            let mut lints = policy.lints_within(Span::from_nanos(timeout_ns));
-            lints.find(|found| found.kind == LintKind::WaitAboveTimeout)
-        }))
-    }
-
-    /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
-    /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
-    /// or budget is looked at.
-    ///
-    /// Returns whether there is an end; false for a null pointer and for memory without a policy.
-    fn holdoff_nested_attempts(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
-        attempts: *mut u64) -> bool {
-        write_some(attempts, retries(policies, nestings, count).and_then(nested_attempts))
-    }
-
-    /// Writes HOLDOFF_LINT_NESTED_RETRIES as a line into `text`, at most `size` bytes with the zero at its end, if more
-    /// than one of `count` policies retries, each inside the one before it. `nestings` is NULL or has one of each policy.
-    ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
-    /// null pointer and for memory without a policy.
-    fn holdoff_nested_lint(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
-        text: *mut c_char, size: usize) -> c_int {
-        print(text, size, retries(policies, nestings, count).and_then(Lint::nested))
-    }
-}
-
 /// Returns the attempts and the nesting of each policy, or nothing if one of them is not a policy.
 ///
 /// # Safety
@@ -154,24 +161,6 @@ unsafe fn retries<'a>(
         // SAFETY: as above.
         (attempts(at).unwrap_or_default(), unsafe { nesting_of(nesting) })
     }))
-}
-
-extern_c! {
-    /// Explains the policy and the guards that options describe, as holdoff_policy_explain does, with a line for each
-    /// guard.
-    ///
-    /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
-    fn holdoff_options_explain(options: *const holdoff_options, rows: u32, text: *mut c_char, size: usize) -> c_int {
-        let described = described(options);
-        print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
-    }
-
-    /// Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
-    ///
-    /// Returns its number; 0 if there is no other lint, and for options with a problem.
-    fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 {
-        described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size))
-    }
 }
 
 /// Returns the policy and the guards of options that have no problem.

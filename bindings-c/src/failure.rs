@@ -61,9 +61,7 @@ pub(crate) fn raw_hint(hint: Hint) -> (u32, u64) {
 
 extern_c! {
     /// Returns a failure of a kind (HOLDOFF_TRANSIENT, ...), without a hint.
-    fn holdoff_failure_of(kind: u32) -> holdoff_failure {
-        holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 }
-    }
+    fn holdoff_failure_of(kind: u32) -> holdoff_failure = holdoff_failure { kind, hint: HOLDOFF_HINT_NONE, hint_ns: 0 };
 
     /// Classifies an HTTP answer. `retry_after` is the value of its Retry-After header, or NULL without one; a value in
     /// seconds becomes the hint, an HTTP date or anything else none: for dates and other headers see
@@ -72,9 +70,8 @@ extern_c! {
     /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
     /// to 399 is none, and writes nothing. 408 and 504 are timeouts, 429 is throttled, 425 and the other 5xx are transient;
     /// everything else, 501 and 505 included, is permanent.
-    fn holdoff_failure_from_http(status: u32, retry_after: *const c_char, failure: *mut holdoff_failure) -> bool {
-        write_some(failure, Failure::from_http(status, c_bytes(retry_after)).map(holdoff_failure::from))
-    }
+    fn holdoff_failure_from_http(status: u32, retry_after: *const c_char, failure: *mut holdoff_failure) -> bool =
+        write_some(failure, Failure::from_http(status, c_bytes(retry_after)).map(holdoff_failure::from));
 
     /// Classifies how a gRPC call ended: its status code, and the value of its grpc-retry-pushback-ms trailer, or NULL
     /// without one, which becomes the hint; a negative one means never.
@@ -82,7 +79,6 @@ extern_c! {
     /// Returns whether the code is a failure. If it is, it is written to `failure` (which may be NULL); 0 (OK) is none, and
     /// writes nothing. 14 (UNAVAILABLE) is transient, 8 (RESOURCE_EXHAUSTED) throttled, 4 (DEADLINE_EXCEEDED) a timeout;
     /// everything else is permanent.
-    fn holdoff_failure_from_grpc(code: u32, pushback: *const c_char, failure: *mut holdoff_failure) -> bool {
-        write_some(failure, Failure::from_grpc(code, c_bytes(pushback)).map(holdoff_failure::from))
-    }
+    fn holdoff_failure_from_grpc(code: u32, pushback: *const c_char, failure: *mut holdoff_failure) -> bool =
+        write_some(failure, Failure::from_grpc(code, c_bytes(pushback)).map(holdoff_failure::from));
 }

@@ -18,14 +18,14 @@ extern_c! {
     /// form, or for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and
     /// the field.
     fn holdoff_policy_form_json(policy: *const holdoff_policy, rules: *const holdoff_rules, form: u32,
-        text: *mut c_char, size: usize, problem: *mut holdoff_problem) -> c_int {
+        text: *mut c_char, size: usize, problem: *mut holdoff_problem) -> c_int = {
         let written = || {
             let policy = get(policy)?;
             let (rules, patterns) = optional_rules(rules)?;
             Ok(Written { form: form_of(form)?.of(policy, &rules)?, patterns })
         };
         print_or_report(text, size, problem, written())
-    }
+    };
 
     /// Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
     /// and a hedge that takes all attempts, the other forms have no guards.
@@ -33,7 +33,7 @@ extern_c! {
     /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
     /// for wrong use. `problem` (which may be NULL) then says what is in the way.
     fn holdoff_options_form_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let written = || {
             let (builder, guards) = (sound(options)?, guards_of(options)?);
             let policy = builder.build()?;
@@ -42,7 +42,7 @@ extern_c! {
             Ok(Written { form, patterns: patterns_of_options(options) })
         };
         print_or_report(text, size, problem, written())
-    }
+    };
 }
 
 /// Writes a text, or nothing but the problem in its way.

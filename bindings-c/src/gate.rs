@@ -88,7 +88,7 @@ impl From<holdoff_gate_options> for GateOptions {
 
 extern_c! {
     /// Returns the options of a gate that doubles from one second up to five minutes and takes back one failure a success.
-    fn holdoff_gate_options_default() -> holdoff_gate_options { GateOptions::default().into() }
+    fn holdoff_gate_options_default() -> holdoff_gate_options = GateOptions::default().into();
 }
 
 memory! {
@@ -101,38 +101,38 @@ extern_c! {
     /// Checks the options of gates.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int {
+    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int = {
         let built = read(options).ok_or(ErrorCode::NullPointer).and_then(|options| built(GateOptions::from(options).build()));
         status(built.and_then(|built| store(config, built)))
-    }
+    };
 
     /// Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
     /// than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.
     ///
     /// Returns as holdoff_gate_config_build.
     fn holdoff_gate_config_flowcontrol(config: *mut holdoff_gate_config, initial_ns: u64, max_ns: u64,
-        max_jitter: f64) -> c_int {
+        max_jitter: f64) -> c_int = {
         let (initial, max) = (Span::from_nanos(initial_ns), Span::from_nanos(max_ns));
         status(built(GateConfig::flowcontrol(initial, max, max_jitter)).and_then(|built| store(config, built)))
-    }
+    };
 
     /// Makes an item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int {
+    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int = {
         let (base, max) = (Span::from_nanos(base_ns), Span::from_nanos(max_ns));
         status(store(config, GateConfig::item_exponential(base, max)))
-    }
+    };
 
     /// Makes an item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then
     /// `slow_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_fast_slow(config: *mut holdoff_gate_config, fast_ns: u64, slow_ns: u64,
-        max_fast_attempts: i64) -> c_int {
+        max_fast_attempts: i64) -> c_int = {
         let (fast, slow) = (Span::from_nanos(fast_ns), Span::from_nanos(slow_ns));
         status(store(config, GateConfig::fast_slow(fast, slow, max_fast_attempts)))
-    }
+    };
 
     /// Makes Chromium's net::BackoffEntry of the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no
     /// longest delay, an entry that is kept for ever.
@@ -140,20 +140,19 @@ extern_c! {
     /// Returns as holdoff_gate_config_build.
     fn holdoff_gate_config_chromium(config: *mut holdoff_gate_config, errors_to_ignore: u32, initial_delay_ms: u64,
         multiply_factor: f64, jitter_factor: f64, maximum_backoff_ms: u64, entry_lifetime_ms: u64,
-        always_use_initial_delay: bool) -> c_int {
+        always_use_initial_delay: bool) -> c_int = {
         let limit = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
         let (max, lifetime) = (limit(maximum_backoff_ms), limit(entry_lifetime_ms));
         let built = built(GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime,
             errors_to_ignore, always_use_initial_delay));
         status(built.and_then(|built| store(config, built)))
-    }
+    };
 
     /// Lets a configuration begin again after more than `quiet_ns` without a failure.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int {
-        status(get_mut(config).map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))))
-    }
+    fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int =
+        status(get_mut(config).map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))));
 }
 
 /// The state of one key: 32 bytes. Zeroed it is a new gate, open and without failures, and any other content is valid too;
@@ -171,21 +170,63 @@ extern_c! {
     /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use,
     /// which changes nothing.
     fn holdoff_gate_failure(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp,
-        u: f64) -> u64 {
-        holdoff_gate_failure_of(gate, config, now, now, u)
-    }
+        u: f64) -> u64 =
+        holdoff_gate_failure_of(gate, config, now, now, u);
 
     /// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
     fn holdoff_gate_failure_of(gate: *mut holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
-        now: Timestamp, u: f64) -> u64 {
+        now: Timestamp, u: f64) -> u64 = {
         let gate = pair(gate_mut(gate), get(config));
         gate.map_or(HOLDOFF_NEVER, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
-    }
+    };
 
     /// Tells whether a failure of an operation at `event` would use its uniform `u`.
-    fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event))
-    }
+    fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event));
+
+    /// Records a success at `now`, which takes back as many failures as the configuration says.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int =
+        status(pair(gate_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)));
+
+    /// Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
+    /// gave.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int =
+        status(gate_mut(gate).map(|gate| gate.release_at(release)));
+
+    /// Returns the number of failures that count.
+    fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 = gate_of(gate).map_or(0, Gate::failures);
+
+    /// Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
+    fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span = gate_of(gate).map_or(Span::ZERO, Gate::delay);
+
+    /// Returns the time at which the gate opens or opened; 0 for a new gate.
+    fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp =
+        gate_of(gate).map_or(Timestamp::ZERO, Gate::release);
+
+    /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
+    fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool =
+        gate.is_null() || gate_of(gate).is_ok_and(|gate| gate.is_open(now));
+
+    /// Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
+    /// event before the failure. Kubernetes' IsInBackOffSinceUpdate.
+    fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event));
+
+    /// Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
+    /// Kubernetes' IsInBackOffSince.
+    fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
+        now: Timestamp) -> bool =
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now));
+
+    /// Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
+    /// for as long as the configuration keeps an entry.
+    fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
+        now: Timestamp) -> bool =
+        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now));
 }
 
 unsafe fn gate_of<'a>(gate: *const holdoff_gate) -> Result<&'a Gate, ErrorCode> {
@@ -196,57 +237,4 @@ unsafe fn gate_of<'a>(gate: *const holdoff_gate) -> Result<&'a Gate, ErrorCode> 
 unsafe fn gate_mut<'a>(gate: *mut holdoff_gate) -> Result<&'a mut Gate, ErrorCode> {
     // SAFETY: passed on.
     unsafe { get_untagged_mut(gate) }
-}
-
-extern_c! {
-    /// Records a success at `now`, which takes back as many failures as the configuration says.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int {
-        status(pair(gate_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)))
-    }
-
-    /// Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
-    /// gave.
-    ///
-    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int {
-        status(gate_mut(gate).map(|gate| gate.release_at(release)))
-    }
-
-    /// Returns the number of failures that count.
-    fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 { gate_of(gate).map_or(0, Gate::failures) }
-
-    /// Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
-    fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span { gate_of(gate).map_or(Span::ZERO, Gate::delay) }
-
-    /// Returns the time at which the gate opens or opened; 0 for a new gate.
-    fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp {
-        gate_of(gate).map_or(Timestamp::ZERO, Gate::release)
-    }
-
-    /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
-    fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool {
-        gate.is_null() || gate_of(gate).is_ok_and(|gate| gate.is_open(now))
-    }
-
-    /// Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
-    /// event before the failure. Kubernetes' IsInBackOffSinceUpdate.
-    fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool {
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event))
-    }
-
-    /// Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
-    /// Kubernetes' IsInBackOffSince.
-    fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
-        now: Timestamp) -> bool {
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now))
-    }
-
-    /// Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
-    /// for as long as the configuration keeps an entry.
-    fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
-        now: Timestamp) -> bool {
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now))
-    }
 }

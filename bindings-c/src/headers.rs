@@ -18,43 +18,40 @@ extern_c! {
     /// dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int {
-        status(store(headers, HintReader::new(wall)))
-    }
+    fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int =
+        status(store(headers, HintReader::new(wall)));
 
     /// Takes one header: its name in any case, and its value. A header that says nothing about retrying changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_headers_add(headers: *mut holdoff_headers, name: *const c_char, value: *const c_char) -> c_int {
+    fn holdoff_headers_add(headers: *mut holdoff_headers, name: *const c_char, value: *const c_char) -> c_int =
         status(get_mut(headers).and_then(|headers| {
             let (name, value) = c_bytes(name).zip(c_bytes(value)).ok_or(ErrorCode::NullPointer)?;
             headers.header(name, value);
             Ok(())
-        }))
-    }
+        }));
 
     /// Takes one header line of `length` bytes as it came over the wire, "Retry-After: 5\r\n", which is what libcurl's
     /// CURLOPT_HEADERFUNCTION hands over. A line without a colon (a status line, the empty one) changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_headers_add_line(headers: *mut holdoff_headers, line: *const c_char, length: usize) -> c_int {
+    fn holdoff_headers_add_line(headers: *mut holdoff_headers, line: *const c_char, length: usize) -> c_int =
         status(pair(get_mut(headers), slice(line, length)).map(|(headers, line)| {
             let mut parts = line.splitn(2, |byte| *byte == b':');
             if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
                 headers.header(name.trim_ascii(), value);
             }
-        }))
-    }
+        }));
 
     /// Returns the hint in the headers of an answer with this HTTP status; give 0 if the status is not known.
     ///
     /// Returns HOLDOFF_HINT_NONE, HOLDOFF_HINT_NEVER, or HOLDOFF_HINT_AFTER and writes how long from now to `ns` (which may
     /// be NULL); 0 nanoseconds with the first two. For memory without headers HOLDOFF_HINT_NONE.
-    fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 {
+    fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 = {
         let (hint, hint_ns) = raw_hint(hint_of(headers, status));
         write(ns, Span::from_nanos(hint_ns));
         hint
-    }
+    };
 
     /// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers`
     /// may be NULL.
@@ -62,10 +59,10 @@ extern_c! {
     /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
     /// to 399 is none, and writes nothing.
     fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers,
-        failure: *mut holdoff_failure) -> bool {
+        failure: *mut holdoff_failure) -> bool = {
         let found = Failure::of_answer(status, hint_of(headers, status));
         write_some(failure, found.map(holdoff_failure::from))
-    }
+    };
 }
 
 unsafe fn hint_of(headers: *const holdoff_headers, status: u32) -> Hint {

@@ -20,13 +20,13 @@ extern_c! {
     ///
     /// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build
     /// says it again, with an explanation.
-    fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length: usize) -> c_int {
+    fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length: usize) -> c_int = {
         let read_all = || read_json(slice(text, length)?, DOCUMENT, &mut |path, value| take(options, path, value));
         match get_mut(options) {
             Ok(_) => read_all().map_or_else(|problem| blame(options, problem), |()| 0),
             Err(error) => status(Err(error)),
         }
-    }
+    };
 
     /// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end
     /// need not be there). Takes memory as holdoff_options_read_json does.
@@ -35,7 +35,7 @@ extern_c! {
     /// NULL) says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of
     /// resuming.
     fn holdoff_saved_from_json(saved: *mut holdoff_saved, text: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let from_json = || {
             let mut state = Saved::EMPTY;
             read_json(slice(text, length)?, STATE, &mut |path, value| {
@@ -44,7 +44,7 @@ extern_c! {
             Ok(store(saved, state)?)
         };
         report(problem, from_json())
-    }
+    };
 
     /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not
     /// be there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the
@@ -56,7 +56,7 @@ extern_c! {
     /// HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
     /// NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length: usize, task: *mut c_char,
-        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int {
+        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int = {
         let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
         let mut from_json = || {
             let text = slice(if event.is_null() { core::ptr::null() } else { text }, length)?;
@@ -82,22 +82,8 @@ extern_c! {
             Ok(())
         };
         report(problem, from_json())
-    }
-}
+    };
 
-/// Keeps a text with a zero at its end; whether there is room for it. Without any room it is not wanted.
-fn keep_text(room: &mut [u8], text: &str) -> bool {
-    match room.get_mut(..text.len().saturating_add(1)).and_then(<[u8]>::split_last_mut) {
-        Some((end, kept)) => {
-            kept.copy_from_slice(text.as_bytes());
-            *end = 0;
-            true
-        }
-        None => room.is_empty(),
-    }
-}
-
-extern_c! {
     /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules
     /// that it has for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of
     /// patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a
@@ -109,7 +95,7 @@ extern_c! {
     /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_form_read_json(form: u32, text: *const c_char, length: usize, policy: *mut holdoff_policy,
         rules: *mut holdoff_rules, patterns: *mut c_char, size: usize, guards: *mut holdoff_options,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let memory = buffer(patterns, size);
         let mut read_form = || {
             let (mut used, mut index) = (0, 0);
@@ -140,6 +126,18 @@ extern_c! {
             Ok(())
         };
         report(problem, read_form())
+    };
+}
+
+/// Keeps a text with a zero at its end; whether there is room for it. Without any room it is not wanted.
+fn keep_text(room: &mut [u8], text: &str) -> bool {
+    match room.get_mut(..text.len().saturating_add(1)).and_then(<[u8]>::split_last_mut) {
+        Some((end, kept)) => {
+            kept.copy_from_slice(text.as_bytes());
+            *end = 0;
+            true
+        }
+        None => room.is_empty(),
     }
 }
 
@@ -197,10 +195,7 @@ impl Reading<'_> {
         if self.level == 0 {
             return self.stop(holdoff_problem::from(ErrorCode::NotAnObject).show(value));
         }
-        match (self.take)(&self.path, value) {
-            Ok(()) => Ok(()),
-            Err(refused) => self.stop(refused),
-        }
+        (self.take)(&self.path, value).or_else(|refused| self.stop(refused))
     }
 
     fn stop<E: Error>(&mut self, refused: holdoff_problem) -> Result<(), E> {

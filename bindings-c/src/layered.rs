@@ -16,32 +16,29 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_ATTEMPTS_RANGE, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_layers_init(layers: *mut holdoff_layers, outer: *const holdoff_policy, inner: *const holdoff_policy,
-        attempts: u32) -> c_int {
+        attempts: u32) -> c_int =
         status(pair(get(outer), get(inner)).and_then(|(outer, inner)| {
             store(layers, match attempts {
                 0 => Layers::uncapped(*outer, *inner),
                 attempts => built(Layers::new(*outer, *inner, attempts))?,
             })
-        }))
-    }
+        }));
 
     /// Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does
     /// after attempts, deadline and hint, and does not after a permanent failure.
     ///
     /// Returns 0, HOLDOFF_ERROR_UNKNOWN_WORD for an unknown reason, HOLDOFF_ERROR_NULL_POINTER or
     /// HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_layers_go_on_after(layers: *mut holdoff_layers, reason: u32, goes_on: bool) -> c_int {
+    fn holdoff_layers_go_on_after(layers: *mut holdoff_layers, reason: u32, goes_on: bool) -> c_int =
         status(get_mut(layers).and_then(|layers| {
             let known = StopReason::ALL.into_iter().find(|known| u32::from(known.code()) == reason);
             *layers = layers.go_on_after(known.ok_or(ErrorCode::UnknownWord)?, goes_on);
             Ok(())
-        }))
-    }
+        }));
 
     /// Returns the most attempts over both levels; 0 without a limit, and for memory without layers.
-    fn holdoff_layers_attempts(layers: *const holdoff_layers) -> u32 {
-        get(layers).ok().and_then(Layers::attempts).unwrap_or(0)
-    }
+    fn holdoff_layers_attempts(layers: *const holdoff_layers) -> u32 =
+        get(layers).ok().and_then(Layers::attempts).unwrap_or(0);
 }
 
 memory! {
@@ -56,90 +53,82 @@ extern_c! {
     ///
     /// Returns the first step: attempt 1, to be aborted at `at`; for wrong use HOLDOFF_STOP with HOLDOFF_INVALID.
     fn holdoff_layered_begin(layered: *mut holdoff_layered, layers: *const holdoff_layers, seed: u64,
-        now: Timestamp) -> holdoff_step {
+        now: Timestamp) -> holdoff_step = {
         let step = get(layers).and_then(|layers| {
             let (begun, step) = Layered::begin(layers, seed, now);
             store(layered, begun).map(|()| step)
         });
         step.into()
-    }
+    };
 
     /// Makes one whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a failure.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_layered_underway(layered: *mut holdoff_layered, layers: *const holdoff_layers, seed: u64,
-        started: Timestamp) -> c_int {
-        status(get(layers).and_then(|layers| store(layered, Layered::underway(layers, seed, started))))
-    }
+        started: Timestamp) -> c_int =
+        status(get(layers).and_then(|layers| store(layered, Layered::underway(layers, seed, started))));
 
     /// Records the success of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw.
-    fn holdoff_layered_succeed(layered: *mut holdoff_layered, ticket: u64, now: Timestamp) -> holdoff_step {
-        get_mut(layered).map(|layered| layered.succeed(Ticket::from_raw(ticket), now)).into()
-    }
+    fn holdoff_layered_succeed(layered: *mut holdoff_layered, ticket: u64, now: Timestamp) -> holdoff_step =
+        get_mut(layered).map(|layered| layered.succeed(Ticket::from_raw(ticket), now)).into();
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw.
     fn holdoff_layered_fail(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64, now: Timestamp,
-        failure: holdoff_failure) -> holdoff_step {
+        failure: holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
             Ok(layered.fail(layers, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
         step.into()
-    }
+    };
 
     /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
     /// if the inner one gives up now, whatever the reason. A permanent one ends it.
     ///
     /// Returns the step without aw.
     fn holdoff_layered_fail_as(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64,
-        now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step {
+        now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
             let (failure, outward) = (Failure::try_from(failure)?, Failure::try_from(outward)?);
             Ok(layered.fail_as(layers, Ticket::from_raw(ticket), now, failure, outward))
         });
         step.into()
-    }
+    };
 
     /// Lets time pass.
     ///
     /// Returns the step that holds at `now`.
     fn holdoff_layered_tick(layered: *mut holdoff_layered, layers: *const holdoff_layers,
-        now: Timestamp) -> holdoff_step {
-        pair(get_mut(layered), get(layers)).map(|(layered, layers)| layered.tick(layers, now)).into()
-    }
+        now: Timestamp) -> holdoff_step =
+        pair(get_mut(layered), get(layers)).map(|(layered, layers)| layered.tick(layers, now)).into();
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how it had ended before.
-    fn holdoff_layered_cancel(layered: *mut holdoff_layered, now: Timestamp) -> holdoff_step {
-        get_mut(layered).map(|layered| layered.cancel(now)).into()
-    }
+    fn holdoff_layered_cancel(layered: *mut holdoff_layered, now: Timestamp) -> holdoff_step =
+        get_mut(layered).map(|layered| layered.cancel(now)).into();
 
     /// Returns the number of the attempt in flight or the last one that ran, over both levels, from 1; 0 for memory without
     /// a call.
-    fn holdoff_layered_attempt(layered: *const holdoff_layered) -> u32 { get(layered).map_or(0, Layered::attempt) }
+    fn holdoff_layered_attempt(layered: *const holdoff_layered) -> u32 = get(layered).map_or(0, Layered::attempt);
 
     /// Returns the attempt of the outer level, from 1; 0 for memory without a call.
-    fn holdoff_layered_outer_attempt(layered: *const holdoff_layered) -> u32 {
-        get(layered).map_or(0, Layered::outer_attempt)
-    }
+    fn holdoff_layered_outer_attempt(layered: *const holdoff_layered) -> u32 =
+        get(layered).map_or(0, Layered::outer_attempt);
 
     /// Returns the attempt of the inner level in this attempt of the outer, from 1; 0 for memory without a call.
-    fn holdoff_layered_inner_attempt(layered: *const holdoff_layered) -> u32 {
-        get(layered).map_or(0, Layered::inner_attempt)
-    }
+    fn holdoff_layered_inner_attempt(layered: *const holdoff_layered) -> u32 =
+        get(layered).map_or(0, Layered::inner_attempt);
 
     /// Returns the HOLDOFF_LEVEL_ number of the level that gave up; 0 if none did.
-    fn holdoff_layered_stopped_by(layered: *const holdoff_layered) -> u32 {
-        get(layered).ok().and_then(Layered::stopped_by).map_or(0, |level| level as u32)
-    }
+    fn holdoff_layered_stopped_by(layered: *const holdoff_layered) -> u32 =
+        get(layered).ok().and_then(Layered::stopped_by).map_or(0, |level| level as u32);
 
     /// Returns the HOLDOFF_REASON_ number for which the inner level last gave up, even if the outer level went on; 0 if it
     /// never gave up.
-    fn holdoff_layered_inner_reason(layered: *const holdoff_layered) -> u32 {
-        get(layered).ok().and_then(Layered::inner_reason).map_or(0, |reason| u32::from(reason.code()))
-    }
+    fn holdoff_layered_inner_reason(layered: *const holdoff_layered) -> u32 =
+        get(layered).ok().and_then(Layered::inner_reason).map_or(0, |reason| u32::from(reason.code()));
 }

@@ -80,15 +80,13 @@ fn word(words: &[*const c_char], at: u32) -> *const c_char {
 
 extern_c! {
     /// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
-    fn holdoff_outcome_name(outcome: u32) -> *const c_char {
-        word(&[text!("unknown"), text!("succeeded"), text!("gave_up"), text!("cancelled"), text!("invalid")], outcome)
-    }
+    fn holdoff_outcome_name(outcome: u32) -> *const c_char =
+        word(&[text!("unknown"), text!("succeeded"), text!("gave_up"), text!("cancelled"), text!("invalid")], outcome);
 
     /// The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
-    fn holdoff_step_name(kind: u32) -> *const c_char {
-        word(&[text!("unknown"), text!("attempt"), text!("sleep"), text!("wait"), text!("stop")], kind)
-    }
+    fn holdoff_step_name(kind: u32) -> *const c_char =
+        word(&[text!("unknown"), text!("attempt"), text!("sleep"), text!("wait"), text!("stop")], kind);
 
     /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.
-    fn holdoff_version() -> *const c_char { text!(env!("CARGO_PKG_VERSION")) }
+    fn holdoff_version() -> *const c_char = text!(env!("CARGO_PKG_VERSION"));
 }

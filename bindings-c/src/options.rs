@@ -27,21 +27,20 @@ extern_c! {
     /// Makes the options of the default policy, with no rules of classification.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_options_init(options: *mut holdoff_options) -> c_int { status(store(options, Policy::builder())) }
+    fn holdoff_options_init(options: *mut holdoff_options) -> c_int = status(store(options, Policy::builder()));
 
     /// Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
     /// each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size: usize) -> c_int {
+    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size: usize) -> c_int =
         status(get_mut(options).and_then(|_| {
             let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?;
             let options = &mut *options;
             (options.patterns, options.patterns_size, options.patterns_used) = (patterns.as_ptr(), size, 0);
             Ok(())
-        }))
-    }
+        }));
 
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.
@@ -64,51 +63,44 @@ extern_c! {
     /// of them are in docs/policy.md.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
-    fn holdoff_options_set_text(options: *mut holdoff_options, path: *const c_char, value: *const c_char) -> c_int {
-        set(options, c_str(path), c_str(value).map(Value::Text))
-    }
+    fn holdoff_options_set_text(options: *mut holdoff_options, path: *const c_char, value: *const c_char) -> c_int =
+        set(options, c_str(path), c_str(value).map(Value::Text));
 
     /// Sets a field to a number: attempts, a factor, an HTTP status. For a time the number counts nanoseconds.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text. Not a number, negative and infinite are errors.
-    fn holdoff_options_set_number(options: *mut holdoff_options, path: *const c_char, value: f64) -> c_int {
-        set(options, c_str(path), Some(Value::Number { value, unit: 1.0 }))
-    }
+    fn holdoff_options_set_number(options: *mut holdoff_options, path: *const c_char, value: f64) -> c_int =
+        set(options, c_str(path), Some(Value::Number { value, unit: 1.0 }));
 
     /// Sets a field that is a time to so many nanoseconds, exactly: 0 to HOLDOFF_LONGEST_NS. No limit is the text "none".
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
-    fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int {
-        set(options, c_str(path), Some(Value::Nanos(ns)))
-    }
+    fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int =
+        set(options, c_str(path), Some(Value::Nanos(ns)));
 
     /// Sets a list to one without items: "retry_on.http" and its like then name nothing.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
-    fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int {
-        set(options, c_str(path), Some(Value::NoItems))
-    }
+    fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int =
+        set(options, c_str(path), Some(Value::NoItems));
 
     /// For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
-    fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int {
-        set(options, c_str(path), Some(Value::Empty))
-    }
+    fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int =
+        set(options, c_str(path), Some(Value::Empty));
 
     /// For readers of documents: a field has a value of a type that no field takes, such as a truth value.
     ///
     /// Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
-    fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int {
-        set(options, c_str(path), Some(Value::Other))
-    }
+    fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int =
+        set(options, c_str(path), Some(Value::Other));
 
     /// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
     ///
     /// Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
-    fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int {
-        set(options, c_str(path), Some(Value::Nothing))
-    }
+    fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int =
+        set(options, c_str(path), Some(Value::Nothing));
 }
 
 /// Sets a field, and keeps the first problem there is.

@@ -68,24 +68,22 @@ impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
 extern_c! {
     /// Returns options to run at once and then at the pace's intervals until cancelled: Kubernetes' BackoffUntil,
     /// JitterUntil and Until, and not `sliding` NonSlidingUntil.
-    fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options { PeriodicOptions::until(sliding).into() }
+    fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options = PeriodicOptions::until(sliding).into();
 
     /// Returns options to run until a run is done or the steps of the backoff are used up: Kubernetes' ExponentialBackoff
     /// and client-go's retry.OnError.
-    fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options { PeriodicOptions::while_steps_last().into() }
+    fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options = PeriodicOptions::while_steps_last().into();
 
     /// Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`:
     /// PollUntilContextCancel and its kin. Memory without a stepped backoff reads as one without a duration.
     fn holdoff_periodic_poll(stepped: *const holdoff_stepped, immediate: bool,
-        sliding: bool) -> holdoff_periodic_options {
-        PeriodicOptions::poll(&get(stepped).copied().unwrap_or_default(), immediate, sliding).into()
-    }
+        sliding: bool) -> holdoff_periodic_options =
+        PeriodicOptions::poll(&get(stepped).copied().unwrap_or_default(), immediate, sliding).into();
 
     /// Returns options of Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped,
     /// and one last run when the time is up.
-    fn holdoff_periodic_poll_legacy(immediate: bool) -> holdoff_periodic_options {
-        PeriodicOptions::poll_legacy(immediate).into()
-    }
+    fn holdoff_periodic_poll_legacy(immediate: bool) -> holdoff_periodic_options =
+        PeriodicOptions::poll_legacy(immediate).into();
 }
 
 /// The next step of a periodic: 24 bytes, by value. Numbers that a kind does not use are 0, times are HOLDOFF_NEVER.
@@ -130,39 +128,35 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
     fn holdoff_periodic_init(periodic: *mut holdoff_periodic, pace: *const holdoff_pace,
-        options: *const holdoff_periodic_options, seed: u64, now: Timestamp) -> c_int {
+        options: *const holdoff_periodic_options, seed: u64, now: Timestamp) -> c_int =
         status(get(pace).and_then(|pace| {
             let options = read(options).ok_or(ErrorCode::NullPointer)?.try_into()?;
             store(periodic, Periodic::new(*pace, options, seed, now))
-        }))
-    }
+        }));
 
     /// Lets time pass: begins the periodic, or starts the next run if it is due at `now`.
-    fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: Timestamp) -> holdoff_periodic_step {
-        get_mut(periodic).map(|periodic| periodic.tick(now)).into()
-    }
+    fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: Timestamp) -> holdoff_periodic_step =
+        get_mut(periodic).map(|periodic| periodic.tick(now)).into();
 
     /// Ends the run with this number at `now` with a HOLDOFF_ANSWER_ number.
     fn holdoff_periodic_finish(periodic: *mut holdoff_periodic, run: u64, now: Timestamp,
-        answer: u32) -> holdoff_periodic_step {
+        answer: u32) -> holdoff_periodic_step = {
         let step = get_mut(periodic).and_then(|periodic| {
             let answer = Answer::from_code(answer).ok_or(ErrorCode::UnknownWord)?;
             Ok(periodic.finish(run, now, answer))
         });
         step.into()
-    }
+    };
 
     /// Cancels it. If it sleeps it is over; a run in flight is the last one.
-    fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step {
-        get_mut(periodic).map(Periodic::cancel).into()
-    }
+    fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step =
+        get_mut(periodic).map(Periodic::cancel).into();
 
     /// Returns the number of the run in flight, or else of the last one; 0 before the first, and for memory without a
     /// periodic.
-    fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 { get(periodic).map_or(0, Periodic::runs) }
+    fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 = get(periodic).map_or(0, Periodic::runs);
 
     /// Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
-    fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp {
-        get(periodic).map_or(Timestamp::NEVER, Periodic::deadline)
-    }
+    fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp =
+        get(periodic).map_or(Timestamp::NEVER, Periodic::deadline);
 }

@@ -39,17 +39,16 @@ extern_c! {
     /// to 60 s, no deadline, no attempt timeout.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int { status(store_policy(policy, Policy::default())) }
+    fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int = status(store_policy(policy, Policy::default()));
 
     /// Makes the preset policy with that name, see holdoff_preset_name: "kubernetes", "aws-standard-2.1" and so on.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
     /// field "preset" takes the same names, explains an unknown one, and lets other fields differ.
-    fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int {
+    fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int =
         status(c_str(name).ok_or(ErrorCode::NullPointer).and_then(|name| {
             store_policy(policy, Preset::from_name(name).ok_or(ErrorCode::UnknownWord)?.policy())
-        }))
-    }
+        }));
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
     /// holdoff_guards_init.
@@ -57,54 +56,52 @@ extern_c! {
     /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
     /// may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let build = || {
             let built = sound(options)?.build()?;
             guards_of(options)?.check()?;
             Ok(store_policy(policy, built)?)
         };
         report(problem, build())
-    }
+    };
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
     /// a policy.
-    fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 {
-        get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX))
-    }
+    fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 =
+        get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX));
 
     /// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0
     /// as 1. For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int {
-        status(get(policy).map(|policy| policy.with_attempts(attempts)).and_then(|changed| store_policy(policy, changed)))
-    }
+    fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int =
+        status(get(policy).map(|policy| policy.with_attempts(attempts)).and_then(|changed| store_policy(policy, changed)));
 
     /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
     /// HOLDOFF_NEVER without either, and for memory without a policy.
-    fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 { get(policy).map_or(u64::MAX, limit) }
+    fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 = get(policy).map_or(u64::MAX, limit);
 
     /// Returns a number that differs between policies that decide differently, the same in every language: a saved state
     /// keeps it. 0 for memory without a policy.
-    fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 { get(policy).map_or(0, Policy::fingerprint) }
+    fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 = get(policy).map_or(0, Policy::fingerprint);
 
     /// Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
     /// that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
     /// that is out of its range as the end it is beyond.
     ///
     /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
-    fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span {
+    fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span = {
         let (delay, max) = (Span::from_nanos(delay_ns), Span::from_nanos(max_ns));
         get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
-    }
+    };
 
     /// Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
     /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
     /// bits than a double. Other kinds of jitter leave the delay as it is.
     ///
     /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
-    fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span {
+    fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span = {
         let delay = Span::from_nanos(delay_ns);
         get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))
-    }
+    };
 }

@@ -13,16 +13,15 @@ extern_c! {
     /// Makes an operation whose first attempt began at `started`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_retry_init(retry: *mut holdoff_retry, seed: u64, started: Timestamp) -> c_int {
-        status(store(retry, Retry::new(seed, started)))
-    }
+    fn holdoff_retry_init(retry: *mut holdoff_retry, seed: u64, started: Timestamp) -> c_int =
+        status(store(retry, Retry::new(seed, started)));
 
     /// Decides what to do about an attempt that failed at `now`; once for each failed attempt, in the order of their ends.
     ///
     /// Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try
     /// might succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
     fn holdoff_retry_on_failure(retry: *mut holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
-        failure: holdoff_failure) -> holdoff_step {
+        failure: holdoff_failure) -> holdoff_step = {
         if failure.is_common()
             && let Ok(retry) = get_mut(retry)
             && let Ok(policy) = get(policy)
@@ -31,7 +30,7 @@ extern_c! {
             return Step::Sleep { until, cause: Cause::Backoff }.into();
         }
         on_any_failure(retry, policy, now, failure)
-    }
+    };
 }
 
 /// Any decision, and any error. Out of line, so that the common one needs no room on the stack.

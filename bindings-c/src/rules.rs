@@ -42,10 +42,52 @@ extern_c! {
     /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
     /// (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_rules_build(rules: *mut holdoff_rules, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let build = || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?);
         report(problem, build())
-    }
+    };
+
+    /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
+    /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
+    /// cancellation.
+    ///
+    /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
+    /// every machine answers with HOLDOFF_INVALID.
+    fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts,
+        failure: holdoff_failure) -> holdoff_failure =
+        judged(rules, facts, failure).map_or(holdoff_failure_of(0), holdoff_failure::from);
+
+    /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
+    /// operation that is not done yet).
+    ///
+    /// Returns the same for memory without rules as for rules without lists.
+    fn holdoff_rules_is_failure(rules: *const holdoff_rules, http: u32, non_idempotent: bool) -> bool =
+        get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent));
+
+    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
+    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
+    ///
+    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
+    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
+    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
+        size: usize) -> c_int = {
+        let written = pair(get(policy), optional_rules(rules));
+        let written = written.map(|(policy, (rules, patterns))| Written { policy: *policy, rules, guards: GuardsBuilder::NEW, patterns });
+        print(text, size, written.ok())
+    };
+
+    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
+    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
+    ///
+    /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
+    fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int = {
+        let written = || -> Result<_, holdoff_problem> {
+            let (builder, guards) = (sound(options)?, guards_of(options)?);
+            guards.check()?;
+            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns: patterns_of_options(options) })
+        };
+        print(text, size, written().ok())
+    };
 }
 
 /// Stores rules in the caller's memory, with the patterns that they name.
@@ -59,19 +101,6 @@ pub(crate) unsafe fn put_rules(rules: *mut holdoff_rules, made: Rules, patterns:
         ((*rules).patterns, (*rules).patterns_used) = (patterns.as_ptr().cast(), patterns.len());
     }
     Ok(())
-}
-
-extern_c! {
-    /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
-    /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
-    /// cancellation.
-    ///
-    /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
-    /// every machine answers with HOLDOFF_INVALID.
-    fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts,
-        failure: holdoff_failure) -> holdoff_failure {
-        judged(rules, facts, failure).map_or(holdoff_failure_of(0), holdoff_failure::from)
-    }
 }
 
 /// Copies rules and borrows their patterns; no rules for a null pointer.
@@ -114,41 +143,6 @@ unsafe fn judged(
             idempotent,
         };
         Ok(inner.judge(facts, Failure::try_from(failure)?))
-    }
-}
-
-extern_c! {
-    /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
-    /// operation that is not done yet).
-    ///
-    /// Returns the same for memory without rules as for rules without lists.
-    fn holdoff_rules_is_failure(rules: *const holdoff_rules, http: u32, non_idempotent: bool) -> bool {
-        get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent))
-    }
-
-    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
-    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
-    ///
-    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
-    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
-    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
-        size: usize) -> c_int {
-        let written = pair(get(policy), optional_rules(rules));
-        let written = written.map(|(policy, (rules, patterns))| Written { policy: *policy, rules, guards: GuardsBuilder::NEW, patterns });
-        print(text, size, written.ok())
-    }
-
-    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
-    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
-    ///
-    /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
-    fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int {
-        let written = || -> Result<_, holdoff_problem> {
-            let (builder, guards) = (sound(options)?, guards_of(options)?);
-            guards.check()?;
-            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns: patterns_of_options(options) })
-        };
-        print(text, size, written().ok())
     }
 }
 

@@ -24,17 +24,15 @@ extern_c! {
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
     fn holdoff_retry_save(retry: *const holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int {
-        status(pair(get(retry), get(policy)).and_then(|(retry, policy)| store(saved, retry.saved(policy, now))))
-    }
+        saved: *mut holdoff_saved) -> c_int =
+        status(pair(get(retry), get(policy)).and_then(|(retry, policy)| store(saved, retry.saved(policy, now))));
 
     /// Saves a call as it is at `now` under its policy.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
     fn holdoff_call_save(call: *const holdoff_call, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int {
-        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.saved(policy, now))))
-    }
+        saved: *mut holdoff_saved) -> c_int =
+        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.saved(policy, now))));
 
     /// Makes a retry of what holdoff_retry_save saved under the same policy, on a clock that reads `now`.
     ///
@@ -42,71 +40,66 @@ extern_c! {
     /// number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
     /// nothing.
     fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int {
+        now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
         let resume = || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?);
         report(problem, resume())
-    }
+    };
 
     /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
     /// holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
     fn holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int {
+        now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
         let resume = || Ok(store(call, get(saved)?.call(get(policy)?, now)?)?);
         report(problem, resume())
-    }
-}
+    };
 
-extern_c! {
     /// Reads the bytes that holdoff_saved_bytes or another language's save made.
     ///
     /// Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
     /// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either
     /// way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_saved_from_bytes(saved: *mut holdoff_saved, bytes: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let from_bytes = || Ok(store(saved, Saved::from_bytes(slice(bytes, length)?)?)?);
         report(problem, from_bytes())
-    }
+    };
 
     /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room
     /// for `size`.
     ///
     /// Returns how many there are; 0 when they do not fit, and for memory without a saved state.
-    fn holdoff_saved_bytes(saved: *const holdoff_saved, bytes: *mut c_char, size: usize) -> usize {
+    fn holdoff_saved_bytes(saved: *const holdoff_saved, bytes: *mut c_char, size: usize) -> usize = {
         let state = get(saved).ok().and_then(|saved| saved.to_bytes().ok());
         write_bytes(bytes, size, state.as_ref().and_then(|(bytes, length)| bytes.get(..*length)).ok_or(()))
-    }
+    };
 
     /// Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always
     /// enough.
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
-    fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, get(saved).ok())
-    }
+    fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int =
+        print(text, size, get(saved).ok());
 
     /// Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
     /// do not count.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_saved_age(saved: *mut holdoff_saved, away_ns: u64) -> c_int {
-        status(get_mut(saved).map(|saved| *saved = saved.aged(Span::from_nanos(away_ns))))
-    }
+    fn holdoff_saved_age(saved: *mut holdoff_saved, away_ns: u64) -> c_int =
+        status(get_mut(saved).map(|saved| *saved = saved.aged(Span::from_nanos(away_ns))));
 
     /// Lets the state resume under this policy although it was saved under another: for a policy that has changed
     /// harmlessly.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on.
-    fn holdoff_saved_force(saved: *mut holdoff_saved, policy: *const holdoff_policy) -> c_int {
-        status(pair(get_mut(saved), get(policy)).map(|(saved, policy)| *saved = saved.forced(policy)))
-    }
+    fn holdoff_saved_force(saved: *mut holdoff_saved, policy: *const holdoff_policy) -> c_int =
+        status(pair(get_mut(saved), get(policy)).map(|(saved, policy)| *saved = saved.forced(policy)));
 
     /// Tells whether it is the state of a call; false for that of a retry, and for memory without a saved state.
-    fn holdoff_saved_is_call(saved: *const holdoff_saved) -> bool { get(saved).is_ok_and(Saved::is_call) }
+    fn holdoff_saved_is_call(saved: *const holdoff_saved) -> bool = get(saved).is_ok_and(Saved::is_call);
 
     /// Returns the fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory without
     /// a saved state.
-    fn holdoff_saved_fingerprint(saved: *const holdoff_saved) -> u64 { get(saved).map_or(0, Saved::policy) }
+    fn holdoff_saved_fingerprint(saved: *const holdoff_saved) -> u64 = get(saved).map_or(0, Saved::policy);
 }

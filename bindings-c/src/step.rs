@@ -69,9 +69,8 @@ impl From<Result<Step, ErrorCode>> for holdoff_step {
 extern_c! {
     /// Returns the ticket of an attempt, which goes back with its result; 0, which names no attempt, for a step of another
     /// kind.
-    fn holdoff_step_ticket(step: holdoff_step) -> u64 {
-        if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 }
-    }
+    fn holdoff_step_ticket(step: holdoff_step) -> u64 =
+        if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 };
 }
 
 /// Borrows a call to change it, or returns the step for memory without one.

@@ -18,58 +18,54 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stepped_init(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
-        steps: u64) -> c_int {
+        steps: u64) -> c_int = {
         let (duration, cap) = (Span::from_nanos(duration_ns), Span::from_nanos(cap_ns));
         status(built(Stepped::new(duration, factor, jitter, cap, steps)).and_then(|built| store(stepped, built)))
-    }
+    };
 
     /// Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
     /// positive means none.
     ///
     /// Returns as holdoff_stepped_init.
     fn holdoff_stepped_init_kubernetes(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64,
-        steps: i64, cap_ns: i64) -> c_int {
+        steps: i64, cap_ns: i64) -> c_int = {
         let made = Stepped::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns);
         status(built(made).and_then(|built| store(stepped, built)))
-    }
+    };
 
     /// Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
     /// positive reads as 1.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stepped_init_kubernetes_jitter(stepped: *mut holdoff_stepped, duration_ns: u64,
-        max_factor: f64) -> c_int {
+        max_factor: f64) -> c_int = {
         let made = Stepped::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor);
         status(built(made).and_then(|built| store(stepped, built)))
-    }
-}
+    };
 
-extern_c! {
     /// Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
     /// HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 {
-        get_mut(stepped).map_or(u64::MAX, |stepped| stepped.step(u).as_nanos())
-    }
+    fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 =
+        get_mut(stepped).map_or(u64::MAX, |stepped| stepped.step(u).as_nanos());
 
     /// Tells whether holdoff_stepped_step uses its uniform `u`.
-    fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool { get(stepped).is_ok_and(Stepped::draws) }
+    fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool = get(stepped).is_ok_and(Stepped::draws);
 
     /// Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 {
-        get(stepped).map_or(u64::MAX, |stepped| stepped.duration().as_nanos())
-    }
+    fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 =
+        get(stepped).map_or(u64::MAX, |stepped| stepped.duration().as_nanos());
 
     /// Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
-    fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 { get(stepped).map_or(0, Stepped::steps) }
+    fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 = get(stepped).map_or(0, Stepped::steps);
 
     /// Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
-    fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> Span { get(stepped).map_or(Span::MAX, Stepped::cap) }
+    fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> Span = get(stepped).map_or(Span::MAX, Stepped::cap);
 
     /// Begins again with `duration_ns` and `steps`, the rest as it is.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_stepped_restart(stepped: *mut holdoff_stepped, duration_ns: u64, steps: u64) -> c_int {
+    fn holdoff_stepped_restart(stepped: *mut holdoff_stepped, duration_ns: u64, steps: u64) -> c_int = {
         let duration = Span::from_nanos(duration_ns);
         status(get_mut(stepped).map(|stepped| *stepped = stepped.restarted(duration, steps)))
-    }
+    };
 }

@@ -29,78 +29,69 @@ extern_c! {
     /// Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and
     /// leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_budget_init(budget: *mut holdoff_budget, options: *const holdoff_options, seed: u64, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        init(budget, options, problem, "budget", |builder| make(builder, seed, now))
-    }
+        problem: *mut holdoff_problem) -> c_int =
+        init(budget, options, problem, "budget", |builder| make(builder, seed, now));
 
     /// Begins a call at `now`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_begin(budget: *mut holdoff_budget, now: Timestamp) -> c_int {
-        status(get_mut(budget).map(|Guard { config, state }| state.begin(config, now)))
-    }
+    fn holdoff_budget_begin(budget: *mut holdoff_budget, now: Timestamp) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.begin(config, now)));
 
     /// Tells whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever refuses; false
     /// for memory without a budget.
-    fn holdoff_budget_admit(budget: *mut holdoff_budget, now: Timestamp) -> bool {
-        get_mut(budget).is_ok_and(|Guard { config, state }| state.admit(config, now))
-    }
+    fn holdoff_budget_admit(budget: *mut holdoff_budget, now: Timestamp) -> bool =
+        get_mut(budget).is_ok_and(|Guard { config, state }| state.admit(config, now));
 
     /// Records an attempt that failed at `now`, with a kind of failure (HOLDOFF_TRANSIENT, ...).
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_GUARD or HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
-    fn holdoff_budget_fail(budget: *mut holdoff_budget, now: Timestamp, kind: u32) -> c_int {
+    fn holdoff_budget_fail(budget: *mut holdoff_budget, now: Timestamp, kind: u32) -> c_int = {
         let budget = pair(get_mut(budget), kind_of(kind));
         status(budget.map(|(Guard { config, state }, kind)| state.fail(config, now, kind)))
-    }
+    };
 
     /// Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
     /// `held` (which may be NULL), in the place of what an earlier retry of the call paid.
     ///
     /// Returns true if it may run; false for an unknown kind, and for memory without a budget.
-    fn holdoff_budget_withdraw(budget: *mut holdoff_budget, now: Timestamp, kind: u32, held: *mut Held) -> bool {
+    fn holdoff_budget_withdraw(budget: *mut holdoff_budget, now: Timestamp, kind: u32, held: *mut Held) -> bool = {
         let paid = pair(get_mut(budget), kind_of(kind));
         write_some(held, paid.ok().and_then(|(Guard { config, state }, kind)| state.withdraw(config, now, kind)))
-    }
+    };
 
     /// Gives back what a retry paid that never ran.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, held: Held) -> c_int {
-        status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, held)))
-    }
+    fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, held: Held) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, held)));
 
     /// Records a retry that has run, with any result.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_retried(budget: *mut holdoff_budget) -> c_int {
-        status(get_mut(budget).map(|Guard { config, state }| state.retried(config)))
-    }
+    fn holdoff_budget_retried(budget: *mut holdoff_budget) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.retried(config)));
 
     /// Records the success of a call at `now`. `held` points to what its latest retry paid; NULL for a call without a
     /// retry.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, held: *const Held) -> c_int {
-        status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(held))))
-    }
+    fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, held: *const Held) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(held))));
 
     /// Ends a call, with any result. Without it the kind "share" counts the call for ever.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_end(budget: *mut holdoff_budget) -> c_int {
-        status(get_mut(budget).map(|Guard { config, state }| state.end(config, None)))
-    }
+    fn holdoff_budget_end(budget: *mut holdoff_budget) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.end(config, None)));
 
     /// Returns the balance at `now`: tokens for the kinds "token" and "throttle", else retries; 0 for memory without a
     /// budget.
-    fn holdoff_budget_balance(budget: *const holdoff_budget, now: Timestamp) -> f64 {
-        get(budget).map_or(0.0, |guard| guard.state.balance(&guard.config, now))
-    }
+    fn holdoff_budget_balance(budget: *const holdoff_budget, now: Timestamp) -> f64 =
+        get(budget).map_or(0.0, |guard| guard.state.balance(&guard.config, now));
 
     /// Returns the probability that holdoff_budget_admit refuses at `now`: 0 for all kinds but "requests", 1 for memory
     /// without a budget.
-    fn holdoff_budget_rejection(budget: *const holdoff_budget, now: Timestamp) -> f64 {
-        get(budget).map_or(1.0, |guard| guard.state.rejection(&guard.config, now))
-    }
+    fn holdoff_budget_rejection(budget: *const holdoff_budget, now: Timestamp) -> f64 =
+        get(budget).map_or(1.0, |guard| guard.state.rejection(&guard.config, now));
 }

@@ -47,7 +47,7 @@ extern_c! {
     /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which
     /// is a call that has ended.
     fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        seed: u64, now: Timestamp) -> holdoff_step {
+        seed: u64, now: Timestamp) -> holdoff_step = {
         let mut borrowed = Guards::none();
         let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
         if let Err(error) = check_memory(call) {
@@ -64,72 +64,65 @@ extern_c! {
                 error.into()
             }
         }
-    }
+    };
 
     /// Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
     /// flight.
     ///
     /// Returns the step without aw.
     fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp) -> holdoff_step {
-        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)))
-    }
+        now: Timestamp) -> holdoff_step =
+        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
     fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step {
+        ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step =
         put(call, guards, |call, guards| {
             Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        })
-    }
+        });
 
     /// Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
     /// The call is over, as after a permanent failure.
     ///
     /// Returns the step without aw.
     fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp) -> holdoff_step {
-        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)))
-    }
+        now: Timestamp) -> holdoff_step =
+        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
     fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        now: Timestamp) -> holdoff_step {
-        put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)))
-    }
+        now: Timestamp) -> holdoff_step =
+        put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)));
 
     /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
     fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards: *const holdoff_guards,
-        now: Timestamp) -> holdoff_step {
-        put(call, guards, |call, guards| Ok(call.cancel(guards, now)))
-    }
+        now: Timestamp) -> holdoff_step =
+        put(call, guards, |call, guards| Ok(call.cancel(guards, now)));
 
     /// Returns the number of attempts started; 0 for memory without a call.
-    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 { get(call).map_or(0, GuardedCall::attempt) }
+    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 = get(call).map_or(0, GuardedCall::attempt);
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
-    fn holdoff_guarded_call_flying(call: *const holdoff_guarded_call) -> u32 { get(call).map_or(0, GuardedCall::flying) }
+    fn holdoff_guarded_call_flying(call: *const holdoff_guarded_call) -> u32 = get(call).map_or(0, GuardedCall::flying);
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
-    fn holdoff_guarded_call_remaining(call: *const holdoff_guarded_call, now: Timestamp) -> Span {
-        get(call).map_or(Span::ZERO, |call| call.remaining(now))
-    }
+    fn holdoff_guarded_call_remaining(call: *const holdoff_guarded_call, now: Timestamp) -> Span =
+        get(call).map_or(Span::ZERO, |call| call.remaining(now));
 
     /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
     fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int {
-        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))))
-    }
+        saved: *mut holdoff_saved) -> c_int =
+        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))));
 
     /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
     /// reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
@@ -137,7 +130,7 @@ extern_c! {
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
     fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int {
+        guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
         let resume = || {
             let mut borrowed = Guards::none();
             borrow_guards(guards, &mut borrowed)?;
@@ -147,5 +140,5 @@ extern_c! {
             Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
         };
         report(problem, resume())
-    }
+    };
 }

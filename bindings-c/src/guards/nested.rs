@@ -46,7 +46,7 @@ extern_c! {
     /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
     /// be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let made = build_section(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())));
         report(problem, made.and_then(|made| {
             let (mode, cap) = match made {
@@ -61,7 +61,51 @@ extern_c! {
             write(nesting, holdoff_nesting { mode, cap });
             Ok(())
         }))
-    }
+    };
+
+    /// Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
+    /// makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`
+    /// is NULL for no retry around; a NULL nesting changes nothing.
+    fn holdoff_nesting_attempts(nesting: *const holdoff_nesting, token: *const holdoff_token, own: u32) -> u32 =
+        nesting_of(nesting).attempts(token_of(token), own);
+
+    /// Returns the failure to report after an inner retry has given up: permanent for HOLDOFF_NESTED_INNERMOST, else the
+    /// same.
+    fn holdoff_nesting_after_inner(nesting: *const holdoff_nesting, failure: holdoff_failure) -> holdoff_failure =
+        Failure::try_from(failure).map_or(failure, |failure| nesting_of(nesting).after_inner(failure).into());
+
+    /// Returns the token that attempt `attempt` (from 1) of a policy with `attempts` attempts (4294967295 for no limit)
+    /// hands down, inside the retry of `parent`; NULL for no retry around.
+    fn holdoff_token_child(parent: *const holdoff_token, attempt: u32, attempts: u32) -> holdoff_token =
+        Token::child(token_of(parent), attempt, attempts).into();
+
+    /// Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the
+    /// number of the attempt, 1 for the first.
+    ///
+    /// Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
+    fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int =
+        print(text, size, token_of(token).map(|token| token.header()));
+
+    /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
+    /// its end: the attempts before this one.
+    ///
+    /// Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such
+    /// metadata, and for a null pointer.
+    fn holdoff_token_grpc(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int =
+        print(text, size, token_of(token).and_then(|token| token.grpc()));
+
+    /// Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
+    ///
+    /// Returns whether it is one; false for NULL.
+    fn holdoff_token_from_header(value: *const c_char, token: *mut holdoff_token) -> bool =
+        write_some(token, c_bytes(value).and_then(Token::from_header).map(holdoff_token::from));
+
+    /// Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0
+    /// to 4294967294.
+    ///
+    /// Returns whether it is one; false for NULL.
+    fn holdoff_token_from_grpc(value: *const c_char, token: *mut holdoff_token) -> bool =
+        write_some(token, c_bytes(value).and_then(Token::from_grpc).map(holdoff_token::from));
 }
 
 /// Returns the nesting of the caller's numbers; HOLDOFF_NESTED_ALLOW for a null pointer.
@@ -82,59 +126,4 @@ pub(crate) unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
 unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {
     // SAFETY: passed on.
     unsafe { get_untagged::<_, Token>(token) }.ok().copied()
-}
-
-extern_c! {
-    /// Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
-    /// makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`
-    /// is NULL for no retry around; a NULL nesting changes nothing.
-    fn holdoff_nesting_attempts(nesting: *const holdoff_nesting, token: *const holdoff_token, own: u32) -> u32 {
-        nesting_of(nesting).attempts(token_of(token), own)
-    }
-
-    /// Returns the failure to report after an inner retry has given up: permanent for HOLDOFF_NESTED_INNERMOST, else the
-    /// same.
-    fn holdoff_nesting_after_inner(nesting: *const holdoff_nesting, failure: holdoff_failure) -> holdoff_failure {
-        Failure::try_from(failure).map_or(failure, |failure| nesting_of(nesting).after_inner(failure).into())
-    }
-
-    /// Returns the token that attempt `attempt` (from 1) of a policy with `attempts` attempts (4294967295 for no limit)
-    /// hands down, inside the retry of `parent`; NULL for no retry around.
-    fn holdoff_token_child(parent: *const holdoff_token, attempt: u32, attempts: u32) -> holdoff_token {
-        Token::child(token_of(parent), attempt, attempts).into()
-    }
-
-    /// Writes the value of the header x-retry-attempt into `text`, at most `size` bytes with the zero at its end: the
-    /// number of the attempt, 1 for the first.
-    ///
-    /// Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
-    fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, token_of(token).map(|token| token.header()))
-    }
-
-    /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
-    /// its end: the attempts before this one.
-    ///
-    /// Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such
-    /// metadata, and for a null pointer.
-    fn holdoff_token_grpc(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int {
-        print(text, size, token_of(token).and_then(|token| token.grpc()))
-    }
-}
-
-extern_c! {
-    /// Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
-    ///
-    /// Returns whether it is one; false for NULL.
-    fn holdoff_token_from_header(value: *const c_char, token: *mut holdoff_token) -> bool {
-        write_some(token, c_bytes(value).and_then(Token::from_header).map(holdoff_token::from))
-    }
-
-    /// Reads a value of gRPC's metadata grpc-previous-rpc-attempts into `token` (which may be NULL): decimal digits for 0
-    /// to 4294967294.
-    ///
-    /// Returns whether it is one; false for NULL.
-    fn holdoff_token_from_grpc(value: *const c_char, token: *mut holdoff_token) -> bool {
-        write_some(token, c_bytes(value).and_then(Token::from_grpc).map(holdoff_token::from))
-    }
 }

@@ -11,7 +11,7 @@ extern_c! {
     /// state holds nothing of the calls in flight.
     ///
     /// Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
-    fn holdoff_guard_save(guard: *const c_void, now: Timestamp, bytes: *mut c_char, size: usize) -> usize {
+    fn holdoff_guard_save(guard: *const c_void, now: Timestamp, bytes: *mut c_char, size: usize) -> usize = {
         let to = (bytes, size);
         match read(guard.cast::<u64>()) {
             Some(holdoff_budget::MAGIC) => save(guard.cast::<holdoff_budget>(), to, |state, config| state.save(config, now)),
@@ -25,7 +25,7 @@ extern_c! {
             }
             _ => 0,
         }
-    }
+    };
 
     /// Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ
     /// from that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
@@ -33,7 +33,7 @@ extern_c! {
     /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
     /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let bytes = slice(bytes, length);
         let restored = match read(guard.cast::<u64>()) {
             Some(holdoff_budget::MAGIC) => {
@@ -62,7 +62,7 @@ extern_c! {
             None => Err(ErrorCode::NullPointer.into()),
         };
         report(problem, restored)
-    }
+    };
 }
 
 /// Writes the state of a guard in the caller's memory.

@@ -22,20 +22,18 @@ extern_c! {
     ///
     /// Returns 0 and writes `stretch`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_stretch_init(stretch: *mut holdoff_stretch, options: *const holdoff_options, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int {
-        init(stretch, options, problem, "stretch", |builder| make(builder, now))
-    }
+        problem: *mut holdoff_problem) -> c_int =
+        init(stretch, options, problem, "stretch", |builder| make(builder, now));
 
     /// Records an attempt that ended at `now`, failed or not.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_stretch_record(stretch: *mut holdoff_stretch, now: Timestamp, failed: bool) -> c_int {
-        status(get_mut(stretch).map(|Guard { config, state }| state.record(config, now, failed)))
-    }
+    fn holdoff_stretch_record(stretch: *mut holdoff_stretch, now: Timestamp, failed: bool) -> c_int =
+        status(get_mut(stretch).map(|Guard { config, state }| state.record(config, now, failed)));
 
     /// Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
-    fn holdoff_stretch_delay(stretch: *const holdoff_stretch, now: Timestamp, delay_ns: u64) -> Span {
+    fn holdoff_stretch_delay(stretch: *const holdoff_stretch, now: Timestamp, delay_ns: u64) -> Span = {
         let delay = Span::from_nanos(delay_ns);
         get(stretch).map_or(delay, |guard| guard.state.stretch(&guard.config, now, delay))
-    }
+    };
 }

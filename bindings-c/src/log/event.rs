@@ -84,10 +84,10 @@ extern_c! {
     ///
     /// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory without a event, such as zeroed memory,
     /// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
-    fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int {
+    fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int = {
         let found = if fields.is_null() { Err(ErrorCode::NullPointer) } else { event_of(event) };
         status(found.map(|event| write(fields, (&event).into())))
-    }
+    };
 
     /// Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after
     /// 65535 bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always
@@ -96,12 +96,11 @@ extern_c! {
     /// Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
     /// UTF-8.
     fn holdoff_event_bytes(event: *const holdoff_event, failure: *const c_char, bytes: *mut c_char,
-        size: usize) -> usize {
+        size: usize) -> usize =
         match (event_of(event), note(failure)) {
             (Ok(event), Ok(failure)) => event.to_bytes(failure.unwrap_or(""), buffer(bytes, size)).unwrap_or(0),
             _ => 0,
-        }
-    }
+        };
 
     /// Reads the event that `length` bytes begin with. `used` is how many bytes it has; `failure` and `failure_length` its
     /// text, which lies in `bytes` and has no zero at its end. These three may be NULL.
@@ -110,7 +109,7 @@ extern_c! {
     /// HOLDOFF_ERROR_EVENT_VERSION or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which
     /// may be NULL) says what is wrong.
     fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length: usize, used: *mut usize,
-        failure: *mut *const c_char, failure_length: *mut usize, problem: *mut holdoff_problem) -> c_int {
+        failure: *mut *const c_char, failure_length: *mut usize, problem: *mut holdoff_problem) -> c_int = {
         let from_bytes = || {
             let bytes = slice(if event.is_null() { core::ptr::null() } else { bytes }, length)?;
             let (found, text, rest) = Event::read(bytes)?;
@@ -121,7 +120,7 @@ extern_c! {
             Ok(())
         };
         report(problem, from_bytes())
-    }
+    };
 
     /// Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields
     /// under Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both
@@ -130,13 +129,13 @@ extern_c! {
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
     /// for a text that is no UTF-8.
     fn holdoff_event_json(event: *const holdoff_event, task: *const c_char, failure: *const c_char, text: *mut c_char,
-        size: usize) -> c_int {
+        size: usize) -> c_int = {
         let line = match (event_of(event), note(task), note(failure)) {
             (Ok(event), Ok(task), Ok(failure)) => Some(event.json(&Notes { task, failure })),
             _ => None,
         };
         print(text, size, line)
-    }
+    };
 }
 
 /// The event in memory of the caller's, if one is there: zeroes are none.

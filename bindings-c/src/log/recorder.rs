@@ -73,7 +73,7 @@ extern_c! {
     /// Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's
     /// place, the recorder is left zeroed, which is a call that has ended.
     fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
+        guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step = {
         write(events, holdoff_events::NONE);
         let mut borrowed = Guards::none();
         let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
@@ -92,51 +92,46 @@ extern_c! {
                 error.into()
             }
         }
-    }
+    };
 
     /// Records the success of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)))
-    }
+        now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
+        put(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step without aw, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
     fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
-        events: *mut holdoff_events) -> holdoff_step {
+        events: *mut holdoff_events) -> holdoff_step =
         put(recorder, guards, events, |recorder, guards| {
             Ok(recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        })
-    }
+        });
 
     /// Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
     /// server. In the log it is a permanent failure.
     ///
     /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)))
-    }
+        now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
+        put(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
     fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, events: *mut holdoff_events) -> holdoff_step {
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)))
-    }
+        guards: *const holdoff_guards, now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
+        put(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
     fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, now: Timestamp,
-        events: *mut holdoff_events) -> holdoff_step {
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)))
-    }
+        events: *mut holdoff_events) -> holdoff_step =
+        put(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)));
 
     /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
     /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
@@ -144,45 +139,40 @@ extern_c! {
     ///
     /// Returns the step without aw and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step {
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)))
-    }
+        guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step =
+        put(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
 
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.
-    fn holdoff_recorder_step(recorder: *const holdoff_recorder) -> holdoff_step {
-        step(get(recorder).map(Recorder::step).map_err(|error| no_call(recorder, error)))
-    }
+    fn holdoff_recorder_step(recorder: *const holdoff_recorder) -> holdoff_step =
+        step(get(recorder).map(Recorder::step).map_err(|error| no_call(recorder, error)));
 
     /// Returns the place of the latest event in the log; 0 for memory without a recorder.
-    fn holdoff_recorder_sequence(recorder: *const holdoff_recorder) -> u64 {
-        get(recorder).map_or(0, Recorder::sequence)
-    }
+    fn holdoff_recorder_sequence(recorder: *const holdoff_recorder) -> u64 =
+        get(recorder).map_or(0, Recorder::sequence);
 
     /// Returns the number of the attempt in flight or else of the last one that ran; 0 for none, and for memory without a
     /// recorder.
-    fn holdoff_recorder_attempt(recorder: *const holdoff_recorder) -> u32 { get(recorder).map_or(0, Recorder::attempt) }
+    fn holdoff_recorder_attempt(recorder: *const holdoff_recorder) -> u32 = get(recorder).map_or(0, Recorder::attempt);
 
     /// Returns how often the attempt in flight was run again after an interruption; 0 for memory without a recorder.
-    fn holdoff_recorder_reruns(recorder: *const holdoff_recorder) -> u32 { get(recorder).map_or(0, Recorder::reruns) }
+    fn holdoff_recorder_reruns(recorder: *const holdoff_recorder) -> u32 = get(recorder).map_or(0, Recorder::reruns);
 
     /// Returns the time at which the call began; 0 for memory without a recorder.
-    fn holdoff_recorder_started(recorder: *const holdoff_recorder) -> Timestamp {
-        get(recorder).map_or(Timestamp::ZERO, Recorder::started)
-    }
+    fn holdoff_recorder_started(recorder: *const holdoff_recorder) -> Timestamp =
+        get(recorder).map_or(Timestamp::ZERO, Recorder::started);
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a recorder.
-    fn holdoff_recorder_remaining(recorder: *const holdoff_recorder, now: Timestamp) -> Span {
-        get(recorder).map_or(Span::ZERO, |recorder| recorder.remaining(now))
-    }
+    fn holdoff_recorder_remaining(recorder: *const holdoff_recorder, now: Timestamp) -> Span =
+        get(recorder).map_or(Span::ZERO, |recorder| recorder.remaining(now));
 
     /// Saves the call as it is at `now`, as holdoff_call_save does.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
     fn holdoff_recorder_save(recorder: *const holdoff_recorder, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int {
+        saved: *mut holdoff_saved) -> c_int = {
         let both = pair(get(recorder), get(policy));
         status(both.and_then(|(recorder, policy)| store(saved, recorder.call().saved(policy, now))))
-    }
+    };
 }

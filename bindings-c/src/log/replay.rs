@@ -92,7 +92,7 @@ extern_c! {
     /// or another HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is
     /// wrong; both may be NULL.
     fn holdoff_replay(recorder: *mut holdoff_recorder, policy: *const holdoff_policy, bytes: *const c_char,
-        length: usize, mode: u32, divergence: *mut holdoff_divergence, problem: *mut holdoff_problem) -> c_int {
+        length: usize, mode: u32, divergence: *mut holdoff_divergence, problem: *mut holdoff_problem) -> c_int = {
         let replayed = || {
             let (policy, mut replay) = (get(policy)?, replay_of(mode)?);
             // No bytes are an empty log.
@@ -102,14 +102,14 @@ extern_c! {
             Ok(store(recorder, replay.finish()?)?)
         };
         end(replayed(), divergence, problem)
-    }
+    };
 
     /// Makes the recorder that wrote these `count` events; see holdoff_replay.
     ///
     /// Returns as holdoff_replay does.
     fn holdoff_replay_events(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         events: *const holdoff_event, count: usize, mode: u32, divergence: *mut holdoff_divergence,
-        problem: *mut holdoff_problem) -> c_int {
+        problem: *mut holdoff_problem) -> c_int = {
         let replayed = || {
             let (policy, mut replay) = (get(policy)?, replay_of(mode)?);
             for at in 0..count {
@@ -118,5 +118,5 @@ extern_c! {
             Ok(store(recorder, replay.finish()?)?)
         };
         end(replayed(), divergence, problem)
-    }
+    };
 }
