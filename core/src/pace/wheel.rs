@@ -12,25 +12,26 @@
 //! a few lie there. Whoever is put into a bucket is put at its end, so that equal times keep their order without a number
 //! that says so.
 
+mod key;
 mod level;
+mod next_due;
 mod pool;
-mod room;
+mod reserve;
 mod run;
 mod segments;
 mod slots;
-mod soon;
 #[cfg(test)]
 mod tests;
 
 use crate::time::Timestamp;
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
-use core::fmt;
+pub use key::{TimerKey, WheelFull};
 use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
+use next_due::NextDue;
 use pool::{CHUNK, Entry, Pool};
 use run::Run;
 use slots::Slots;
-use soon::Soon;
 
 /// How many bits of a time its tick leaves out.
 const TICK_BITS: u32 = 20;
@@ -45,61 +46,6 @@ const FEW: usize = 64;
 const WHOLE: usize = 512;
 /// How many chunks are read before what is in them is spread.
 const AHEAD: usize = 4;
-
-/// What names a timer of a [`Wheel`].
-///
-/// A key is never the key of another timer again before 2^31 others were inserted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct TimerKey(u64);
-
-impl TimerKey {
-    /// The word is the slot's while the timer lives.
-    const fn new(index: u32, word: u32) -> Self {
-        Self((word as u64) << 32 | index as u64)
-    }
-
-    const fn word(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// A number below the most timers that there ever were at once since the wheel was made or cleared, which no other
-    /// pending timer has: what belongs to a timer can be kept in an array.
-    #[must_use]
-    pub const fn index(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The key as one number, never zero, whose lower half is the index.
-    #[must_use]
-    pub const fn as_raw(self) -> u64 {
-        self.0
-    }
-
-    /// The key that [`Self::as_raw`] gave. Any other number names no timer, or perhaps another's.
-    #[must_use]
-    pub const fn from_raw(raw: u64) -> Self {
-        Self(raw)
-    }
-}
-
-impl fmt::Debug for TimerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.index(), self.word() & (u32::MAX >> 1))
-    }
-}
-
-/// There is no memory for another timer, or there are 2^31 - 1 already. The wheel is as it was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WheelFull;
-
-impl fmt::Display for WheelFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no room for another timer")
-    }
-}
-
-impl core::error::Error for WheelFull {}
 
 /// Timers, and which of them is due next.
 ///
@@ -126,10 +72,10 @@ impl core::error::Error for WheelFull {}
 ///
 /// let mut wheel = Wheel::new();
 /// let late = wheel.insert(Timestamp::from_nanos(2_000_000_000))?;
-/// let soon = wheel.insert(Timestamp::from_nanos(1_000_000_000))?;
+/// let next_due = wheel.insert(Timestamp::from_nanos(1_000_000_000))?;
 /// assert_eq!(wheel.next_wake(), Some(Timestamp::from_nanos(1_000_000_000)));
 /// assert_eq!(wheel.pop(Timestamp::from_nanos(999_999_999)), None);
-/// assert_eq!(wheel.pop(Timestamp::from_nanos(1_500_000_000)).map(|(key, _)| key), Some(soon));
+/// assert_eq!(wheel.pop(Timestamp::from_nanos(1_500_000_000)).map(|(key, _)| key), Some(next_due));
 /// assert!(wheel.cancel(late));
 /// assert_eq!(wheel.next_wake(), None);
 /// # Ok::<(), holdoff_core::WheelFull>(())
@@ -151,7 +97,7 @@ pub struct Wheel {
     cursor: u64,
     latest: Timestamp,
     /// What follows the earliest timer in a bucket, once it had to be looked for.
-    soon: Soon,
+    next_due: NextDue,
     /// No timer is due before.
     quiet_until: u64,
     /// Timers that are pending.
@@ -178,7 +124,7 @@ impl Wheel {
             late_count: 0,
             cursor,
             latest,
-            soon: Soon::new(),
+            next_due: NextDue::new(),
             quiet_until: u64::MAX,
             live: 0,
             entries: 0,
@@ -210,8 +156,8 @@ impl Wheel {
         if at < self.quiet_until {
             self.quiet_until = at;
         }
-        if self.soon.concerns(at) {
-            self.soon.tell(Entry { at, key });
+        if self.next_due.concerns(at) {
+            self.next_due.tell(Entry { at, key });
         }
         Ok(key)
     }
@@ -327,7 +273,7 @@ impl Wheel {
 
     #[cold]
     fn put_late(&mut self, entry: Entry) -> Result<(), WheelFull> {
-        room::heap(&mut self.late)?;
+        reserve::heap(&mut self.late)?;
         self.late.push(Reverse(Late { entry, number: self.late_count }));
         self.late_count = self.late_count.wrapping_add(1);
         Ok(())
@@ -468,8 +414,8 @@ impl Wheel {
 
     /// The earliest pending timer in a bucket. Where the one that was known is gone, the bucket's others are looked at.
     fn bucket_pending(&mut self) -> Option<Entry> {
-        let Self { soon, slots, .. } = self;
-        if let Some(entry) = soon.first(|entry| slots.holds(entry.key)) {
+        let Self { next_due, slots, .. } = self;
+        if let Some(entry) = next_due.first(|entry| slots.holds(entry.key)) {
             return Some(entry);
         }
         loop {
@@ -479,15 +425,15 @@ impl Wheel {
                 return Some(earliest);
             }
             let count = self.bucket(number, digit)?.list.count();
-            self.soon.begin(count);
+            self.next_due.begin(count);
             self.tidy(number, digit);
-            self.soon.end();
+            self.next_due.end();
         }
     }
 
     /// Drops what was cancelled from a bucket.
     fn tidy(&mut self, number: u32, digit: u32) {
-        let Self { slots, pool, levels, entries, soon, .. } = self;
+        let Self { slots, pool, levels, entries, next_due, .. } = self;
         let Some(bucket) = levels.get_mut(number as usize).and_then(|level| level.bucket(digit)) else {
             return;
         };
@@ -500,8 +446,8 @@ impl Wheel {
                 earliest = *entry;
                 is_first = false;
             }
-            if keep && soon.concerns(entry.at) {
-                soon.tell(*entry);
+            if keep && next_due.concerns(entry.at) {
+                next_due.tell(*entry);
             }
             keep
         });
@@ -517,7 +463,7 @@ impl Wheel {
     #[cold]
     fn sweep(&mut self) {
         let levels = self.occupied;
-        self.soon.clear();
+        self.next_due.clear();
         for number in (0..LEVELS as u32).filter(|number| levels >> number & 1 == 1) {
             for digit in 0..BUCKETS as u32 {
                 if self.levels.get(number as usize).is_some_and(|level| level.is_occupied(digit)) {

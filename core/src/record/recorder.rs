@@ -378,9 +378,7 @@ impl Recorder {
     }
 }
 
-mod replayed;
-
-pub(crate) use replayed::Wrong;
+pub(crate) mod replayed;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,8 @@
 use crate::decide::policy::Policy;
 use crate::error::ErrorCode;
 use crate::record::event::{Event, EventKind};
-use crate::record::recorder::{Recorder, Wrong};
+use crate::record::recorder::Recorder;
+use crate::record::recorder::replayed::ReplayFault;
 use crate::words::words;
 use core::fmt;
 
@@ -83,8 +84,8 @@ impl Replay {
                 self.recorder = Some(recorder);
                 Ok(())
             }
-            Err(Wrong::Impossible) => Err(wrong(ErrorCode::LogImpossible, sequence)),
-            Err(Wrong::Diverged(computed)) => {
+            Err(ReplayFault::Impossible) => Err(wrong(ErrorCode::LogImpossible, sequence)),
+            Err(ReplayFault::Diverged(computed)) => {
                 let computed = computed.map(|computed| computed.numbered(sequence));
                 Err(ReplayError { computed, ..wrong(ErrorCode::LogDiverged, sequence) })
             }
@@ -130,11 +131,11 @@ impl fmt::Display for ReplayError {
             ErrorCode::LogGap | ErrorCode::LogStart => write!(f, "; what came is {recorded}"),
             ErrorCode::LogDiverged | ErrorCode::LogImpossible => {
                 f.write_str(": the log says ")?;
-                recorded.told(f)?;
+                recorded.describe(f)?;
                 match (&self.computed, self.code) {
                     (Some(computed), _) => {
                         f.write_str("; the policy says ")?;
-                        computed.told(f)
+                        computed.describe(f)
                     }
                     (None, ErrorCode::LogDiverged) => f.write_str("; the policy says nothing here"),
                     (None, _) => Ok(()),

@@ -14,223 +14,26 @@
 //! Bytes are for programs, and a damaged one is noticed. JSON is for people and for stores that hold nothing else. Neither
 //! is signed: whoever can write it can decide how often and when the operation runs.
 
-use crate::decide::backoff::UNSTARTED;
-use crate::decide::call::{Call, Outcome, Step, Ticket};
-use crate::decide::failure::Failure;
+use crate::decide::call::Call;
 use crate::decide::policy::Policy;
-use crate::decide::retry::{Cause, Retry, Snapshot};
-use crate::error::{ErrorCode, Given, StopReason};
-use crate::saved_bytes::LAYOUT;
+use crate::decide::retry::Retry;
 use crate::saved_bytes::SaveError;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
+use bytes::{CALL_LENGTH, RETRY_LENGTH};
+use table::{CALL, RETRY};
 
 mod bytes;
 mod field;
+mod model;
 #[cfg(feature = "serde")]
 mod serde;
+mod table;
 
-/// "No time" and "no delay yet" in flat form.
-pub(crate) const NOTHING: u64 = u64::MAX;
-
-/// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
-///
-/// # Contract
-/// Made from a machine by [`Retry::saved`] or [`Call::saved`], from bytes by [`Saved::from_bytes`], or field by field from
-/// [`Saved::EMPTY`] with [`Saved::set`], in any order. It becomes bytes by [`Saved::to_bytes`], JSON by its `Display`, and
-/// a machine by [`Saved::retry`] or [`Saved::call`], which check it. Every bit pattern is valid memory, and no input panics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct Saved {
-    policy: u64,
-    seed: u64,
-    elapsed: u64,
-    base: u64,
-    remaining: u64,
-    failures: u32,
-    place: u32,
-    attempt: u32,
-    layout: u32,
-    /// One bit for each field that was set, by its place in the table of fields.
-    given: u32,
-    kind: u8,
-    phase: u8,
-    cause: u8,
-    reason: u8,
-}
-
-/// The numbers of the kinds.
-const RETRY: u8 = 1;
-const CALL: u8 = 2;
-
-/// The numbers of a call's phases.
-const CANCELLED: u8 = 0;
-const RUNNING: u8 = 1;
-const SLEEPING: u8 = 2;
-const SUCCEEDED: u8 = 3;
-const GAVE_UP: u8 = 4;
-
-impl Saved {
-    /// Nothing yet, to be filled by [`Saved::set`].
-    pub const EMPTY: Self = Self {
-        policy: 0,
-        seed: 0,
-        elapsed: 0,
-        base: UNSTARTED,
-        remaining: NOTHING,
-        failures: 0,
-        place: 0,
-        attempt: 0,
-        layout: LAYOUT,
-        given: 0,
-        kind: 0,
-        phase: CANCELLED,
-        cause: 0,
-        reason: 0,
-    };
-
-    fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
-        let Snapshot { seed, elapsed, base, place, failures } = snapshot;
-        let given = field::needed(kind);
-        Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
-    }
-
-    /// Whether this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
-    #[must_use]
-    pub const fn is_call(&self) -> bool {
-        self.kind == CALL
-    }
-
-    /// How long ago the operation began when it was saved.
-    #[must_use]
-    pub const fn elapsed(&self) -> Span {
-        Span::from_nanos(self.elapsed)
-    }
-
-    /// The fingerprint of the policy that it was saved under.
-    #[must_use]
-    pub const fn policy(&self) -> u64 {
-        self.policy
-    }
-
-    /// The state as it is when it lay for `away` and that time is to count: against the deadline, and as sleep.
-    #[must_use]
-    pub const fn aged(mut self, away: Span) -> Self {
-        self.elapsed = self.elapsed.saturating_add(away.as_nanos());
-        if self.remaining != NOTHING {
-            self.remaining = self.remaining.saturating_sub(away.as_nanos());
-        }
-        self
-    }
-
-    /// The state as if it had been saved under `policy`, for one that is known to have changed harmlessly. Counters, elapsed
-    /// time and the latest delay are then read under the new one.
-    #[must_use]
-    pub fn forced(mut self, policy: &Policy) -> Self {
-        self.policy = policy.fingerprint();
-        self.given |= field::POLICY;
-        self
-    }
-
-    /// The machine for one failure at a time, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// A [`SaveError`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
-    pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, SaveError> {
-        self.check(RETRY, policy)?;
-        Ok(Retry::restored(self.snapshot(), now))
-    }
-
-    /// The loop, on a clock that reads `now`. What comes next is said by [`Call::tick`]. An attempt that was in flight is
-    /// abandoned: it fails now, with kind timeout.
-    ///
-    /// # Errors
-    /// As [`Saved::retry`].
-    pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, SaveError> {
-        self.check(CALL, policy)?;
-        let mut call = Call::holding(Retry::restored(self.snapshot(), now), self.attempt, self.step(now.as_now()));
-        if self.phase == RUNNING {
-            call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
-        }
-        Ok(call)
-    }
-
-    const fn snapshot(&self) -> Snapshot {
-        let Self { seed, elapsed, base, place, failures, .. } = *self;
-        Snapshot { seed, elapsed, base, place, failures }
-    }
-
-    /// The step that held when the call was saved.
-    const fn step(&self, now: Timestamp) -> Step {
-        let at = Timestamp::from_nanos(match self.remaining {
-            NOTHING => NOTHING,
-            remaining => {
-                let at = now.as_nanos().saturating_add(remaining);
-                if at > Timestamp::LAST.as_nanos() { Timestamp::LAST.as_nanos() } else { at }
-            }
-        });
-        match self.phase {
-            RUNNING => Step::Wait { until: Timestamp::NEVER },
-            SLEEPING => Step::Sleep { until: at, cause: Cause::read(self.cause) },
-            SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: at }),
-            _ => Step::Stop(Outcome::Cancelled),
-        }
-    }
-
-    /// Takes up the step that holds in a call at `now`. A time that is past reads as `now`.
-    fn hold(&mut self, step: Step, now: Timestamp) {
-        let left = |at: Timestamp| if at.is_never() { NOTHING } else { at.as_nanos().saturating_sub(now.as_nanos()) };
-        match step {
-            Step::Attempt { .. } | Step::Wait { .. } => self.phase = RUNNING,
-            Step::Sleep { until, cause } => {
-                (self.phase, self.cause, self.remaining) = (SLEEPING, cause.code(), left(until));
-            }
-            Step::Stop(Outcome::Succeeded) => self.phase = SUCCEEDED,
-            Step::Stop(Outcome::Cancelled) => self.phase = CANCELLED,
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                (self.phase, self.reason, self.remaining) = (GAVE_UP, reason.code(), left(retry_at));
-            }
-        }
-    }
-
-    /// Whether it is complete, of this kind, without contradiction, and saved under that policy.
-    fn check(&self, kind: u8, policy: &Policy) -> Result<(), SaveError> {
-        self.whole()?;
-        if self.kind != kind {
-            return Err(SaveError::new(ErrorCode::StateKind, Some("kind")));
-        }
-        if self.policy != policy.fingerprint() {
-            return Err(SaveError::new(ErrorCode::StatePolicy, Some("policy")));
-        }
-        Ok(())
-    }
-
-    /// Whether the fields are those of the kind and do not contradict each other (spec 12.6).
-    fn whole(&self) -> Result<(), SaveError> {
-        if self.layout != LAYOUT {
-            let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
-            return Err(SaveError { given: Given::Number(f64::from(self.layout)), ..error });
-        }
-        field::complete(self.kind, self.given)?;
-        if self.kind == RETRY {
-            return Ok(());
-        }
-        let sleeping = self.phase == SLEEPING;
-        let gave_up = self.phase == GAVE_UP;
-        let known = self.phase <= GAVE_UP
-            && (self.cause == 0 || Cause::ALL.iter().any(|cause| cause.code() == self.cause))
-            && (self.reason == 0 || StopReason::ALL.iter().any(|reason| reason.code() == self.reason));
-        let fits = (self.cause != 0) == sleeping && (self.reason != 0) == gave_up;
-        if known && fits && (sleeping || gave_up || self.remaining == NOTHING) {
-            return Ok(());
-        }
-        Err(SaveError::new(ErrorCode::StateDamaged, None))
-    }
-}
+pub use model::Saved;
 
 impl Retry {
     /// How many bytes [`Retry::save`] makes.
-    pub const SAVED: usize = bytes::RETRY_LENGTH;
+    pub const SAVED: usize = RETRY_LENGTH;
 
     /// The state at `now`, in flat form. The policy is the one that the state was made under.
     #[must_use]
@@ -265,7 +68,7 @@ impl Retry {
 
 impl Call {
     /// How many bytes [`Call::save`] makes.
-    pub const SAVED: usize = bytes::CALL_LENGTH;
+    pub const SAVED: usize = CALL_LENGTH;
 
     /// The state at `now`, in flat form. The policy is the one that the state was made under.
     #[must_use]

@@ -1,7 +1,8 @@
 //! A ring of buckets, and which of them hold anything.
 
+use super::key::WheelFull;
 use super::pool::{Entry, List};
-use super::{WheelFull, room};
+use super::reserve;
 use alloc::vec::Vec;
 
 /// How many bits of a tick one level tells apart.
@@ -41,7 +42,7 @@ impl Level {
 
     #[cold]
     fn make(&mut self) -> Result<(), WheelFull> {
-        room::exact(&mut self.buckets, BUCKETS)?;
+        reserve::exact(&mut self.buckets, BUCKETS)?;
         self.buckets.resize(BUCKETS, Bucket::EMPTY);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The memory of all buckets: lists of small chunks, so that no bucket has capacity of its own to spare.
 
+use super::key::{TimerKey, WheelFull};
 use super::segments::Segments;
-use super::{TimerKey, WheelFull};
 
 /// How many entries a chunk has room for: as many as four cache lines hold.
 pub(super) const CHUNK: usize = 16;

@@ -1,8 +1,9 @@
 //! The timers of the bucket that was opened last, in the order in which they fire.
 
+use super::key::WheelFull;
 use super::pool::{Entry, List, Pool};
+use super::reserve;
 use super::slots::Slots;
-use super::{WheelFull, room};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
@@ -57,7 +58,7 @@ impl Run {
             if count <= KEPT && list.capacity() > KEPT {
                 *list = Vec::new();
             }
-            room::amortised(list, count)?;
+            reserve::amortised(list, count)?;
         }
         Ok(())
     }

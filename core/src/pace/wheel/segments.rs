@@ -1,6 +1,7 @@
 //! A list that never moves what is in it.
 
-use super::{WheelFull, room};
+use super::key::WheelFull;
+use super::reserve;
 use alloc::vec::Vec;
 
 /// How many values the first segment has room for at first.
@@ -13,7 +14,7 @@ pub(super) struct Segments<T, const BITS: u32> {
     segments: Vec<Vec<T>>,
     len: usize,
     /// How many values there is room for.
-    room: usize,
+    capacity: usize,
 }
 
 impl<T, const BITS: u32> Segments<T, BITS> {
@@ -21,7 +22,7 @@ impl<T, const BITS: u32> Segments<T, BITS> {
     const MASK: usize = Self::SIZE - 1;
 
     pub(super) const fn new() -> Self {
-        Self { segments: Vec::new(), len: 0, room: 0 }
+        Self { segments: Vec::new(), len: 0, capacity: 0 }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -41,7 +42,7 @@ impl<T, const BITS: u32> Segments<T, BITS> {
     /// Makes room for `more` values.
     #[inline]
     pub(super) fn reserve(&mut self, more: usize) -> Result<(), WheelFull> {
-        while self.room.wrapping_sub(self.len) < more {
+        while self.capacity.wrapping_sub(self.len) < more {
             self.grow()?;
         }
         Ok(())
@@ -59,19 +60,19 @@ impl<T, const BITS: u32> Segments<T, BITS> {
     #[cold]
     fn grow(&mut self) -> Result<(), WheelFull> {
         if let [first] = &mut *self.segments
-            && self.room < Self::SIZE
+            && self.capacity < Self::SIZE
         {
-            let wanted = self.room.saturating_mul(2).min(Self::SIZE);
-            room::exact(first, wanted.saturating_sub(first.len()))?;
-            self.room = wanted;
+            let wanted = self.capacity.saturating_mul(2).min(Self::SIZE);
+            reserve::exact(first, wanted.saturating_sub(first.len()))?;
+            self.capacity = wanted;
             return Ok(());
         }
         let size = if self.segments.is_empty() { FEW.min(Self::SIZE) } else { Self::SIZE };
         let mut segment = Vec::new();
-        room::exact(&mut segment, size)?;
-        room::amortised(&mut self.segments, 1)?;
+        reserve::exact(&mut segment, size)?;
+        reserve::amortised(&mut self.segments, 1)?;
         self.segments.push(segment);
-        self.room = self.room.saturating_add(size);
+        self.capacity = self.capacity.saturating_add(size);
         Ok(())
     }
 }

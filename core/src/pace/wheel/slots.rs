@@ -1,7 +1,7 @@
 //! Which timers live: one word each, so that cancelling looks at nothing else.
 
+use super::key::{TimerKey, WheelFull};
 use super::segments::Segments;
-use super::{TimerKey, WheelFull};
 
 /// Set in the word of a slot that holds a timer. Without it the word is the next free slot.
 const LIVE: u32 = 1 << 31;

@@ -297,16 +297,16 @@ fn a_long_run_gives_its_memory_back() {
 #[test]
 fn a_timer_without_memory_is_refused_and_changes_nothing() {
     let mut wheel = Wheel::new();
-    room::refuse(true);
+    reserve::refuse(true);
     let refused = [at(5), at(SECOND)].map(|at| wheel.insert(at));
-    room::refuse(false);
+    reserve::refuse(false);
     assert_eq!(refused, [Err(WheelFull); 2]);
     assert_eq!((wheel.len(), wheel.next_wake(), wheel.pop(at(10))), (0, None, None));
     let kept = wheel.insert(at(SECOND)).unwrap();
-    room::refuse(true);
+    reserve::refuse(true);
     // There is room for a few, and then for no more.
     let more = (0..10_000).take_while(|_| wheel.insert(at(2 * SECOND)).is_ok()).count();
-    room::refuse(false);
+    reserve::refuse(false);
     assert!((1..100).contains(&more));
     assert_eq!(wheel.len(), 1 + more);
     assert_eq!(keys(&mut wheel, SECOND), [kept]);
@@ -319,9 +319,9 @@ fn popping_without_memory_pops_all_the_same() {
     let (mut wheel, _) = wheel_of(&expected);
     let mut sorted = expected.clone();
     sorted.sort_unstable();
-    room::refuse(true);
+    reserve::refuse(true);
     let got = times(&mut wheel, u64::MAX);
-    room::refuse(false);
+    reserve::refuse(false);
     assert_eq!(got, sorted);
 }
 
@@ -469,7 +469,7 @@ fn stays_beside_its_model(seed: u64, look_every: u32, refuses: bool) {
     let mut now = distance(&mut rng);
     for _ in 0..OPERATIONS {
         if refuses && rng.next_u32().is_multiple_of(64) {
-            room::refuse(rng.next_u32().is_multiple_of(2));
+            reserve::refuse(rng.next_u32().is_multiple_of(2));
         }
         happen(&mut beside, &mut rng, &mut now);
         if now > 1 << 62 {
@@ -480,7 +480,7 @@ fn stays_beside_its_model(seed: u64, look_every: u32, refuses: bool) {
             beside.look();
         }
     }
-    room::refuse(false);
+    reserve::refuse(false);
     while beside.pop(u64::MAX, 1) {}
     beside.look();
 }

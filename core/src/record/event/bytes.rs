@@ -9,7 +9,9 @@
 //! length of the text, the text in UTF-8, FNV-1a of 32 bits over all before, little-endian
 //! ```
 
-use super::{Event, EventError, EventKind, VERSION, field};
+use super::kind::{EventKind, VERSION};
+use super::model::{Event, EventError};
+use super::table::needed;
 use crate::decide::hint::Hint;
 use crate::error::{ErrorCode, Given};
 use crate::saved_bytes::Fnv;
@@ -112,7 +114,7 @@ impl Event {
             at: Timestamp::from_nanos(at),
             attempt: u32::try_from(attempt).ok()?,
             kind: kind.code(),
-            given: field::needed(kind),
+            given: needed(kind),
             ..Self::EMPTY
         };
         Some(match kind {

@@ -1,7 +1,7 @@
 //! An event as JSON, in one line (spec 33.4).
 
-use super::Event;
-use super::field::{AFTER_TEXTS, BEFORE_TEXTS};
+use super::model::Event;
+use super::table::{AFTER_TEXTS, BEFORE_TEXTS};
 use crate::json;
 use core::fmt;
 

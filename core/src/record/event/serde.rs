@@ -1,7 +1,9 @@
 //! [`Event`] for every format that serde has: the names and values of its JSON.
 
-use super::field::{AFTER_TEXTS, BEFORE_TEXTS};
-use super::{Event, Notes, Taken};
+use super::field::Taken;
+use super::json::Notes;
+use super::model::Event;
+use super::table::{AFTER_TEXTS, BEFORE_TEXTS};
 use crate::serde_value::{Field, Reading};
 use crate::value::Value;
 use alloc::borrow::ToOwned;

@@ -1,4 +1,10 @@
 use super::*;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::hint::Hint;
+use crate::decide::policy::Policy;
+use crate::decide::retry::Cause;
+use crate::error::{ErrorCode, StopReason};
+use crate::time::{Span, Timestamp};
 use crate::value::Value;
 use proptest::prelude::*;
 use std::borrow::ToOwned;

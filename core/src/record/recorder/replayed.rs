@@ -9,11 +9,11 @@ use crate::error::StopReason;
 use crate::record::event::{Event, EventKind};
 use crate::time::Timestamp;
 
-/// Why an event is not what comes next.
-pub(crate) enum Wrong {
-    /// No machine says so here.
+/// The reason that an event cannot come next.
+pub(crate) enum ReplayFault {
+    /// No machine writes the event here.
     Impossible,
-    /// A machine says something else, or nothing.
+    /// The machine writes another event, or none.
     Diverged(Option<Event>),
 }
 
@@ -33,9 +33,9 @@ impl Recorder {
     }
 
     /// Takes the next event. What it says is done, also where it is not what this policy decides, unless that is to be verified.
-    pub(crate) fn replay(&mut self, policy: &Policy, event: &Event, verify: bool) -> Result<(), Wrong> {
+    pub(crate) fn replay(&mut self, policy: &Policy, event: &Event, verify: bool) -> Result<(), ReplayFault> {
         let computed = match event.kind() {
-            EventKind::Started => return Err(Wrong::Impossible),
+            EventKind::Started => return Err(ReplayFault::Impossible),
             EventKind::AttemptFailed => self.replay_failure(policy, event)?,
             EventKind::RetryScheduled => self.replay_sleep(policy, event)?,
             EventKind::Resumed => self.replay_attempt(policy, event)?,
@@ -43,26 +43,26 @@ impl Recorder {
             EventKind::Succeeded | EventKind::Cancelled => self.replay_outcome(event)?,
         };
         if verify && let Computed::Other(other) = computed {
-            return Err(Wrong::Diverged(other));
+            return Err(ReplayFault::Diverged(other));
         }
         self.sequence = event.sequence();
         Ok(())
     }
 
-    fn replay_failure(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+    fn replay_failure(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
         let ticket =
-            self.call.running().filter(|ticket| ticket.attempt() == event.attempt()).ok_or(Wrong::Impossible)?;
+            self.call.running().filter(|ticket| ticket.attempt() == event.attempt()).ok_or(ReplayFault::Impossible)?;
         self.call.fail(policy, &mut Guards::none(), ticket, event.at(), event.as_failure());
         (self.reruns, self.pending) = (0, UNDECIDED);
         Ok(Computed::Same)
     }
 
-    fn replay_sleep(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+    fn replay_sleep(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
         let (at, until) = (event.at(), event.until());
-        let cause = event.cause().ok_or(Wrong::Impossible)?;
+        let cause = event.cause().ok_or(ReplayFault::Impossible)?;
         let guards = of_guards(cause);
         if guards && !self.is_guarded() {
-            return Err(Wrong::Impossible);
+            return Err(ReplayFault::Impossible);
         }
         if self.undecided() {
             possible(event.attempt() == self.call.attempt().saturating_add(1))?;
@@ -91,7 +91,7 @@ impl Recorder {
         Ok(late)
     }
 
-    fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+    fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
         possible(!self.undecided())?;
         let late = self.late(policy, event);
         if let Some(ticket) = self.call.running() {
@@ -106,10 +106,10 @@ impl Recorder {
         Ok(late)
     }
 
-    fn replay_end(&mut self, policy: &Policy, event: &Event) -> Result<Computed, Wrong> {
+    fn replay_end(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
         possible(event.attempt() == self.ran)?;
         let (at, retry_at) = (event.at(), event.until());
-        let reason = event.reason().ok_or(Wrong::Impossible)?;
+        let reason = event.reason().ok_or(ReplayFault::Impossible)?;
         let guards =
             matches!(reason, StopReason::Budget | StopReason::Breaker | StopReason::Limiter | StopReason::Bulkhead);
         possible(reason != StopReason::Cancelled && (!guards || self.is_guarded()))?;
@@ -142,7 +142,7 @@ impl Recorder {
         Ok(computed)
     }
 
-    fn replay_outcome(&mut self, event: &Event) -> Result<Computed, Wrong> {
+    fn replay_outcome(&mut self, event: &Event) -> Result<Computed, ReplayFault> {
         possible(!self.undecided() && event.attempt() == self.ran)?;
         let none = &mut Guards::none();
         match self.call.running() {
@@ -189,8 +189,8 @@ enum Computed {
     Other(Option<Event>),
 }
 
-const fn possible(is: bool) -> Result<(), Wrong> {
-    if is { Ok(()) } else { Err(Wrong::Impossible) }
+const fn possible(is: bool) -> Result<(), ReplayFault> {
+    if is { Ok(()) } else { Err(ReplayFault::Impossible) }
 }
 
 /// Whether a computed event is the recorded one.

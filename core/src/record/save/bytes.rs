@@ -9,7 +9,8 @@
 //! 16  8  seed of what is yet drawn  48 or 64  8  checksum of all before it
 //! ```
 
-use super::{CALL, RETRY, Saved, field};
+use super::model::Saved;
+use super::table::{CALL, RETRY, needed};
 use crate::error::{ErrorCode, Given};
 use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
 
@@ -94,7 +95,7 @@ impl Saved {
             failures: reader.half(),
             place: reader.half(),
             layout: LAYOUT,
-            given: field::needed(kind),
+            given: needed(kind),
             kind,
             ..Self::EMPTY
         };

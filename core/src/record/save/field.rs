@@ -1,74 +1,13 @@
 //! A saved state field by field: the values of a JSON reader, and the JSON that a machine writes.
 
-use super::{CALL, NOTHING, RETRY, SaveError, Saved};
-use crate::decide::retry::Cause;
-use crate::error::{ErrorCode, StopReason};
+use super::model::Saved;
+use super::table::{CALL, FIELDS};
+use crate::error::ErrorCode;
 use crate::nearest::nearest;
-use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, Shown, Takes, WHOLE, WHOLE_RULE, first};
-use crate::value::{Value, Word};
+use crate::record::field::Shown;
+use crate::saved_bytes::SaveError;
+use crate::value::Value;
 use core::fmt;
-
-/// The fields, in the order in which they are written. A retry has those up to "place".
-pub(super) const FIELDS: [Field; 13] = [
-    Field("kind", Takes::Word(&[("retry", RETRY), ("call", CALL)]), "must be one of retry, call"),
-    Field("layout", WHOLE, WHOLE_RULE),
-    Field("policy", DECIMAL, DECIMAL_RULE),
-    Field("seed", DECIMAL, DECIMAL_RULE),
-    Field("elapsed", DECIMAL, DECIMAL_RULE),
-    Field(
-        "base",
-        Takes::Decimal(u64::MAX, &[("none", NOTHING)]),
-        "must be a number from 0 to 18446744073709551614 as decimal text, or \"none\"",
-    ),
-    Field("failures", WHOLE, WHOLE_RULE),
-    Field("place", WHOLE, WHOLE_RULE),
-    Field("attempt", WHOLE, WHOLE_RULE),
-    Field("phase", Takes::Word(PHASES), "must be one of cancelled, running, sleeping, succeeded, gave_up"),
-    Field(
-        "remaining",
-        Takes::Decimal(u64::MAX, &[("never", NOTHING)]),
-        "must be a number from 0 to 18446744073709551614 as decimal text, or \"never\"",
-    ),
-    Field(
-        "cause",
-        Takes::WordOrNone(Cause::WORDS),
-        "must be one of none, backoff, hint, clip, breaker, limiter, bulkhead",
-    ),
-    Field(
-        "reason",
-        Takes::WordOrNone(StopReason::WORDS),
-        "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
-    ),
-];
-
-pub(super) const POLICY: u32 = 1 << 2;
-const OF_RETRY: u32 = (1 << 8) - 1;
-const OF_CALL: u32 = (1 << 13) - 1;
-
-const PHASES: &[Word] = &[
-    ("cancelled", super::CANCELLED),
-    ("running", super::RUNNING),
-    ("sleeping", super::SLEEPING),
-    ("succeeded", super::SUCCEEDED),
-    ("gave_up", super::GAVE_UP),
-];
-
-/// One bit for each field that a kind has.
-pub(super) const fn needed(kind: u8) -> u32 {
-    if kind == CALL { OF_CALL } else { OF_RETRY }
-}
-
-/// Checks that the fields of a kind are there, all of them and no others.
-pub(super) fn complete(kind: u8, given: u32) -> Result<(), SaveError> {
-    let needed = needed(kind);
-    if let Some(name) = first(&FIELDS, needed & !given) {
-        return Err(SaveError::new(ErrorCode::MissingStateField, Some(name)));
-    }
-    match first(&FIELDS, given & !needed) {
-        Some(name) => Err(SaveError::new(ErrorCode::NotForKind, Some(name))),
-        None => Ok(()),
-    }
-}
 
 impl Saved {
     /// The names of the fields, in the order in which JSON has them. A [`crate::Retry`] has the first eight.

@@ -1,6 +1,7 @@
 //! [`Saved`] for every format that serde has: the names and values of its JSON.
 
-use super::{CALL, Saved, field::FIELDS};
+use super::model::Saved;
+use super::table::{CALL, FIELDS};
 use crate::serde_value::{Field, Reading};
 use crate::value::Value;
 use alloc::string::String;

@@ -1,10 +1,18 @@
+use super::table::{GAVE_UP, NOTHING, RUNNING, SLEEPING, needed};
 use super::*;
 use crate::decide::backoff::Backoff;
+use crate::decide::backoff::UNSTARTED;
+use crate::decide::call::{Outcome, Step, Ticket};
+use crate::decide::failure::Failure;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
 use crate::decide::jitter::Jitter;
 use crate::decide::retry::Decision;
+use crate::decide::retry::{Cause, Snapshot};
 use crate::describe::builder::PolicyBuilder;
+use crate::error::{ErrorCode, StopReason};
+use crate::saved_bytes::LAYOUT;
+use crate::time::Span;
 use crate::value::Value;
 use core::time::Duration;
 use proptest::prelude::*;
@@ -457,7 +465,7 @@ proptest! {
             place: small[1],
             attempt: small[2],
             layout: LAYOUT,
-            given: field::needed(kind),
+            given: needed(kind),
             kind,
             phase,
             cause: code,

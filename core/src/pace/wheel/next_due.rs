@@ -1,7 +1,7 @@
 //! The next timers after the earliest, so that hosts may cancel the earliest and ask for the next again and again.
 
 use super::pool::Entry;
-use super::room;
+use super::reserve;
 use alloc::vec::Vec;
 
 /// How many are known at most.
@@ -12,12 +12,12 @@ const FEW: usize = 32;
 /// Some of the earliest timers, the earliest at the end, perhaps cancelled since. All timers in buckets that are due before
 /// `until` are here; others may be, too.
 #[derive(Debug)]
-pub(super) struct Soon {
+pub(super) struct NextDue {
     entries: Vec<Entry>,
     until: u64,
 }
 
-impl Soon {
+impl NextDue {
     pub(super) const fn new() -> Self {
         Self { entries: Vec::new(), until: 0 }
     }
@@ -49,7 +49,7 @@ impl Soon {
     /// memory for them it knows none.
     pub(super) fn begin(&mut self, count: usize) {
         self.clear();
-        if count > FEW && room::exact(&mut self.entries, KNOWN).is_ok() {
+        if count > FEW && reserve::exact(&mut self.entries, KNOWN).is_ok() {
             self.until = u64::MAX;
         }
     }

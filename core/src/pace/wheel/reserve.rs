@@ -1,6 +1,6 @@
 //! Memory that is asked for and may be refused.
 
-use super::WheelFull;
+use super::key::WheelFull;
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
@@ -48,7 +48,7 @@ mod refusing {
     }
 
     /// Whether there is room already, or memory may be had.
-    pub(in super::super) fn asked(room: usize, used: usize, more: usize) -> Result<(), WheelFull> {
-        if REFUSED.get() && room - used < more { Err(WheelFull) } else { Ok(()) }
+    pub(in super::super) fn asked(capacity: usize, used: usize, more: usize) -> Result<(), WheelFull> {
+        if REFUSED.get() && capacity - used < more { Err(WheelFull) } else { Ok(()) }
     }
 }

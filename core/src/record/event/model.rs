@@ -1,0 +1,266 @@
+//! An event as numbers, and the error of one that is read.
+
+use super::kind::EventKind;
+use super::table::{FIELDS, needed};
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::hint::Hint;
+use crate::decide::policy::Policy;
+use crate::decide::retry::Cause;
+use crate::error::{ErrorCode, Given, StopReason};
+use crate::time::{Span, Timestamp};
+use core::fmt;
+
+/// One thing that happened to a call: 64 bytes of plain numbers, `Copy`, no text inside.
+///
+/// # Contract
+/// Made by a [`crate::Recorder`], read from bytes by [`Event::read`], or field by field from [`Event::EMPTY`] with
+/// [`Event::set`], in any order, then [`Event::check`]. Two events are equal when all that they say is. Every bit pattern is
+/// valid memory (an unknown kind reads as [`EventKind::Cancelled`]), and no input panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Event {
+    pub(super) sequence: u64,
+    pub(super) at: Timestamp,
+    pub(super) until: Timestamp,
+    pub(super) hint: Hint,
+    /// Before [`Event::check`] also a retry's delay in milliseconds, which no event with a seed has.
+    pub(super) seed: u64,
+    pub(super) policy: u64,
+    pub(super) attempt: u32,
+    /// One bit for each field that was set, by its place in the table of fields.
+    pub(super) given: u32,
+    pub(super) kind: u8,
+    pub(super) failure: u8,
+    pub(super) cause: u8,
+    pub(super) reason: u8,
+    pub(super) guarded: u8,
+    /// No padding: the event is its bytes.
+    pub(super) unused: [u8; 3],
+}
+
+const _: () = assert!(size_of::<Event>() == 64);
+
+impl Event {
+    /// Nothing yet, to be filled by [`Event::set`].
+    pub const EMPTY: Self = Self {
+        sequence: 0,
+        at: Timestamp::ZERO,
+        until: Timestamp::NEVER,
+        hint: Hint::NONE,
+        seed: 0,
+        policy: 0,
+        attempt: 0,
+        given: 0,
+        kind: 0,
+        failure: 0,
+        cause: 0,
+        reason: 0,
+        guarded: 0,
+        unused: [0; 3],
+    };
+
+    pub(super) const fn new(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
+        Self { kind: kind.code(), at, attempt, given: needed(kind), ..Self::EMPTY }
+    }
+
+    pub(crate) fn started(policy: &Policy, seed: u64, guarded: bool, at: Timestamp, attempt: u32) -> Self {
+        let policy = policy.fingerprint();
+        Self { policy, seed, guarded: guarded as u8, ..Self::new(EventKind::Started, at, attempt) }
+    }
+
+    pub(crate) const fn attempt_failed(at: Timestamp, attempt: u32, failure: Failure) -> Self {
+        let event = Self::new(EventKind::AttemptFailed, at, attempt);
+        Self { failure: failure.kind.code(), hint: failure.hint, ..event }
+    }
+
+    pub(crate) const fn retry_scheduled(at: Timestamp, attempt: u32, until: Timestamp, cause: Cause) -> Self {
+        Self { until, cause: cause.code(), ..Self::new(EventKind::RetryScheduled, at, attempt) }
+    }
+
+    pub(crate) const fn gave_up(at: Timestamp, attempt: u32, reason: StopReason, retry_at: Timestamp) -> Self {
+        Self { until: retry_at, reason: reason.code(), ..Self::new(EventKind::GaveUp, at, attempt) }
+    }
+
+    /// One that says no more than when, and which attempt.
+    pub(crate) const fn plain(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
+        Self::new(kind, at, attempt)
+    }
+
+    pub(crate) const fn numbered(self, sequence: u64) -> Self {
+        Self { sequence, ..self }
+    }
+
+    /// The place of the event in the log of its call, from 1.
+    #[must_use]
+    pub const fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// When it happened: the time that the machine was told, never before the event before.
+    #[must_use]
+    pub const fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// What happened.
+    #[must_use]
+    pub const fn kind(&self) -> EventKind {
+        match EventKind::from_code(self.kind as u32) {
+            Some(kind) => kind,
+            None => EventKind::Cancelled,
+        }
+    }
+
+    /// The attempt it is about: the one that failed, the one that comes ([`EventKind::RetryScheduled`]), the one that begins;
+    /// at an end the last one that ran, 0 for none.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// When the next attempt is due ([`EventKind::RetryScheduled`]), or when another try might succeed
+    /// ([`EventKind::GaveUp`]); else [`Timestamp::NEVER`].
+    #[must_use]
+    pub const fn until(&self) -> Timestamp {
+        self.until
+    }
+
+    /// How long it is until the next attempt is due; zero for any other event.
+    #[must_use]
+    pub const fn delay(&self) -> Span {
+        match self.kind() {
+            EventKind::RetryScheduled => self.until.since(self.at),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// The same in whole milliseconds, rounded up, so that nobody who waits as long is too early.
+    #[must_use]
+    pub const fn delay_ms(&self) -> u64 {
+        self.delay().as_nanos().div_ceil(1_000_000)
+    }
+
+    /// What went wrong ([`EventKind::AttemptFailed`]).
+    #[must_use]
+    pub const fn failure(&self) -> Option<FailureKind> {
+        FailureKind::from_code(self.failure as u32)
+    }
+
+    /// What the server said about when to come back ([`EventKind::AttemptFailed`]).
+    #[must_use]
+    pub const fn hint(&self) -> Hint {
+        self.hint
+    }
+
+    /// Why the wait is as long as it is ([`EventKind::RetryScheduled`]).
+    #[must_use]
+    pub const fn cause(&self) -> Option<Cause> {
+        if self.cause == 0 { None } else { Some(Cause::read(self.cause)) }
+    }
+
+    /// Why there is no other attempt ([`EventKind::GaveUp`]).
+    #[must_use]
+    pub const fn reason(&self) -> Option<StopReason> {
+        if self.reason == 0 { None } else { Some(StopReason::read(self.reason)) }
+    }
+
+    /// The seed of the call ([`EventKind::Started`]).
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The fingerprint of the call's policy ([`EventKind::Started`]).
+    #[must_use]
+    pub const fn policy(&self) -> u64 {
+        self.policy
+    }
+
+    /// Whether the call shares guards ([`EventKind::Started`]).
+    #[must_use]
+    pub const fn is_guarded(&self) -> bool {
+        self.guarded != 0
+    }
+
+    /// The failure as a machine takes it; of a foreign event one that may go away by itself.
+    pub(crate) const fn as_failure(&self) -> Failure {
+        match self.failure() {
+            Some(kind) => Failure::new(kind).with_hint(self.hint),
+            None => Failure::TRANSIENT.with_hint(self.hint),
+        }
+    }
+}
+
+/// `event 3: RETRY_SCHEDULED, attempt 2, in 100ms (backoff)`.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {}: ", self.sequence)?;
+        self.describe(f)
+    }
+}
+
+impl Event {
+    /// What it says, without its number.
+    pub(crate) fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, attempt {}", self.kind(), self.attempt)?;
+        match self.kind() {
+            EventKind::AttemptFailed => write!(f, ", {}", self.failure().map_or("unknown", FailureKind::name)),
+            EventKind::RetryScheduled => {
+                write!(f, ", in {} ({})", self.delay(), self.cause().map_or("unknown", Cause::name))
+            }
+            EventKind::GaveUp => write!(f, ", {}", self.reason().map_or("unknown", StopReason::name)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with an event that is read: the field, the value, the rule, and the nearest valid name.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EventError {
+    /// The number of the rule that was broken.
+    pub code: ErrorCode,
+    /// The place in the log at which the event was expected; 0 where that is not known.
+    pub sequence: u64,
+    /// The field; `None` when it is about the event as a whole or no field has the name that was given.
+    pub field: Option<&'static str>,
+    /// The value that broke the rule.
+    pub given: Given,
+    /// The valid name or word nearest to the one that was given, when one is near.
+    pub nearest: Option<&'static str>,
+}
+
+impl EventError {
+    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
+        Self { code, sequence: 0, field, given: Given::Unshown, nearest: None }
+    }
+
+    /// The rule in words: what the field must be.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        match (self.code, self.field) {
+            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => {
+                FIELDS.iter().find(|field| field.0 == name).map_or("", |field| field.2)
+            }
+            (ErrorCode::NotForKind, _) => "has no meaning for an event of this type",
+            (code, _) => code.rule(None),
+        }
+    }
+}
+
+/// `event 3, attemptNumber = -1: must be a whole number from 0 to 4294967295`.
+impl fmt::Display for EventError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sequence {
+            0 => f.write_str("event")?,
+            sequence => write!(f, "event {sequence}")?,
+        }
+        match self.field {
+            Some(name) => write!(f, ", {name}")?,
+            None if self.code == ErrorCode::UnknownEventField => f.write_str(", this name")?,
+            None => {}
+        }
+        self.given.explain(f, self.rule(), self.nearest)
+    }
+}
+
+impl core::error::Error for EventError {}
