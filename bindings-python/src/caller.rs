@@ -20,7 +20,8 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 impl Retrying {
-    /// The loop. Until something fails it is the call itself, of which PyO3 need not know (see [`crate::vectorcall::Called`]).
+    /// The loop. Until an attempt fails it is only the call itself, without PyO3's bookkeeping (see
+    /// [`crate::vectorcall::Called`]).
     #[inline]
     pub(crate) fn run<'py>(
         slf: &Bound<'py, Self>,
@@ -40,8 +41,8 @@ impl Retrying {
         }
     }
 
-    /// The same with a policy alone, of which a caller is made when it is needed.
-    pub(crate) fn run_plain<'py>(
+    /// The same with a policy; its `Retrying` is made after the first failure.
+    pub(crate) fn run_policy<'py>(
         policy: &Bound<'py, Policy>,
         function: &Bound<'py, PyAny>,
         with: Arguments<'_, 'py>,
@@ -67,8 +68,8 @@ impl Retrying {
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), function, with))
     }
 
-    /// With a breaker and nothing else to look at: while it is closed that is a permit before and a record after, which is
-    /// what the machine does; it comes into being when the attempt fails.
+    /// The loop with only a breaker. While it is closed, take a permit before the call and record the success after it, as the
+    /// machine does; the machine is made when the attempt fails.
     fn run_quick<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -84,14 +85,13 @@ impl Retrying {
                 Ok(value)
             }
             first => counted(slf.py(), || {
-                let mut operation = Operation::of(slf.clone().unbind());
-                operation.underway(slf.py(), guards.get(), permit)?;
+                let operation = Operation::with_permit(slf.clone().unbind(), Some(permit));
                 Self::run_on(slf, operation, Some(first), function, with)
             }),
         }
     }
 
-    /// A function of which nobody has looked whether it is asynchronous: guards should not be asked twice.
+    /// The same for a function that may be asynchronous: its guards must not be asked twice.
     fn run_known<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -121,7 +121,7 @@ impl Retrying {
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, with))
     }
 
-    /// The loop from the first attempt or, if that is over, from there, and what comes instead of its last error.
+    /// The loop from the first attempt, or from its result, and the fallback.
     #[cold]
     fn run_on<'py>(
         slf: &Bound<'py, Self>,
@@ -335,14 +335,6 @@ impl Retrying {
         self.quick
     }
 
-    /// The first attempt failed: the operation, if there will be another attempt. If not, raise the error, which carries the
-    /// outcome.
-    fn failed<'py>(slf: &Bound<'py, Self>, error: &Bound<'py, PyException>) -> PyResult<Option<Bound<'py, Operation>>> {
-        let mut operation = Operation::of(slf.clone().unbind());
-        let goes_on = operation.fails(error, false)?;
-        goes_on.then(|| Bound::new(slf.py(), operation)).transpose()
-    }
-
     /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
     fn enter(&self) -> Option<u32> {
         let guards = self.guards.as_ref().filter(|_| self.quick)?;
@@ -428,7 +420,7 @@ pub(crate) fn retry<'py>(
     }
 }
 
-/// One attempt after the clock was read: what limits it is known to the function.
+/// One attempt; the function can read its limit and its token.
 fn attempt<'py>(
     operation: &Operation,
     function: &Bound<'py, PyAny>,
@@ -452,7 +444,7 @@ const CANNOT_HEDGE: &str = "hedge runs attempts beside each other, which takes a
 
 static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// Asked for once, so that telling a coroutine from a value is a comparison.
+/// Found once, so that a coroutine is recognized by one comparison.
 pub(crate) fn find_coroutine_type(py: Python<'_>) -> PyResult<()> {
     COROUTINE_TYPE.import(py, "types", "CoroutineType").map(drop)
 }

@@ -1,4 +1,4 @@
-//! From an exception or a value to a failure: what to retry, and what the server said.
+//! Classification: from an exception or a value to a failure and the server's hint.
 
 use crate::convert::optional;
 use crate::failure::Failure;
@@ -7,18 +7,15 @@ use crate::retrying::Retrying;
 use crate::{clock, convert, hints};
 use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Rules};
 use pyo3::exceptions::{
-    PyArithmeticError, PyAssertionError, PyAttributeError, PyBufferError, PyConnectionAbortedError, PyConnectionError,
-    PyConnectionRefusedError, PyConnectionResetError, PyException, PyImportError, PyLookupError, PyMemoryError,
-    PyNameError, PyNotImplementedError, PyOSError, PyRecursionError, PyReferenceError, PyRuntimeError,
-    PyStopAsyncIteration, PyStopIteration, PySyntaxError, PySystemError, PyTimeoutError, PyTypeError, PyValueError,
-    PyWarning,
+    PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError, PyException,
+    PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 
-/// What the default classification knows of an error.
+/// The default classification of an error.
 struct Known {
     failure: Kind,
     /// The HTTP status, 0 for none.
@@ -32,10 +29,10 @@ impl Known {
     }
 }
 
-/// The failure that this error is: what the user's functions say stands; what is left to the default classification is
-/// judged by the policy's own rules. An attempt that was aborted at its limit is a timeout whatever they say.
+/// The failure that this error is. The user's functions decide first; then the default classification and the policy's own
+/// rules. An attempt that was aborted at its limit is always a timeout.
 ///
-/// None is a fault of the caller's own program: permanent, and nothing that guards should learn from.
+/// None is a fault of the caller's own program: permanent, and not counted by guards.
 pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Option<Kind>> {
     let py = error.py();
     let judged = |known: Known| {
@@ -64,17 +61,17 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
             match answer.cast::<PyBool>() {
                 Ok(yes) if yes.is_true() => asked_for = true,
                 Ok(_) => return unwanted(),
-                Err(_) => return said(&answer, "on").map(Some),
+                Err(_) => return failure_from(&answer, "on").map(Some),
             }
         }
     }
     if let Some(classifier) = &settings.classify {
         let answer = classifier.bind(py).call1((error,))?;
         if !answer.is_none() {
-            return said(&answer, "classify").map(Some);
+            return failure_from(&answer, "classify").map(Some);
         }
     }
-    let plain = if settings.policy.get().document().error_types.is_empty() { plain(error) } else { None };
+    let plain = if settings.policy.get().document().error_types.is_empty() { builtin_failure(error) } else { None };
     let known = match plain {
         Some(plain) => Known::of(plain),
         None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
@@ -105,7 +102,7 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
             match answer.cast::<PyBool>() {
                 Ok(yes) if yes.is_true() => true,
                 Ok(_) => return Ok(None),
-                Err(_) => return said(&answer, "on_result").map(Some),
+                Err(_) => return failure_from(&answer, "on_result").map(Some),
             }
         }
     };
@@ -123,13 +120,13 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
     Ok(Some(if asked_for { retried(failure) } else { failure }))
 }
 
-/// What a user's function wants retried is not permanent.
+/// A failure that a user's function wants retried is never permanent.
 fn retried(failure: Kind) -> Kind {
     if failure.kind == FailureKind::Permanent { Kind { kind: FailureKind::Transient, ..failure } } else { failure }
 }
 
-/// What a policy's rules make of a failure; they stand above the default and below what the user's functions said. The text
-/// of the error is made only where there is something to look for.
+/// The failure after the policy's rules, which override the default classification but not the user's functions. The text of
+/// the error is made only if the rules have patterns.
 pub(crate) fn judged(
     document: &Document,
     failure: Kind,
@@ -153,8 +150,8 @@ pub(crate) fn judged(
     rules.judge(facts, failure)
 }
 
-/// A user's function answers with a failure or the word of its kind.
-fn said(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
+/// The failure that a user's function returned, or the word of its kind.
+fn failure_from(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
     if let Ok(failure) = answer.cast::<Failure>() {
         return Ok(failure.get().0);
     }
@@ -170,37 +167,24 @@ fn said(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
     Err(PyTypeError::new_err(format!("{function} must return a Failure, the word of its kind or {or}, not {given}")))
 }
 
-/// Errors that say something about the program and nothing about the moment.
+/// Errors of the program itself, which a retry cannot cure.
+const PROGRAMMING_ERRORS: &str = "ArithmeticError AssertionError AttributeError BufferError ImportError LookupError \
+    MemoryError NameError NotImplementedError RecursionError ReferenceError StopAsyncIteration StopIteration \
+    SyntaxError SystemError TypeError ValueError Warning";
+
+/// The types of these errors.
 fn programming_errors(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static TYPES: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
     let make = || -> PyResult<Py<PyTuple>> {
-        let types = [
-            py.get_type::<PyArithmeticError>(),
-            py.get_type::<PyAssertionError>(),
-            py.get_type::<PyAttributeError>(),
-            py.get_type::<PyBufferError>(),
-            py.get_type::<PyImportError>(),
-            py.get_type::<PyLookupError>(),
-            py.get_type::<PyMemoryError>(),
-            py.get_type::<PyNameError>(),
-            py.get_type::<PyNotImplementedError>(),
-            py.get_type::<PyRecursionError>(),
-            py.get_type::<PyReferenceError>(),
-            py.get_type::<PyStopAsyncIteration>(),
-            py.get_type::<PyStopIteration>(),
-            py.get_type::<PySyntaxError>(),
-            py.get_type::<PySystemError>(),
-            py.get_type::<PyTypeError>(),
-            py.get_type::<PyValueError>(),
-            py.get_type::<PyWarning>(),
-        ];
+        let builtins = py.import("builtins")?;
+        let types = PROGRAMMING_ERRORS.split(' ').map(|name| builtins.getattr(name)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, types)?.unbind())
     };
     Ok(TYPES.get_or_try_init(py, make)?.bind(py).as_any())
 }
 
-/// The plain errors of the language, which carry no answer of a server: most failures are one of them.
-fn plain(error: &Bound<'_, PyAny>) -> Option<Kind> {
+/// The failure of a built-in error, which carries no answer of a server: most failures are built-in errors.
+fn builtin_failure(error: &Bound<'_, PyAny>) -> Option<Kind> {
     if error.is_exact_instance_of::<PyTimeoutError>() {
         return Some(Kind::TIMEOUT);
     }
@@ -214,7 +198,7 @@ fn plain(error: &Bound<'_, PyAny>) -> Option<Kind> {
     plain.then_some(Kind::TRANSIENT)
 }
 
-/// What the names of its classes and the answer it carries say.
+/// The classification by the names of its classes and the answer that it carries.
 fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     let py = error.py();
     let by_name = if names.timeout { Kind::TIMEOUT } else { Kind::TRANSIENT };
@@ -228,11 +212,11 @@ fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     Ok(Known::of(by_name))
 }
 
-/// What the status of an answer means, and what its headers say; `otherwise` when the status is no failure.
+/// The failure of an answer by its status and headers; `otherwise` when the status is no failure.
 fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, otherwise: Kind) -> PyResult<Kind> {
     let mut reader = HintReader::new(clock::wall(py)?);
     if let Some(headers) = headers {
-        // What cannot be read of somebody else's object is as if it were not there.
+        // Headers that cannot be read count as missing.
         let _unreadable = hints::read(&mut reader, &headers);
     }
     let hint = reader.hint_for(u32::from(status));
@@ -269,7 +253,7 @@ fn answer_itself<'py>(object: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
     status.map(|status| (status, Some(headers)))
 }
 
-/// How the call ended in an error of gRPC, and its pushback: `error.code()` of a class called `RpcError` (grpc, grpc.aio),
+/// The status code of a gRPC error, and its pushback: `error.code()` of a class called `RpcError` (grpc, grpc.aio),
 /// `error.grpc_status_code` (google.api_core).
 fn end_of_rpc(error: &Bound<'_, PyAny>, names: &Names) -> Option<(GrpcCode, Hint)> {
     let py = error.py();
@@ -294,9 +278,9 @@ fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
     value?.extract().ok()
 }
 
-/// Libraries have their own timeouts and cancellations: known by the names of their classes.
+/// Facts from the names of an error's classes: libraries have their own timeouts and cancellations.
 struct Names {
-    /// It is of a type that the policy never retries.
+    /// The policy never retries this type.
     refused: bool,
     timeout: bool,
     cancelled: bool,

@@ -83,7 +83,7 @@ pub(crate) fn http_failure(
     Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
 }
 
-/// A gRPC code: its number, its name or an enum member. One that is none of the table reads as UNKNOWN.
+/// A gRPC code: its number, its name or an enum member. Other codes read as UNKNOWN.
 pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
     let name = code.getattr_opt(intern!(code.py(), "name"))?;
     match name.as_ref().unwrap_or(code).cast::<PyString>() {

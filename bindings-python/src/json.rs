@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 
-/// What JSON text says, by Python's own reader.
+/// The value of JSON text, by Python's own reader.
 pub(crate) fn loads<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     LOADS.import(text.py(), "json", "loads")?.call1((text,))
@@ -50,13 +50,13 @@ pub(crate) fn document_error(py: Python<'_>, error: DocumentError) -> PyErr {
     config_error(py, &Problem { code, path: &path, given, rule, nearest, cause })
 }
 
-/// JSON text of whatever is none yet.
+/// The text itself, or the JSON text of another value.
 pub(crate) fn text<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Ok(value.clone());
     }
     let dumped = DUMPS.import(value.py(), "json", "dumps")?.call1((value,));
-    // Text that JSON cannot be made of, which the reader refuses as it refuses any other.
+    // The reader refuses the text of a value that JSON does not have.
     dumped.or_else(|_| Ok(PyString::new(value.py(), &shown(value)).into_any()))
 }

@@ -42,65 +42,38 @@ mod _holdoff {
     use super::*;
 
     #[pymodule_export]
-    use caller::retry;
-    #[pymodule_export]
-    use clock::{monotonic_ns, overridden_time, override_time, remaining};
-    #[pymodule_export]
-    use config::parse_duration;
-    #[pymodule_export]
-    use event::Event;
-    #[pymodule_export]
-    use explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names};
-    #[pymodule_export]
-    use failure::Failure;
-    #[pymodule_export]
-    use gates::{Bucket, Gate, GateConfig, Keyed};
-    #[pymodule_export]
-    use guards::breaker::Breaker;
-    #[pymodule_export]
-    use guards::budget::Budget;
-    #[pymodule_export]
-    use guards::bulkhead::Bulkhead;
-    #[pymodule_export]
-    use guards::guarded::GuardedCall;
-    #[pymodule_export]
-    use guards::hedge::Hedge;
-    #[pymodule_export]
-    use guards::keyed::KeyedGuards;
-    #[pymodule_export]
-    use guards::nested::Token;
-    #[pymodule_export]
-    use guards::notify::Notify;
-    #[pymodule_export]
-    use guards::rates::{Adaptive, Limiter};
-    #[pymodule_export]
-    use guards::set::Guards;
-    #[pymodule_export]
-    use guards::stretch::Stretch;
-    #[pymodule_export]
-    use hints::{grpc_failure, hint_of, http_failure};
-    #[pymodule_export]
-    use layers::{Layered, Layers};
-    #[pymodule_export]
-    use machine::{Call, Decision, Retry, Schedule, Step};
-    #[pymodule_export]
-    use operation::{Operation, RetryEvent};
-    #[pymodule_export]
-    use outcome::{Outcome, outcome_of};
-    #[pymodule_export]
-    use policy::Policy;
-    #[pymodule_export]
-    use recorder::{Recorder, replay};
-    #[pymodule_export]
-    use retrying::Retrying;
-    #[pymodule_export]
-    use seeds::{override_uniform, seed, seed_at};
-    #[pymodule_export]
-    use stepped::{Pace, Periodic, PeriodicStep, Stepped};
-    #[pymodule_export]
-    use testing::{jittered, next_at, pinned};
-    #[pymodule_export]
-    use wheel::Wheel;
+    use super::{
+        caller::retry,
+        clock::{monotonic_ns, overridden_time, override_time, remaining},
+        config::parse_duration,
+        event::Event,
+        explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
+        failure::Failure,
+        gates::{Bucket, Gate, GateConfig, Keyed},
+        guards::breaker::Breaker,
+        guards::budget::Budget,
+        guards::bulkhead::Bulkhead,
+        guards::guarded::GuardedCall,
+        guards::hedge::Hedge,
+        guards::keyed::KeyedGuards,
+        guards::nested::Token,
+        guards::notify::Notify,
+        guards::rates::{Adaptive, Limiter},
+        guards::set::Guards,
+        guards::stretch::Stretch,
+        hints::{grpc_failure, hint_of, http_failure},
+        layers::{Layered, Layers},
+        machine::{Call, Decision, Retry, Schedule, Step},
+        operation::{Operation, RetryEvent},
+        outcome::{Outcome, outcome_of},
+        policy::Policy,
+        recorder::{Recorder, replay},
+        retrying::Retrying,
+        seeds::{override_uniform, seed, seed_at},
+        stepped::{Pace, Periodic, PeriodicStep, Stepped},
+        testing::{jittered, next_at, pinned},
+        wheel::Wheel,
+    };
 
     #[pymodule_export]
     const NEVER: u64 = u64::MAX;

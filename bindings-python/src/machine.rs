@@ -11,7 +11,7 @@ use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// What the host of a `Call` does next. Fields that do not fit the kind are None.
+/// The next action for the host of a `Call`. Fields that do not fit the kind are None.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct Step(pub(crate) holdoff_core::Step);
@@ -172,7 +172,7 @@ impl Call {
         self.0.started().as_nanos()
     }
 
-    /// The state at that time as bytes, for `resume`. The policy is the one that the call runs under.
+    /// The state at that time as bytes, for `resume`. The policy is that of the call.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.save(policy.core(), now.0))
     }
@@ -296,7 +296,7 @@ impl Retry {
         self.0.deadline(policy.core()).as_nanos()
     }
 
-    /// The state at that time as bytes, for `resume`. The policy is the one that the operation runs under.
+    /// The state at that time as bytes, for `resume`. The policy is that of the operation.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.save(policy.core(), now.0))
     }

@@ -1,12 +1,11 @@
-//! One operation under way: what every loop, native, awaiting or written by the user, does between two attempts.
+//! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
 use crate::guards::notify::Notify;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
 use crate::{classify, clock, seeds};
-use holdoff_core::{Call, Cause, GuardedCall, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
-use pyo3::exceptions::PyException;
+use holdoff_core::{Cause, GuardedCall, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -16,54 +15,38 @@ mod methods;
 use failed::Failed;
 pub(crate) use failed::RetryEvent;
 
-/// One operation under way.
+/// One operation.
 ///
 /// # Contract
-/// `begin` once; then for each attempt that raises `fail`, for each that returns `reject`, and when that says there will be
-/// another, `resume` until it has no more seconds to wait: then it is time for that other attempt, unless `over` says that
-/// `result` is the end. The machine comes into being at the first failure, under guards at once: then `resume` before the
-/// first attempt too, `succeed` after one that needs no judging, and `cancel` whatever else happens.
+/// Call `begin` once. After an attempt call `fail` if it raised, `reject` if it returned. If another attempt follows, call
+/// `resume` until it returns no more seconds to wait; then run the attempt, unless `over` is true: then return `result`. The
+/// machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
+/// `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Operation {
     settings: Py<Retrying>,
-    call: Option<Machine>,
-    /// In place of it, when the first attempt has failed that a closed breaker let through: its permit.
+    /// Made at the first failure; under guards, in `begin`.
+    call: Option<GuardedCall>,
+    /// The permit of a closed breaker for a first attempt that failed; the call is made from it.
     closed: Option<Permit>,
-    /// The policy of this operation alone, where a retry around it has a say in it.
+    /// The policy of this operation, where a retry around it changes the policy.
     nested: Option<Box<Nested>>,
-    /// The time before the first attempt, where a limit made it worth reading.
+    /// The time before the first attempt, if it has a limit.
     started: Option<Timestamp>,
     begun: bool,
     abort_at: Timestamp,
-    /// When to look whether another attempt starts beside.
+    /// When to ask for another attempt beside the running ones.
     wake_at: Timestamp,
-    /// Under guards: it is not yet time for an attempt.
+    /// It is not yet time for an attempt.
     asleep: bool,
     /// While the call waits for a place: the count of the bulkhead's notify when it asked for one.
     seen: Option<u64>,
-    /// When the attempt failed, as long as nothing has happened since.
-    just_now: Option<Timestamp>,
-    /// The outcome is known and the last error is about to come out.
+    /// The outcome is known and the last error is about to be raised.
     gave_up: bool,
-    /// As long as it may be needed: the traceback of an error leads to frames that hold the operation.
+    /// The last failure while it may be needed: the traceback of an error holds the frames that hold the operation.
     last: Option<Failed>,
-    /// There is no other attempt after a value that failed.
+    /// No attempt follows a value that failed.
     over: bool,
-}
-
-/// The loop without guards, and with them.
-enum Machine {
-    Alone(Call),
-    Shared(GuardedCall),
-}
-
-impl Machine {
-    fn attempt(&self) -> u32 {
-        match self {
-            Self::Alone(call) => call.attempt(),
-            Self::Shared(call) => call.attempt(),
-        }
-    }
 }
 
 /// A retry in a retry.
@@ -73,11 +56,11 @@ struct Nested {
     parent: Option<Token>,
 }
 
-/// What is next when an attempt has ended.
+/// The next action when an attempt has ended.
 pub(crate) enum Next {
-    /// A sleep, as was found at that time.
+    /// A sleep, decided at that time.
     Sleep(Timestamp),
-    /// Another attempt, beside those that run.
+    /// Another attempt, beside the running ones.
     Attempt,
     /// Others still run.
     Wait,
@@ -98,10 +81,15 @@ impl Next {
 
 impl Operation {
     pub(crate) fn of(settings: Py<Retrying>) -> Self {
+        Self::with_permit(settings, None)
+    }
+
+    /// An operation whose first attempt ran with this permit of a closed breaker.
+    pub(crate) fn with_permit(settings: Py<Retrying>, closed: Option<Permit>) -> Self {
         Self {
             settings,
             call: None,
-            closed: None,
+            closed,
             nested: None,
             started: None,
             begun: false,
@@ -109,28 +97,27 @@ impl Operation {
             wake_at: Timestamp::NEVER,
             asleep: false,
             seen: None,
-            just_now: None,
             gave_up: false,
             last: None,
             over: false,
         }
     }
 
-    /// The operation for another loop to go on with, if it is under guards: they are asked once.
+    /// The operation under guards, for another loop to continue: guards are asked only once.
     pub(crate) fn handed_on<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
-        if !matches!(self.call, Some(Machine::Shared(_))) {
+        if !self.is_guarded() {
             return Ok(None);
         }
         let rest = Self::of(self.settings.clone_ref(py));
         Bound::new(py, std::mem::replace(self, rest)).map(Some)
     }
 
-    /// Whether it gave up and raised what it had.
+    /// True if it gave up and raised the last error.
     pub(crate) fn has_given_up(&self) -> bool {
         self.gave_up
     }
 
-    /// What this attempt hands down to the retries inside it.
+    /// The token that this attempt hands down to the retries inside it.
     pub(crate) fn handed(&self) -> Option<Token> {
         let nested = self.nested.as_deref()?;
         let attempts = nested.policy.attempts().unwrap_or(u32::MAX);
@@ -147,21 +134,24 @@ impl Operation {
         Ok(())
     }
 
-    /// The first attempt already ran, with that permit of a closed breaker.
-    pub(crate) fn underway(&mut self, py: Python<'_>, guards: &Guards, permit: Permit) -> PyResult<()> {
-        let settings = self.settings.get();
-        let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
-        let now = clock::now(py)?;
-        self.call = guards.begun(settings.core(), permit, seed, now).map(Machine::Shared);
-        Ok(())
+    /// True if the call has permits of guards.
+    fn is_guarded(&self) -> bool {
+        self.call.is_some() && self.settings.get().guards.is_some()
     }
 
-    /// An attempt failed: whether there will be another.
-    pub(crate) fn fails(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-        let next = self.failed(error.as_any(), timed_out)?;
-        // A hook may have taken its time.
-        self.just_now = next.filter(|_| self.settings.get().on_retry.is_none());
-        Ok(next.is_some())
+    /// Runs one transition of the call with its guards, under the policy of this operation.
+    fn transition<T>(
+        &mut self,
+        py: Python<'_>,
+        run: impl FnOnce(&mut GuardedCall, &holdoff_core::Policy, &mut holdoff_core::Guards<'_>) -> T,
+    ) -> Option<T> {
+        let settings = self.settings.get();
+        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+        let call = self.call.as_mut()?;
+        Some(match &settings.guards {
+            Some(guards) => guards.get().lend(py, |guards| run(call, policy, guards)),
+            None => run(call, policy, &mut holdoff_core::Guards::none()),
+        })
     }
 
     pub(crate) fn limit(&self) -> Timestamp {
@@ -172,12 +162,9 @@ impl Operation {
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
         self.begun = true;
-        if matches!(self.call, Some(Machine::Shared(_))) {
-            // The attempt of a loop that has handed it on.
+        if self.is_guarded() || self.closed.is_some() {
+            // The first attempt already ran.
             return Ok(());
-        }
-        if let (Some(closed), Some(guards)) = (self.closed.take(), &self.settings.clone_ref(py).get().guards) {
-            return self.underway(py, guards.get(), closed);
         }
         self.enter_nested(py)?;
         let settings = self.settings.clone_ref(py);
@@ -188,7 +175,7 @@ impl Operation {
             let seen = notify_count(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = guards.get().lend(py, |guards| GuardedCall::begin(policy, guards, seed, now));
-            self.call = Some(Machine::Shared(call));
+            self.call = Some(call);
             return match step {
                 Step::Stop(_) => Err(self.refused(py, step)),
                 step => {
@@ -205,7 +192,7 @@ impl Operation {
         Ok(())
     }
 
-    /// Notes what a step says about the time before or of an attempt.
+    /// Stores the times of a step.
     fn follow(&mut self, step: Step, seen: Option<u64>) {
         self.seen = None;
         match step {
@@ -221,7 +208,7 @@ impl Operation {
         }
     }
 
-    /// The error of a call that a guard stopped while there was nothing else to raise.
+    /// The error of a call that a guard stopped before any other error.
     fn refused(&mut self, py: Python<'_>, step: Step) -> PyErr {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else {
             return self.cancelled(py).map_or_else(|error| error, PyErr::from_value);
@@ -250,21 +237,21 @@ impl Operation {
         Some((notify, seen))
     }
 
-    /// Whatever it holds of its guards goes back.
+    /// Gives all permits back to the guards.
     pub(crate) fn release(&mut self, py: Python<'_>) {
-        if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
-            // The time it has last seen: earlier ones read as that.
-            guards.get().lend(py, |guards| call.cancel(guards, Timestamp::ZERO));
+        if self.is_guarded() {
+            // The machine reads a time before its latest one as the latest.
+            self.transition(py, |call, _, guards| call.cancel(guards, Timestamp::ZERO));
         }
     }
 
-    /// An attempt failed: when, if there will be another. If not, the error carries the outcome and is to be raised.
+    /// An attempt failed: returns the time if another one follows. If not, raise the error, which carries the outcome.
     pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, timed_out: bool) -> PyResult<Option<Timestamp>> {
         let next = self.failed_one(error, timed_out, None)?;
         Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
     }
 
-    /// The same for the attempt with that ticket; the latest one unless it is given.
+    /// The same for the attempt with this ticket, the latest one by default.
     fn failed_one(&mut self, error: &Bound<'_, PyAny>, timed_out: bool, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
@@ -280,7 +267,7 @@ impl Operation {
         self.decide(py, &failed, failure, ticket)
     }
 
-    /// An attempt returned: when, if there will be another all the same. If not, the value is the result.
+    /// An attempt returned: returns the time if another one follows. If not, the value is the result.
     pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
         let next = self.rejected_one(value, None)?;
         Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
@@ -300,18 +287,17 @@ impl Operation {
         self.decide(py, &failed, Some(failure), ticket)
     }
 
-    /// An attempt succeeded, the latest one unless another is given.
+    /// An attempt succeeded, the latest one by default.
     fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
         self.last = None;
-        if let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &self.settings.get().guards) {
+        if self.is_guarded() {
             let now = clock::now(py)?;
-            let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
-            guards.get().lend(py, |guards| call.succeed(guards, ticket, now));
+            self.transition(py, |call, _, guards| call.succeed(guards, ticket.unwrap_or_else(|| latest(call)), now));
         }
         Ok(())
     }
 
-    /// What follows from a failure; none is a fault of the caller's own program.
+    /// Decides on a failure; none is a fault of the caller's own program.
     fn decide(
         &mut self,
         py: Python<'_>,
@@ -324,23 +310,21 @@ impl Operation {
         let now = clock::now(py)?;
         if self.call.is_none() {
             let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
-            self.call = Some(Machine::Alone(Call::underway(seed, self.started.unwrap_or(now))));
+            // Without a breaker nobody reads the permit.
+            let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
+            self.call = Some(GuardedCall::underway(seed, self.started.unwrap_or(now), permit));
         }
-        let Some(call) = &mut self.call else { return Ok(Next::Stop) };
-        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-        let ticket = ticket.unwrap_or_else(|| Ticket::from_raw(u64::from(call.attempt())));
-        let attempt = ticket.attempt();
         let seen = settings.guards.as_ref().and_then(notify_count);
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
-        let step = match (call, &settings.guards) {
-            (Machine::Alone(call), _) => call.fail(policy, ticket, now, known),
-            (Machine::Shared(call), Some(guards)) => guards.get().lend(py, |guards| match failure {
+        let decided = self.transition(py, |call, policy, guards| {
+            let ticket = ticket.unwrap_or_else(|| latest(call));
+            let step = match failure {
                 Some(failure) => call.fail(policy, guards, ticket, now, failure),
                 None => call.abandon(guards, ticket, now),
-            }),
-            // A machine with guards has them from those settings.
-            (Machine::Shared(_), None) => return Ok(Next::Stop),
-        };
+            };
+            (ticket.attempt(), step)
+        });
+        let Some((attempt, step)) = decided else { return Ok(Next::Stop) };
         self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
@@ -360,25 +344,17 @@ impl Operation {
         }
     }
 
-    /// The time still to wait before the next attempt; none when it is to run now. When the wait took too long for another
-    /// attempt the last error is raised, or the last value is the result. Reads the clock unless `now` is given.
+    /// The time to wait before the next attempt; none when it runs now. When the wait took too long for another attempt the
+    /// last error is raised, or the last value is the result. Without `now` it reads the clock.
     pub(crate) fn woken(&mut self, py: Python<'_>, now: Option<Timestamp>) -> PyResult<Option<Span>> {
         self.stop_if_cancelled(py)?;
-        let Some(call) = &mut self.call else { return Ok(None) };
-        let settings = self.settings.get();
-        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-        let (step, remaining, seen) = match (call, &settings.guards) {
-            (Machine::Alone(call), _) => {
-                let now = now.map_or_else(|| clock::now(py), Ok)?;
-                (call.tick(policy, now), call.remaining(now), None)
-            }
-            (Machine::Shared(call), Some(guards)) if self.asleep => {
-                let seen = notify_count(guards);
-                let now = now.map_or_else(|| clock::now(py), Ok)?;
-                (guards.get().lend(py, |guards| call.tick(policy, guards, now)), call.remaining(now), seen)
-            }
-            _ => return Ok(None),
-        };
+        if !self.asleep {
+            return Ok(None);
+        }
+        let seen = self.settings.get().guards.as_ref().and_then(notify_count);
+        let now = now.map_or_else(|| clock::now(py), Ok)?;
+        let ticked = self.transition(py, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));
+        let Some((step, remaining)) = ticked else { return Ok(None) };
         self.follow(step, seen);
         match step {
             Step::Sleep { .. } => Ok(Some(remaining)),
@@ -407,13 +383,13 @@ impl Operation {
         }
     }
 
-    /// The value that is the result although it failed: the wait took too long for another attempt.
+    /// The failed value that is the result, because the wait took too long for another attempt.
     pub(crate) fn ended<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let last = self.last.as_ref().filter(|_| self.over)?;
         last.value().map(|value| value.bind(py).clone())
     }
 
-    /// Hangs the outcome of a final step on the error, and tells the hook, which is all that a value can have.
+    /// Attaches the outcome of a final step to the error, and calls the hook.
     fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at };
@@ -443,7 +419,7 @@ impl Operation {
         if cancelled { Err(PyErr::from_value(self.cancelled(py)?)) } else { Ok(()) }
     }
 
-    /// An interrupt of a wait says which error it came after.
+    /// An interrupt of a wait has the last error as its context.
     pub(crate) fn interrupted(&self, py: Python<'_>, by: PyErr) -> PyErr {
         match &self.last {
             Some(failed) => failed.in_context(py, by),
@@ -452,12 +428,12 @@ impl Operation {
     }
 }
 
-/// Whoever drops an operation loses nothing that its guards gave it.
+/// An operation that is dropped gives its permits back.
 impl Drop for Operation {
     fn drop(&mut self) {
-        if matches!(self.call, Some(Machine::Shared(_))) {
+        if self.is_guarded() {
             Python::try_attach(|py| {
-                // It may be dropped while an error unwinds, and to wake those who wait runs Python, which must not see it.
+                // An error may be set while the operation is dropped; waiters run Python code, which must not see that error.
                 let unwinding = PyErr::take(py);
                 self.release(py);
                 if let Some(error) = unwinding {
@@ -471,4 +447,9 @@ impl Drop for Operation {
 /// The count of the bulkhead's notify.
 fn notify_count(guards: &Py<Guards>) -> Option<u64> {
     guards.get().notify().map(|notify| notify.get().count())
+}
+
+/// The ticket of the latest attempt.
+fn latest(call: &GuardedCall) -> Ticket {
+    Ticket::from_raw(u64::from(call.attempt()))
 }

@@ -42,7 +42,7 @@ fn parts(recorded: Recorded) -> (Step, Events) {
 /// Lends the guards for one transition.
 fn lend<T>(
     py: Python<'_>,
-    guards: Option<&Bound<'_, Guards>>,
+    guards: Option<Py<Guards>>,
     transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
 ) -> T {
     match guards {
@@ -67,7 +67,7 @@ impl Recorder {
         policy: PolicyOrName<'_>,
         seed: SeedNumber,
         now: Time,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Self, Step, Events) {
         let begun = lend(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
         let (step, events) = parts(begun.1);
@@ -81,7 +81,7 @@ impl Recorder {
         py: Python<'_>,
         ticket: TicketNumber,
         now: Time,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.succeed(guards, ticket.0, now.0)))
     }
@@ -95,7 +95,7 @@ impl Recorder {
         ticket: TicketNumber,
         now: Time,
         failure: &Failure,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)))
     }
@@ -107,7 +107,7 @@ impl Recorder {
         py: Python<'_>,
         ticket: TicketNumber,
         now: Time,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.abandon(guards, ticket.0, now.0)))
     }
@@ -119,14 +119,14 @@ impl Recorder {
         py: Python<'_>,
         policy: PolicyOrName<'_>,
         now: Time,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.tick(policy.core(), guards, now.0)))
     }
 
     /// The caller cancels the call.
     #[pyo3(signature = (now, *, guards = None))]
-    fn cancel(&mut self, py: Python<'_>, now: Time, guards: Option<&Bound<'_, Guards>>) -> (Step, Events) {
+    fn cancel(&mut self, py: Python<'_>, now: Time, guards: Option<Py<Guards>>) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.cancel(guards, now.0)))
     }
 
@@ -139,7 +139,7 @@ impl Recorder {
         policy: PolicyOrName<'_>,
         now: Time,
         reruns: u32,
-        guards: Option<&Bound<'_, Guards>>,
+        guards: Option<Py<Guards>>,
     ) -> (Step, Events) {
         parts(lend(py, guards, |guards| self.0.resume(policy.core(), guards, now.0, reruns)))
     }

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-/// A decorated function. What Python sees is a class derived from this (see [`Callable`]), which is called faster.
+/// A decorated function. Python sees a derived class (see [`Callable`]), which is called faster.
 ///
 /// The fields are always there but between the allocation of the object and its beginning: CPython allocates the dict in
 /// between, which may collect garbage, which visits the object while it is all zeroes. Zeroes are `None`.
@@ -83,13 +83,13 @@ impl Retried {
         METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
     }
 
-    /// The function as it was.
+    /// The function without retries.
     #[getter]
     fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.parts(py)?.1.clone())
     }
 
-    /// Whatever else a function has.
+    /// Other attributes of the function.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         self.parts(py)?.1.getattr(name)
     }

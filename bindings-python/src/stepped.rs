@@ -1,4 +1,4 @@
-//! Delays that carry their own configuration: the wait backoff, the pace that begins again, and the loop at a pace.
+//! Delays with their own configuration: the wait backoff, the pace, and the periodic task.
 
 use crate::config;
 use crate::convert::choice;
@@ -214,7 +214,7 @@ impl Pace {
     }
 }
 
-/// What the host of a `Periodic` does next. Fields that do not fit the kind are None.
+/// The next action for the host of a `Periodic`. Fields that do not fit the kind are None.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
 pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);

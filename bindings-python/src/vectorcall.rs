@@ -1,4 +1,4 @@
-//! Calls whose arguments nobody packs into a tuple and a dict: most of what a successful call would cost otherwise.
+//! Calls without a tuple and a dict of the arguments, which would be most of the cost of a successful call.
 //!
 //! PyO3 has no such slot, so this file talks to the interpreter itself; nothing else here is unsafe. The flag of the type
 //! and `PyObject_Vectorcall` are in the stable ABI since Python 3.12, and in 3.11, which does not change any more, both are
@@ -86,7 +86,7 @@ impl<'py> Vector<'_, 'py> {
 
     #[inline]
     pub(crate) fn call(&self, function: &Bound<'py, PyAny>) -> Attempted<'py> {
-        // SAFETY: the array and the tuple are still those that the interpreter has called with.
+        // SAFETY: the array and the tuple come from the interpreter's call, which still runs.
         let value = unsafe { (self.call)(function.as_ptr(), self.args, self.count, self.names) };
         // SAFETY: it returns an object to own, or none and an error.
         unsafe { Bound::from_owned_ptr_or_opt(self.py, value) }.ok_or_else(|| caught(self.py))
@@ -157,11 +157,11 @@ fn symbol(_: &CStr) -> *mut c_void {
 /// Tells PyO3 that this thread is attached for as long as that runs (see [`Called`]).
 #[inline]
 pub(crate) fn counted<R>(_: Python<'_>, run: impl FnOnce() -> R) -> R {
-    // SAFETY: whoever has a token is attached.
+    // SAFETY: a token proves that the thread is attached.
     unsafe { Python::attach_unchecked(|_| run()) }
 }
 
-/// What the interpreter calls came to: an object to own, or none and an error that is set.
+/// The result for the interpreter: an owned object, or null and an error that is set.
 #[inline]
 fn answer<'py>(py: Python<'py>, run: impl FnOnce() -> PyResult<Bound<'py, PyAny>>) -> *mut ffi::PyObject {
     match catch_unwind(AssertUnwindSafe(run)) {

@@ -33,17 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     explain.set_defaults(run=_explain)
     listed = commands.add_parser("presets", help="the names of the presets and where each is from")
     listed.set_defaults(run=_presets)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        print(given.run(given))
+        print(options.run(options))
     except (ConfigError, OSError, UnicodeDecodeError) as error:
         print(f"holdoff: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _explain(given: Namespace) -> str:
-    return str(_policy(given.name).explain(rows=given.rows))
+def _explain(options: Namespace) -> str:
+    return str(_policy(options.name).explain(rows=options.rows))
 
 
 def _policy(name: str) -> Policy:

@@ -32,11 +32,11 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     """The function, retried."""
     if retrying.guarded or retrying.falls_back:
         judges, watches = retrying.judges, retrying.watches
-        drive = _driver(retrying)
+        driver = _driver(retrying)
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            value: _R = await drive(Operation(retrying), function, args, kwargs, None, judges, watches)
+            value: _R = await driver(Operation(retrying), function, args, kwargs, None, judges, watches)
             return value
 
         return _quick(retrying, function, guarded) if retrying.quick else guarded
@@ -45,20 +45,16 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        operation: Operation | None = None
-        while True:
-            try:
-                # A call with `**` makes a dict, even of nothing.
-                return await (call(*args, **kwargs) if kwargs else call(*args))
-            except Exception as error:
-                if operation is None:
-                    operation = retrying.failed(error)
-                    if operation is None:
-                        raise
-                elif not operation.fail(error):
-                    raise
-            if (seconds := operation.proceed()) is not None:
-                await rest(operation, seconds)
+        try:
+            # A call with `**` makes a dict, even of nothing.
+            return await (call(*args, **kwargs) if kwargs else call(*args))
+        except Exception as error:
+            failed = error
+        try:
+            last: _R = await drive(Operation(retrying), function, args, kwargs, _failed(failed), False, False)
+            return last
+        finally:
+            del failed
 
     return retried
 
@@ -68,7 +64,7 @@ def _quick(
     function: Callable[_P, Awaitable[_R]],
     guarded: Callable[_P, Coroutine[Any, Any, _R]],
 ) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """The function, retried, with nothing to look at but a breaker: no loop while that is closed and nothing fails."""
+    """The function, retried, with only a breaker: no loop while the breaker is closed and nothing fails."""
 
     call: Callable[..., Awaitable[_R]] = function
 
@@ -94,7 +90,7 @@ def _quick(
 
 
 async def _failed(error: Exception) -> Any:
-    """An attempt that is over."""
+    """An attempt that has failed."""
     try:
         raise error
     finally:
@@ -109,7 +105,7 @@ async def adopt(
     kwargs: dict[str, Any],
     begun: Operation | None,
 ) -> _R:
-    """Go on with a first attempt that somebody else has called and nobody has awaited."""
+    """Continue with the coroutine of a first attempt that the blocking loop has called."""
     try:
         if begun is None:
             begun = Operation(retrying)
@@ -121,7 +117,7 @@ async def adopt(
 
 
 def _driver(retrying: Retrying) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """One attempt after the other, or beside each other."""
+    """The loop of one attempt after the other, or of attempts beside each other."""
     return race if retrying.hedges else drive
 
 
@@ -134,7 +130,7 @@ async def drive(
     judges: bool,
     watches: bool,
 ) -> _R:
-    """The loop where there may be a limit, a token or the value to look at."""
+    """The loop of attempts with a limit, a token, a judged value or guards."""
     try:
         operation.begin()
         if (seconds := operation.resume()) is not None:
@@ -179,7 +175,7 @@ async def drive(
 
 
 async def _instead(fallback: Callable[[Exception], Any], error: Exception) -> Any:
-    """What comes instead of the last error."""
+    """The value that replaces the last error."""
     value = fallback(error)
     return await value if isawaitable(value) else value
 
@@ -222,22 +218,22 @@ async def race(
                 if not judges:
                     operation.succeed(number)
                     return value
-                said = operation.reject_one(number, value)
-                if said == "stop":
+                following = operation.reject_one(number, value)
+                if following == "stop":
                     return value
             elif isinstance(error, Exception):
-                said = operation.fail_one(number, error, guard.timed_out)
-                if said == "stop":
+                following = operation.fail_one(number, error, guard.timed_out)
+                if following == "stop":
                     raise error
             else:
                 raise error
-            if said == "sleep":
+            if following == "sleep":
                 if (seconds := operation.resume()) is not None:
                     await rest(operation, seconds)
                 if operation.over:
                     return operation.result
                 start()
-            elif said == "attempt":
+            elif following == "attempt":
                 start()
     except Exception as error:
         # The others end now, and not when what comes instead is there.
@@ -251,7 +247,7 @@ async def race(
 
 
 def _abandon(operation: Operation, running: dict[Task[Any], Any]) -> None:
-    """The call is over, and with it whatever still runs."""
+    """The call is over: cancel all running attempts."""
     operation.cancel()
     for task in running:
         if task.done():
@@ -264,7 +260,7 @@ def _abandon(operation: Operation, running: dict[Task[Any], Any]) -> None:
 
 
 _abandoned: set[Task[Any]] = set()
-"""Attempts that lost and are being cancelled: the loop itself holds its tasks but weakly."""
+"""Attempts that are being cancelled: the event loop holds only weak references to its tasks."""
 
 
 def _forget(task: Task[Any]) -> None:
@@ -273,7 +269,7 @@ def _forget(task: Task[Any]) -> None:
 
 
 def _look(task: Task[Any]) -> None:
-    """Looks at how it ended, so that nobody is told of an error that is of no interest."""
+    """Retrieve the task's error, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()
 
@@ -292,7 +288,7 @@ async def _attempt(
     except BaseException as error:
         task = current_task()
         if task in _abandoned:
-            # It has lost, and its loop may be closed before anybody can look.
+            # The attempt is abandoned, and its event loop may be closed before `_look` runs.
             _abandoned.discard(task)
             if isinstance(error, Exception):
                 return None
@@ -300,7 +296,7 @@ async def _attempt(
 
 
 async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[Any] | None:
-    """The first attempt to end; none when it is time to look whether another one starts beside."""
+    """The first attempt to end; None when it is time to ask for another attempt beside it."""
     wake_at = operation.wake_at
     seconds = None if wake_at is None else max(wake_at - monotonic_ns(), 0) / 1e9
     time = None if seconds is None else overridden_time()
@@ -308,15 +304,15 @@ async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[An
         if time is None:
             done, _ = await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
         else:
-            done = await _soon(running)
+            done = await _done_soon(running)
             if not done:
                 time.sleep(seconds)
     # In the order of the attempts, so that the same run ends the same way.
     return next((task for task in running if task in done), None)
 
 
-async def _soon(awaited: Iterable[_F]) -> set[_F]:
-    """Those that are done when everything that can go on has gone on: where time passes only by sleeping."""
+async def _done_soon(awaited: Iterable[_F]) -> set[_F]:
+    """The futures that finish without time passing: under virtual time, only sleeps let time pass."""
     done: set[_F] = set()
     for _ in range(_TURNS):
         done = {future for future in awaited if future.done()}
@@ -375,15 +371,15 @@ async def _listen(operation: Operation, notify: Notify, seen: int, seconds: floa
             time = overridden_time()
             if time is None:
                 await asyncio_wait([notified], timeout=seconds)
-            elif not await _soon([notified]):
+            elif not await _done_soon([notified]):
                 time.sleep(seconds)
     finally:
         notify.remove_waiter(waiter)
 
 
 class Guard:
-    """Ends what the current task awaits at the attempt's limit or when the token is cancelled, and tells both from a
-    cancellation that comes from anybody else."""
+    """Cancels the current task at the attempt's limit or when the token is cancelled, and tells both from a
+    cancellation from elsewhere."""
 
     __slots__ = (
         "_handed",
@@ -414,12 +410,12 @@ class Guard:
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was the limit that ended it."""
+        """True if the limit ended the attempt."""
         return self._why == "limit"
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was the token that ended it."""
+        """True if the cancel token ended the attempt."""
         return self._why == "token"
 
     def __enter__(self) -> Guard:
@@ -453,7 +449,7 @@ class Guard:
         task, self._task = self._task, None
         if not why or task is None:
             return
-        # Whoever else wants the task cancelled goes first, as in asyncio.timeout.
+        # A cancellation from elsewhere comes first, as in asyncio.timeout.
         others = _withdraw(task) > self._requests
         if others or not isinstance(error, CancelledError):
             return

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Cancel:
     """Stops the operations it is given to: at once in a sleep or an awaited attempt, else after the attempt.
 
-    It takes no lock, so that it may be cancelled from a signal handler as well as from any thread: whoever waits first
-    leaves a waker and then looks whether it is too late, and cancelling first says so and then takes all wakers.
+    It takes no lock, so that a signal handler or any thread can cancel it: a waiter first adds a waker and then reads
+    the flag; `cancel` first sets the flag and then takes all wakers.
     """
 
     __slots__ = ("__weakref__", "_cancelled", "_wakers")
@@ -26,7 +26,7 @@ class Cancel:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was cancelled; there is no way back."""
+        """True once it was cancelled."""
         return self._cancelled
 
     def cancel(self) -> None:
@@ -40,7 +40,7 @@ class Cancel:
             waker()
 
     def wait(self, seconds: float) -> bool:
-        """Wait that long or until it is cancelled; whether it was."""
+        """Wait that long or until it is cancelled; returns True if it was cancelled."""
         asleep = allocate_lock()
         asleep.acquire()
         self._wakers[asleep] = asleep.release

@@ -1,4 +1,4 @@
-"""The exceptions of the library's own. What an operation raises comes out as it is."""
+"""The library's own exceptions. The errors of an operation are raised unchanged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class ConfigError(ValueError):
     path: str = ""
     """The field, or the name as it was given when there is no such field."""
     rule: str = ""
-    """What the value must be."""
+    """The rule for the value."""
     nearest: str | None = None
-    """The valid name nearest to the one that was given, when one is near."""
+    """The valid name nearest to the unknown name, if any is near."""
 
 
 class SaveError(ConfigError):
@@ -45,7 +45,7 @@ class ReplayError(ValueError):
     recorded: Event | None = None
     """The event that came."""
     computed: Event | None = None
-    """What the policy says in its place, where that is known."""
+    """The event that the policy decides instead, if known."""
 
 
 class Refused(Exception):

@@ -484,7 +484,7 @@ class Call:
         """
     def save(self, policy: Policy | PresetName, now: int) -> bytes:
         """
-        The state at that time as bytes, for `resume`. The policy is the one that the call runs under.
+        The state at that time as bytes, for `resume`. The policy is that of the call.
         """
     @property
     def started(self) -> int:
@@ -1268,13 +1268,13 @@ class Notify:
 @final
 class Operation:
     """
-    One operation under way.
+    One operation.
 
     # Contract
-    `begin` once; then for each attempt that raises `fail`, for each that returns `reject`, and when that says there will be
-    another, `resume` until it has no more seconds to wait: then it is time for that other attempt, unless `over` says that
-    `result` is the end. The machine comes into being at the first failure, under guards at once: then `resume` before the
-    first attempt too, `succeed` after one that needs no judging, and `cancel` whatever else happens.
+    Call `begin` once. After an attempt call `fail` if it raised, `reject` if it returned. If another attempt follows, call
+    `resume` until it returns no more seconds to wait; then run the attempt, unless `over` is true: then return `result`. The
+    machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
+    `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
     """
     def __new__(cls, /, settings: Retrying, permit: int | None = None) -> Operation: ...
     @property
@@ -1293,34 +1293,34 @@ class Operation:
         """
     def beside(self) -> bool:
         """
-        While an attempt runs: whether another one is to start beside it.
+        While an attempt runs: returns True if another one starts beside it.
         """
     def cancel(self) -> None:
         """
-        The caller wants no more of it.
+        The caller cancels the operation.
         """
     def cancelled(self) -> Exception:
         """
-        The exception that says so, caused by the last error.
+        The Cancelled exception, caused by the last error.
         """
     def fail(self, error: Exception, timed_out: bool = False) -> bool:
         """
-        An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.
+        An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
         """
     def fail_one(self, attempt: int, error: Exception, timed_out: bool) -> NextStep:
         """
-        Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
-        (others still run) or "stop": raise the error.
+        The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run) or
+        "stop": raise the error.
         """
     @property
     def fallback(self) -> Any | None:
         """
-        What to call with the error that is about to come out, if there is such a thing.
+        The function that replaces the error that is about to be raised, if any.
         """
     @property
     def handed(self) -> Token | None:
         """
-        What the attempt hands down to the retries inside it.
+        The token that the attempt hands down to the retries inside it.
         """
     @property
     def notify(self) -> tuple[Notify, int] | None:
@@ -1330,19 +1330,15 @@ class Operation:
     @property
     def over(self) -> bool:
         """
-        Whether the wait took too long for another attempt after a value that failed: `result` then.
-        """
-    def proceed(self) -> float | None:
-        """
-        The seconds to wait next, right after `fail`: as `resume`.
+        True if the wait took too long for another attempt after a value that failed: return `result` then.
         """
     def reject(self, value: Any) -> bool:
         """
-        An attempt returned: whether there will be another all the same. If not, the value is the result.
+        An attempt returned: returns True if another one follows. If not, the value is the result.
         """
     def reject_one(self, attempt: int, value: Any) -> NextStep:
         """
-        Of several attempts the one with that number returned; at "stop" the value is the result.
+        The attempt with this number returned, of several; at "stop" the value is the result.
         """
     @property
     def result(self) -> Any:
@@ -1351,11 +1347,11 @@ class Operation:
         """
     def resume(self) -> float | None:
         """
-        The seconds to wait next; None when the next attempt is to run now.
+        The seconds to wait next; None when the next attempt runs now.
         """
     def succeed(self, attempt: int | None = None) -> None:
         """
-        An attempt succeeded, whatever it returned; the latest one unless its number is given.
+        An attempt succeeded, the latest one by default.
         """
     @property
     def token(self) -> Any | None:
@@ -1365,7 +1361,7 @@ class Operation:
     @property
     def undisturbed(self) -> bool:
         """
-        Whether nothing but time ends the wait before the next attempt, and time is what the clock says.
+        True if only time ends the wait before the next attempt, and the clock is not replaced.
         """
     def wait(self, seconds: float) -> None:
         """
@@ -1374,7 +1370,7 @@ class Operation:
     @property
     def wake_at(self) -> int | None:
         """
-        When to look whether another attempt starts beside, in nanoseconds of the clock; None for never.
+        When to call `beside`, in nanoseconds of the clock; None for never.
         """
 
 @final
@@ -1528,7 +1524,7 @@ class Periodic:
 @final
 class PeriodicStep:
     """
-    What the host of a `Periodic` does next. Fields that do not fit the kind are None.
+    The next action for the host of a `Periodic`. Fields that do not fit the kind are None.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -1799,7 +1795,7 @@ class Retry:
         """
     def save(self, policy: Policy | PresetName, now: int) -> bytes:
         """
-        The state at that time as bytes, for `resume`. The policy is the one that the operation runs under.
+        The state at that time as bytes, for `resume`. The policy is that of the operation.
         """
     @property
     def started(self) -> int:
@@ -1890,11 +1886,6 @@ class Retrying:
     def enter(self) -> int | None:
         """
         The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
-        """
-    def failed(self, error: Exception) -> Operation | None:
-        """
-        The first attempt failed: the operation, if there will be another attempt. If not, raise the error, which carries the
-        outcome.
         """
     def failure_of(self, error: Exception, *, timed_out: bool = False) -> Failure | None:
         """
@@ -2019,7 +2010,7 @@ class Schedule:
 @final
 class Step:
     """
-    What the host of a `Call` does next. Fields that do not fit the kind are None.
+    The next action for the host of a `Call`. Fields that do not fit the kind are None.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...

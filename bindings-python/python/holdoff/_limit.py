@@ -1,4 +1,4 @@
-"""What an attempt passes to whatever runs in its context: when it must be over, and what a retry inside should know."""
+"""The context of an attempt: when it must be over, and the token for the retries inside it."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class within:
 
 
 def token() -> Token | None:
-    """What the attempt that runs now hands down, to be sent along as a header; None outside of those that hand down."""
+    """The token of the attempt that runs now, to be sent as a header; None outside of an attempt with a token."""
     return HANDED.get()
 
 
 class inside:
-    """What runs inside ``with inside(token):`` is a retry in a retry, of a caller elsewhere for instance."""
+    """Retries inside ``with inside(token):`` run inside the retry of the token, a remote caller's for instance."""
 
     __slots__ = ("_scope", "_token")
 
@@ -87,7 +87,7 @@ class inside:
 
 
 def take_back(scope: Scope[Token | None]) -> None:
-    """Hand that down no more."""
+    """Undo that."""
     try:  # noqa: SIM105 (contextlib is slow to import)
         HANDED.reset(scope)
     except ValueError:

@@ -47,7 +47,7 @@ class VirtualTime:
         return self._wall + self._nanos
 
     def sleep(self, seconds: float) -> None:
-        """What a retry does between two attempts."""
+        """The sleep between two attempts."""
         self.sleeps.append(seconds)
         self.advance(seconds)
         if self._on_sleep is not None:

@@ -58,7 +58,7 @@ DecisionKind: TypeAlias = Literal["sleep", "give_up"]
 PeriodicKind: TypeAlias = Literal["run", "sleep", "wait", "stop"]
 """The kind of a step of a repeated task."""
 NextStep: TypeAlias = Literal["sleep", "attempt", "wait", "stop"]
-"""What the loop of several attempts does next."""
+"""The next action of the loop of several attempts."""
 Said: TypeAlias = Failure | Word
 """The result of a function that classifies an error."""
 On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
@@ -103,7 +103,7 @@ class Jitter(TypedDict, total=False):
 
 
 class Hint(TypedDict, total=False):
-    """What is done with a server's hint on when to come back."""
+    """The use of a server's hint."""
 
     mode: HintMode | None
     max: Duration | Literal["none"] | None
@@ -121,7 +121,7 @@ class Causes(TypedDict, total=False):
 
 
 class RetryOn(Causes, total=False):
-    """The same for all operations, and what is safe for those that may not run twice."""
+    """The failures to retry for all operations, and for operations that may not run twice."""
 
     non_idempotent: Causes | None
 
@@ -218,7 +218,7 @@ class StretchFields(TypedDict, total=False):
 
 
 class HedgeFields(TypedDict, total=False):
-    """A second attempt beside one that takes long."""
+    """A second attempt beside a slow one."""
 
     delay: Duration | None
     percentile: float | None
@@ -226,14 +226,14 @@ class HedgeFields(TypedDict, total=False):
 
 
 class NestedFields(TypedDict, total=False):
-    """What a retry does inside another one."""
+    """The mode of a retry inside another retry."""
 
     mode: NestedMode | None
     cap: int | None
 
 
 BudgetConfig: TypeAlias = BudgetFields | BudgetKind | None
-"""What a document says of a budget; so with the others."""
+"""The budget section of a document. The other guards have the same kind of type."""
 BreakerConfig: TypeAlias = BreakerFields | BreakerKind | None
 LimiterConfig: TypeAlias = LimiterFields | None
 BulkheadConfig: TypeAlias = BulkheadFields | int | None
@@ -243,7 +243,7 @@ HedgeConfig: TypeAlias = HedgeFields | Duration | None
 
 
 class GuardOptions(TypedDict, total=False):
-    """Guards: each a configuration, or one that others share too."""
+    """Guards: each a configuration, or a shared object."""
 
     budget: Budget | BudgetConfig
     breaker: Breaker | BreakerConfig

@@ -1,4 +1,4 @@
-//! Hedging: a second attempt beside one that takes long.
+//! Hedging: a second attempt beside a slow one.
 
 use super::guard;
 use crate::parameters::{Now, Took};

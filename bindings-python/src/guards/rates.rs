@@ -1,4 +1,4 @@
-//! Limits of attempts in a time: a fixed one, and one that follows the server's throttling.
+//! Limits of attempts in a time: a fixed limit, and a rate that follows the server's throttling.
 
 use super::{Shared, Start, guard};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};

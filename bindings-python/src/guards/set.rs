@@ -285,23 +285,6 @@ impl Guards {
         breaker.with(|config, state| state.record(config, permit, now, Verdict::Success, Span::ZERO));
         Ok(())
     }
-
-    /// The call whose first attempt runs with such a permit.
-    pub(crate) fn begun(
-        &self,
-        policy: &holdoff_core::Policy,
-        permit: Permit,
-        seed: u64,
-        started: Timestamp,
-    ) -> Option<holdoff_core::GuardedCall> {
-        let breaker = &self.breaker.as_ref()?.get().0;
-        let config = *breaker.config();
-        // A breaker that gives the same permit: the current state, or for an outdated permit a new one, whose first is outdated too.
-        let current = breaker.with(|_, state| state.acquire_closed().filter(|now| *now == permit).map(|_| *state));
-        let mut state = current.unwrap_or_else(|| holdoff_core::Breaker::new(&config, 0, started));
-        let mut guards = holdoff_core::Guards { breaker: Some((&config, &mut state)), ..holdoff_core::Guards::none() };
-        Some(holdoff_core::GuardedCall::begin(policy, &mut guards, seed, started).0)
-    }
 }
 
 /// The guards of a policy's sections, the same ones each time; none if it has none.

@@ -1,6 +1,6 @@
-//! The operation as the loops written in Python see it.
+//! The methods of an operation for the loops written in Python.
 
-use super::{Failed, Machine, Operation};
+use super::{Failed, Operation};
 use crate::clock;
 use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
@@ -18,9 +18,7 @@ impl Operation {
     #[new]
     #[pyo3(signature = (settings, permit = None))]
     fn new(settings: Py<Retrying>, permit: Option<u32>) -> Self {
-        let mut operation = Self::of(settings);
-        operation.closed = permit.map(Permit::from_raw);
-        operation
+        Self::with_permit(settings, permit.map(Permit::from_raw))
     }
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
@@ -28,24 +26,18 @@ impl Operation {
         self.first(py)
     }
 
-    /// An attempt failed: whether there will be another. If not, raise the error, which carries the outcome.
+    /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
     #[pyo3(signature = (error, timed_out = false))]
     fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-        self.fails(error, timed_out)
+        Ok(self.failed(error.as_any(), timed_out)?.is_some())
     }
 
-    /// The seconds to wait next, right after `fail`: as `resume`.
-    fn proceed(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
-        let now = self.just_now.take();
-        Ok(self.woken(py, now)?.map(clock::single_wait))
-    }
-
-    /// An attempt returned: whether there will be another all the same. If not, the value is the result.
+    /// An attempt returned: returns True if another one follows. If not, the value is the result.
     fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.rejected(value)?.is_some())
     }
 
-    /// Whether the wait took too long for another attempt after a value that failed: `result` then.
+    /// True if the wait took too long for another attempt after a value that failed: return `result` then.
     #[getter]
     fn over(&self) -> bool {
         self.over
@@ -57,35 +49,34 @@ impl Operation {
         self.ended(py).map_or_else(|| py.None(), Bound::unbind)
     }
 
-    /// An attempt succeeded, whatever it returned; the latest one unless its number is given.
+    /// An attempt succeeded, the latest one by default.
     #[pyo3(signature = (attempt = None))]
     fn succeed(&mut self, py: Python<'_>, attempt: Option<u64>) -> PyResult<()> {
         self.succeeded(py, attempt.map(Ticket::from_raw))
     }
 
-    /// Of several attempts the one with that number failed: "sleep", "attempt" (another one, beside those that run), "wait"
-    /// (others still run) or "stop": raise the error.
+    /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run) or
+    /// "stop": raise the error.
     fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> {
         self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
-    /// Of several attempts the one with that number returned; at "stop" the value is the result.
+    /// The attempt with this number returned, of several; at "stop" the value is the result.
     fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> {
         self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
-    /// While an attempt runs: whether another one is to start beside it.
+    /// While an attempt runs: returns True if another one starts beside it.
     fn beside(&mut self, py: Python<'_>) -> PyResult<bool> {
         let now = clock::now(py)?;
-        let settings = self.settings.get();
-        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-        let (Some(Machine::Shared(call)), Some(guards)) = (&mut self.call, &settings.guards) else { return Ok(false) };
-        let step = guards.get().lend(py, |guards| call.tick(policy, guards, now));
+        let Some(step) = self.transition(py, |call, policy, guards| call.tick(policy, guards, now)) else {
+            return Ok(false);
+        };
         self.follow(step, None);
         Ok(matches!(step, Step::Attempt { .. }))
     }
 
-    /// When to look whether another attempt starts beside, in nanoseconds of the clock; None for never.
+    /// When to call `beside`, in nanoseconds of the clock; None for never.
     #[getter]
     fn wake_at(&self) -> Option<u64> {
         (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos())
@@ -97,26 +88,26 @@ impl Operation {
         self.notify(py)
     }
 
-    /// Whether nothing but time ends the wait before the next attempt, and time is what the clock says.
+    /// True if only time ends the wait before the next attempt, and the clock is not replaced.
     #[getter]
     fn undisturbed(&self) -> bool {
         self.seen.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden()
     }
 
-    /// What the attempt hands down to the retries inside it.
+    /// The token that the attempt hands down to the retries inside it.
     #[getter(handed)]
     fn hands_down(&self) -> Option<crate::guards::nested::Token> {
         self.handed().map(crate::guards::nested::Token)
     }
 
-    /// What to call with the error that is about to come out, if there is such a thing.
+    /// The function that replaces the error that is about to be raised, if any.
     #[getter]
     fn fallback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let fallback = self.settings.get().fallback.as_ref().filter(|_| self.gave_up)?;
         Some(fallback.clone_ref(py))
     }
 
-    /// The seconds to wait next; None when the next attempt is to run now.
+    /// The seconds to wait next; None when the next attempt runs now.
     fn resume(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(self.woken(py, None)?.map(clock::single_wait))
     }
@@ -146,13 +137,13 @@ impl Operation {
         self.settings.get().cancel.as_ref().map(|token| token.clone_ref(py))
     }
 
-    /// The caller wants no more of it.
+    /// The caller cancels the operation.
     fn cancel(&mut self, py: Python<'_>) {
         self.last = None;
         self.release(py);
     }
 
-    /// The exception that says so, caused by the last error.
+    /// The Cancelled exception, caused by the last error.
     #[pyo3(signature = () -> "Exception")]
     pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -32,7 +32,7 @@ impl Calls for Policy {
         function: &Bound<'py, PyAny>,
         with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Retrying::run_plain(slf, function, with)
+        Retrying::run_policy(slf, function, with)
     }
 }
 
@@ -174,7 +174,7 @@ impl Policy {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Retrying::run_plain(slf, function, Arguments::Packed(args, kwargs))
+        Retrying::run_policy(slf, function, Arguments::Packed(args, kwargs))
     }
 
     /// A caller with this policy and these options, to call or to decorate functions with.
