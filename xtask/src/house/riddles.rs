@@ -126,7 +126,7 @@ struct Definitions {
 impl Definitions {
     fn new() -> Self {
         let script = r"\b(?:function\*?|class|interface|type|enum)\s+(\w+)|^(?:export )?(?:const|let)\s+(\w+)|^\s+(?:(?:readonly|static|private|declare|async|get|set) )*#?(\w+)\??(?:\([^;]*\{\s*$|[:=] )";
-        let python = r"\b(?:def|class)\s+(\w+)|^\s*(?:self\.)?(\w+)\s*(?::\s\w|=\s)";
+        let python = r"\b(?:def|class)\s+(\w+)|^(\w+)\s*(?::\s\w|=\s)|^\s+(\w+):\s\w|\bself\.(\w+)\s*(?::\s\w|=\s)";
         let [script, python, c] = [script, python, r"\b(holdoff_\w+)"].map(|text| Regex::new(text).expect("is valid"));
         Self { script, python, c }
     }
@@ -205,15 +205,18 @@ mod tests {
 
     #[test]
     fn names_are_read_by_their_words() {
-        let text =
-            "pub struct FlatStep { pub kept: u8, flatter: u8 }\nfn whole_millis(room: u8) {}\n#[cfg(test)]\nmod own {}";
+        let text = "extern_c! { fn told() {} }\npub struct FlatStep { pub kept: u8, flatter: u8 }\nfn whole_millis(room: u8) {}\n#[cfg(test)]\nmod own {}";
         let faults = [
-            "1: the name `FlatStep`: instead of `flat` say raw",
-            "1: the name `kept`: instead of `kept` say the noun that is meant",
+            "1: the name `told`: instead of `told` say the noun that is meant",
+            "2: the name `FlatStep`: instead of `flat` say raw",
+            "2: the name `kept`: instead of `kept` say the noun that is meant",
         ];
         assert_eq!(found("core/src/a.rs", text), faults);
         assert_eq!(found("a/desk.ts", "  layPolicy(a: number) {\n    const b = a.join(desk);").len(), 2);
-        assert_eq!(found("a/_b.py", "def take(own):\n    \"\"\"Text.\"\"\"\nclass Said:\n    lent = 1\n").len(), 2);
+        assert_eq!(
+            found("a/_b.py", "def take(own):\n    \"\"\"Text.\"\"\"\nclass Said:\n    lent: int = 1\n").len(),
+            2
+        );
     }
 
     #[test]

@@ -290,6 +290,25 @@ impl Names {
     fn add(&mut self, ident: &Ident) {
         self.0.push((ident.span().start().line, ident.to_string()));
     }
+
+    /// The names that a macro is given behind a keyword.
+    fn tokens(&mut self, tokens: TokenStream) {
+        const KEYWORDS: [&str; 7] = ["fn", "struct", "enum", "trait", "type", "static", "mod"];
+        let mut behind = false;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    let keyword = KEYWORDS.iter().any(|word| ident == word);
+                    if behind && !keyword {
+                        self.add(&ident);
+                    }
+                    behind = keyword;
+                }
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                _ => behind = false,
+            }
+        }
+    }
 }
 
 /// Adds the name of each kind of definition.
@@ -310,6 +329,10 @@ impl<'ast> Visit<'ast> for Names {
         visit_const_param: syn::ConstParam, visit_impl_item_const: syn::ImplItemConst,
         visit_impl_item_type: syn::ImplItemType, visit_trait_item_type: syn::TraitItemType,
         visit_trait_item_const: syn::TraitItemConst
+    }
+
+    fn visit_macro(&mut self, invoked: &'ast Macro) {
+        self.tokens(invoked.tokens.clone());
     }
 
     fn visit_field(&mut self, field: &'ast syn::Field) {
