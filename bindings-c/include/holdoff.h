@@ -2177,7 +2177,7 @@ int holdoff_call_underway(struct holdoff_call *call,
 /**
  * Records the success of the attempt with this ticket at `now`. A success after a limit is a success.
  *
- * Returns the step without aw: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
+ * Returns the step that holds now: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
  */
 struct holdoff_step holdoff_call_succeed(struct holdoff_call *call,
                                          uint64_t ticket,
@@ -2186,7 +2186,7 @@ struct holdoff_step holdoff_call_succeed(struct holdoff_call *call,
 /**
  * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step without aw: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
+ * Returns the step that holds now: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
  * `at`, when another try might succeed.
  */
 struct holdoff_step holdoff_call_fail(struct holdoff_call *call,
@@ -2548,7 +2548,7 @@ int holdoff_layered_underway(struct holdoff_layered *layered,
 /**
  * Records the success of the attempt with this ticket at `now`.
  *
- * Returns the step without aw.
+ * Returns the step that holds now.
  */
 struct holdoff_step holdoff_layered_succeed(struct holdoff_layered *layered,
                                             uint64_t ticket,
@@ -2557,7 +2557,7 @@ struct holdoff_step holdoff_layered_succeed(struct holdoff_layered *layered,
 /**
  * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step without aw.
+ * Returns the step that holds now.
  */
 struct holdoff_step holdoff_layered_fail(struct holdoff_layered *layered,
                                          const struct holdoff_layers *layers,
@@ -2569,7 +2569,7 @@ struct holdoff_step holdoff_layered_fail(struct holdoff_layered *layered,
  * holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
  * if the inner one gives up now, whatever the reason. A permanent one ends it.
  *
- * Returns the step without aw.
+ * Returns the step that holds now.
  */
 struct holdoff_step holdoff_layered_fail_as(struct holdoff_layered *layered,
                                             const struct holdoff_layers *layers,
@@ -3525,7 +3525,7 @@ struct holdoff_step holdoff_guarded_call_begin(struct holdoff_guarded_call *call
  * Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
  * flight.
  *
- * Returns the step without aw.
+ * Returns the step that holds now.
  */
 struct holdoff_step holdoff_guarded_call_succeed(struct holdoff_guarded_call *call,
                                                  const struct holdoff_guards *guards,
@@ -3535,7 +3535,7 @@ struct holdoff_step holdoff_guarded_call_succeed(struct holdoff_guarded_call *ca
 /**
  * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
+ * Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
  * HOLDOFF_SLEEP, or HOLDOFF_STOP.
  */
 struct holdoff_step holdoff_guarded_call_fail(struct holdoff_guarded_call *call,
@@ -3549,7 +3549,7 @@ struct holdoff_step holdoff_guarded_call_fail(struct holdoff_guarded_call *call,
  * Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
  * The call is over, as after a permanent failure.
  *
- * Returns the step without aw.
+ * Returns the step that holds now.
  */
 struct holdoff_step holdoff_guarded_call_abandon(struct holdoff_guarded_call *call,
                                                  const struct holdoff_guards *guards,
@@ -3756,7 +3756,7 @@ struct holdoff_step holdoff_recorder_begin(struct holdoff_recorder *recorder,
 /**
  * Records the success of the attempt with this ticket at `now`.
  *
- * Returns the step without aw and writes `events`.
+ * Returns the step that holds now and writes `events`.
  */
 struct holdoff_step holdoff_recorder_succeed(struct holdoff_recorder *recorder,
                                              const struct holdoff_guards *guards,
@@ -3767,7 +3767,7 @@ struct holdoff_step holdoff_recorder_succeed(struct holdoff_recorder *recorder,
 /**
  * Records the failure of the attempt with this ticket at `now`.
  *
- * Returns the step without aw, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
+ * Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
  */
 struct holdoff_step holdoff_recorder_fail(struct holdoff_recorder *recorder,
                                           const struct holdoff_policy *policy,
@@ -3781,7 +3781,7 @@ struct holdoff_step holdoff_recorder_fail(struct holdoff_recorder *recorder,
  * Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
  * server. In the log it is a permanent failure.
  *
- * Returns the step without aw and writes `events`.
+ * Returns the step that holds now and writes `events`.
  */
 struct holdoff_step holdoff_recorder_abandon(struct holdoff_recorder *recorder,
                                              const struct holdoff_guards *guards,
@@ -3815,7 +3815,7 @@ struct holdoff_step holdoff_recorder_cancel(struct holdoff_recorder *recorder,
  * attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
  * then it has failed, as a timeout.
  *
- * Returns the step without aw and writes `events`.
+ * Returns the step that holds now and writes `events`.
  */
 struct holdoff_step holdoff_recorder_resume(struct holdoff_recorder *recorder,
                                             const struct holdoff_policy *policy,

@@ -65,7 +65,7 @@ macro_rules! memory {
             assert!(core::mem::offset_of!($name, magic) == 0 && core::mem::offset_of!($name, state) % 8 == 0);
         };
 
-        // SAFETY: the layout is asserted above; the core's machines are plain numbers, and every bit pattern of them is valid.
+        // SAFETY: the layout is asserted above; the core's machines are plain numbers, valid in every bit pattern.
         unsafe impl $crate::boundary::Memory for $name {
             type Inner = $inner;
             const MAGIC: u64 = u64::from_be_bytes(*$magic);

@@ -44,13 +44,13 @@ extern_c! {
 
     /// Records the success of the attempt with this ticket at `now`. A success after a limit is a success.
     ///
-    /// Returns the step without aw: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
+    /// Returns the step that holds now: HOLDOFF_STOP, HOLDOFF_SUCCEEDED when the attempt was the one in flight.
     fn holdoff_call_succeed(call: *mut holdoff_call, ticket: u64, now: Timestamp) -> holdoff_step =
         step(call_of(call).map(|call| call.succeed(Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
+    /// Returns the step that holds now: HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP, HOLDOFF_GAVE_UP with the reason and, in
     /// `at`, when another try might succeed.
     fn holdoff_call_fail(call: *mut holdoff_call, policy: *const holdoff_policy, ticket: u64, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step =

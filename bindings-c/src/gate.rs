@@ -102,7 +102,8 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int = {
-        let built = read(options).ok_or(ErrorCode::NullPointer).and_then(|options| built(GateOptions::from(options).build()));
+        let options = read(options).ok_or(ErrorCode::NullPointer);
+        let built = options.and_then(|options| built(GateOptions::from(options).build()));
         status(built.and_then(|built| store(config, built)))
     };
 

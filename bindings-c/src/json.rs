@@ -74,7 +74,9 @@ extern_c! {
                 };
                 has_reason |= path == "failureReason";
                 match value {
-                    Value::Text(text) if !keep_text(memory, text) => Err(holdoff_problem::from(ErrorCode::NoRoom).at(&path)),
+                    Value::Text(text) if !keep_text(memory, text) => {
+                        Err(holdoff_problem::from(ErrorCode::NoRoom).at(&path))
+                    }
                     _ => Ok(()),
                 }
             })?;

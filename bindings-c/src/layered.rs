@@ -70,13 +70,13 @@ extern_c! {
 
     /// Records the success of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw.
+    /// Returns the step that holds now.
     fn holdoff_layered_succeed(layered: *mut holdoff_layered, ticket: u64, now: Timestamp) -> holdoff_step =
         get_mut(layered).map(|layered| layered.succeed(Ticket::from_raw(ticket), now)).into();
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw.
+    /// Returns the step that holds now.
     fn holdoff_layered_fail(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64, now: Timestamp,
         failure: holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
@@ -88,7 +88,7 @@ extern_c! {
     /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
     /// if the inner one gives up now, whatever the reason. A permanent one ends it.
     ///
-    /// Returns the step without aw.
+    /// Returns the step that holds now.
     fn holdoff_layered_fail_as(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64,
         now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {

@@ -75,7 +75,7 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int =
-        status(get(policy).map(|policy| policy.with_attempts(attempts)).and_then(|changed| store_policy(policy, changed)));
+        status(get(policy).and_then(|current| store_policy(policy, current.with_attempts(attempts))));
 
     /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
     /// HOLDOFF_NEVER without either, and for memory without a policy.

@@ -71,8 +71,9 @@ extern_c! {
     /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
     fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
         size: usize) -> c_int = {
-        let written = pair(get(policy), optional_rules(rules));
-        let written = written.map(|(policy, (rules, patterns))| Written { policy: *policy, rules, guards: GuardsBuilder::NEW, patterns });
+        let written = pair(get(policy), optional_rules(rules)).map(|(policy, (rules, patterns))| {
+            Written { policy: *policy, rules, guards: GuardsBuilder::NEW, patterns }
+        });
         print(text, size, written.ok())
     };
 
@@ -84,7 +85,8 @@ extern_c! {
         let written = || -> Result<_, holdoff_problem> {
             let (builder, guards) = (sound(options)?, guards_of(options)?);
             guards.check()?;
-            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns: patterns_of_options(options) })
+            let patterns = patterns_of_options(options);
+            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns })
         };
         print(text, size, written().ok())
     };

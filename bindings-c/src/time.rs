@@ -9,7 +9,8 @@ extern_c! {
     /// Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
     /// and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
     fn holdoff_parse_duration(duration: *const c_char, ns: *mut Span) -> c_int = {
-        let span = c_str(duration).ok_or(ErrorCode::NullPointer).and_then(|text| Span::parse(text).ok_or(ErrorCode::NotADuration));
+        let text = c_str(duration).ok_or(ErrorCode::NullPointer);
+        let span = text.and_then(|text| Span::parse(text).ok_or(ErrorCode::NotADuration));
         status(span.map(|span| write(ns, span)))
     };
 

@@ -1,7 +1,7 @@
 //! The whole loop for a call under guards, as a machine.
 
 use crate::*;
-use holdoff_core::{Failure, GuardedCall, Guards, Step, Ticket};
+use holdoff_core::{Failure, GuardedCall, Guards, Policy, Step, Ticket};
 
 memory! {
     /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.
@@ -21,6 +21,34 @@ memory! {
     holdoff_guarded_call([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
 }
 const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
+
+/// Begins a call under guards. Without a policy it is left zeroed, which is a call that has ended.
+///
+/// # Safety
+/// The pointers are null or point to objects of their types, and nothing else touches them meanwhile.
+pub(crate) unsafe fn begin<'a, M: Memory>(
+    call: *mut M,
+    guards: *const holdoff_guards,
+    policy: impl FnOnce() -> Result<&'a Policy, ErrorCode>,
+    begin: impl FnOnce(&Policy, &mut Guards<'_>) -> (M::Inner, Step),
+) -> holdoff_step {
+    let mut borrowed = Guards::none();
+    // SAFETY: passed on.
+    let policy = unsafe { borrow_guards(guards, &mut borrowed) }.and_then(|()| policy());
+    if let Err(error) = check_memory(call) {
+        // A call that cannot be stored would keep what it takes of the guards.
+        return error.into();
+    }
+    // SAFETY: not null and aligned; passed on.
+    unsafe {
+        call.write_bytes(0, 1);
+        let (begun, step) = match policy {
+            Ok(policy) => begin(policy, &mut borrowed),
+            Err(error) => return error.into(),
+        };
+        store(call, begun).map(|()| step).into()
+    }
+}
 
 /// Gives an input to a call, with its guards.
 ///
@@ -46,40 +74,25 @@ extern_c! {
     ///
     /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which
     /// is a call that has ended.
-    fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        seed: u64, now: Timestamp) -> holdoff_step = {
-        let mut borrowed = Guards::none();
-        let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
-        if let Err(error) = check_memory(call) {
-            // A call that cannot be stored would keep what it takes of the guards.
-            return error.into();
-        }
-        match policy {
-            Ok(policy) => {
-                let (begun, step) = GuardedCall::begin(policy, &mut borrowed, seed, now);
-                store(call, begun).map(|()| step).into()
-            }
-            Err(error) => {
-                write(call, holdoff_guarded_call { magic: 0, state: [0; 22] });
-                error.into()
-            }
-        }
+    fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
+        guards: *const holdoff_guards, seed: u64, now: Timestamp) -> holdoff_step = {
+        begin(call, guards, || get(policy), |policy, guards| GuardedCall::begin(policy, guards, seed, now))
     };
 
     /// Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in
     /// flight.
     ///
-    /// Returns the step without aw.
+    /// Returns the step that holds now.
     fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step =
         put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
+    /// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
-    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step =
+    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
+        guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step =
         put(call, guards, |call, guards| {
             Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
@@ -87,7 +100,7 @@ extern_c! {
     /// Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
     /// The call is over, as after a permanent failure.
     ///
-    /// Returns the step without aw.
+    /// Returns the step that holds now.
     fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step =
         put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
@@ -95,8 +108,8 @@ extern_c! {
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
-    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy, guards: *const holdoff_guards,
-        now: Timestamp) -> holdoff_step =
+    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
+        guards: *const holdoff_guards, now: Timestamp) -> holdoff_step =
         put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)));
 
     /// Cancels the call in any state: the guards get back the permits that it holds.
@@ -107,7 +120,8 @@ extern_c! {
         put(call, guards, |call, guards| Ok(call.cancel(guards, now)));
 
     /// Returns the number of attempts started; 0 for memory without a call.
-    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 = get(call).map_or(0, GuardedCall::attempt);
+    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 =
+        get(call).map_or(0, GuardedCall::attempt);
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
     fn holdoff_guarded_call_flying(call: *const holdoff_guarded_call) -> u32 = get(call).map_or(0, GuardedCall::flying);
@@ -129,8 +143,9 @@ extern_c! {
     /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
+    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved,
+        policy: *const holdoff_policy, guards: *const holdoff_guards, now: Timestamp,
+        problem: *mut holdoff_problem) -> c_int = {
         let resume = || {
             let mut borrowed = Guards::none();
             borrow_guards(guards, &mut borrowed)?;

@@ -14,11 +14,16 @@ extern_c! {
     fn holdoff_guard_save(guard: *const c_void, now: Timestamp, bytes: *mut c_char, size: usize) -> usize = {
         let to = (bytes, size);
         match read(guard.cast::<u64>()) {
-            Some(holdoff_budget::MAGIC) => save(guard.cast::<holdoff_budget>(), to, |state, config| state.save(config, now)),
-            Some(holdoff_breaker::MAGIC) => save(guard.cast::<holdoff_breaker>(), to, |state, config| state.save(config, now)),
-            Some(holdoff_adaptive::MAGIC) => save(guard.cast::<holdoff_adaptive>(), to, |state, config| state.save(config, now)),
-            Some(holdoff_stretch::MAGIC) => save(guard.cast::<holdoff_stretch>(), to, |state, config| state.save(config, now)),
-            Some(holdoff_hedge::MAGIC) => save(guard.cast::<holdoff_hedge>(), to, |state, _| state.save()),
+            Some(holdoff_budget::MAGIC) =>
+                save(guard.cast::<holdoff_budget>(), to, |state, config| state.save(config, now)),
+            Some(holdoff_breaker::MAGIC) =>
+                save(guard.cast::<holdoff_breaker>(), to, |state, config| state.save(config, now)),
+            Some(holdoff_adaptive::MAGIC) =>
+                save(guard.cast::<holdoff_adaptive>(), to, |state, config| state.save(config, now)),
+            Some(holdoff_stretch::MAGIC) =>
+                save(guard.cast::<holdoff_stretch>(), to, |state, config| state.save(config, now)),
+            Some(holdoff_hedge::MAGIC) =>
+                save(guard.cast::<holdoff_hedge>(), to, |state, _| state.save()),
             Some(holdoff_limiter::MAGIC) => {
                 let parts = limiter::parts(guard.cast::<holdoff_limiter>().cast_mut()).ok();
                 parts.and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0)

@@ -75,35 +75,24 @@ extern_c! {
     fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step = {
         write(events, holdoff_events::NONE);
-        let mut borrowed = Guards::none();
-        let policy = borrow_guards(guards, &mut borrowed).and_then(|()| get(policy));
-        if let Err(error) = check_memory(recorder) {
-            // A call that cannot be stored would keep what it takes of the guards.
-            return error.into();
-        }
-        match policy.and_then(|policy| if events.is_null() { Err(ErrorCode::NullPointer) } else { Ok(policy) }) {
-            Ok(policy) => {
-                let (begun, recorded) = Recorder::begin(policy, &mut borrowed, seed, now);
-                write(events, recorded.events.into());
-                store(recorder, begun).map(|()| recorded.step).into()
-            }
-            Err(error) => {
-                write(recorder, holdoff_recorder { magic: 0, state: [0; 25] });
-                error.into()
-            }
-        }
+        let policy = || if events.is_null() { Err(ErrorCode::NullPointer) } else { get(policy) };
+        guarded::begin(recorder, guards, policy, |policy, guards| {
+            let (begun, recorded) = Recorder::begin(policy, guards, seed, now);
+            write(events, recorded.events.into());
+            (begun, recorded.step)
+        })
     };
 
     /// Records the success of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw and writes `events`.
+    /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
         put(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
-    /// Returns the step without aw, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
+    /// Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
     fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
         events: *mut holdoff_events) -> holdoff_step =
@@ -114,7 +103,7 @@ extern_c! {
     /// Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
     /// server. In the log it is a permanent failure.
     ///
-    /// Returns the step without aw and writes `events`.
+    /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
         put(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
@@ -137,7 +126,7 @@ extern_c! {
     /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
     /// then it has failed, as a timeout.
     ///
-    /// Returns the step without aw and writes `events`.
+    /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step =
         put(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
