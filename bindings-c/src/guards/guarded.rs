@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
 ///
 /// # Safety
 /// The pointers are null or point to objects of their types, and nothing else touches them meanwhile.
-pub(crate) unsafe fn begin<'a, M: Memory>(
+pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
     call: *mut M,
     guards: *const holdoff_guards,
     policy: impl FnOnce() -> Result<&'a Policy, ErrorCode>,
@@ -76,7 +76,7 @@ extern_c! {
     /// is a call that has ended.
     fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
         guards: *const holdoff_guards, seed: u64, now: Timestamp) -> holdoff_step = {
-        begin(call, guards, || get(policy), |policy, guards| GuardedCall::begin(policy, guards, seed, now))
+        begin_guarded(call, guards, || get(policy), |policy, guards| GuardedCall::begin(policy, guards, seed, now))
     };
 
     /// Records the success of the attempt with this ticket at `now`: the call is over, even if other attempts are in

@@ -76,7 +76,7 @@ extern_c! {
         guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step = {
         write(events, holdoff_events::NONE);
         let policy = || if events.is_null() { Err(ErrorCode::NullPointer) } else { get(policy) };
-        guarded::begin(recorder, guards, policy, |policy, guards| {
+        begin_guarded(recorder, guards, policy, |policy, guards| {
             let (begun, recorded) = Recorder::begin(policy, guards, seed, now);
             write(events, recorded.events.into());
             (begun, recorded.step)
