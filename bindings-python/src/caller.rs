@@ -47,7 +47,7 @@ impl Retrying {
         function: &Bound<'py, PyAny>,
         with: Arguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = || Bound::new(function.py(), Self::plain(policy)?);
+        let made = || Bound::new(function.py(), Self::without_options(policy)?);
         if policy.get().guarded || policy.get().core().first_limit().is_some() {
             return counted(function.py(), || Self::run_known(&made()?, function, with));
         }
@@ -319,7 +319,7 @@ impl Retrying {
 
     /// The guards of the option, else the policy's own; None without any.
     #[getter(guards)]
-    fn own_guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
+    fn guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
         self.guards.as_ref().map(|guards| guards.clone_ref(py))
     }
 

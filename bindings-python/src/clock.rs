@@ -136,7 +136,7 @@ pub(crate) fn remaining(py: Python<'_>) -> PyResult<Option<f64>> {
     }
 }
 
-/// What the attempt around this hands down, if it does.
+/// The token that the attempt around this hands down, if any.
 pub(crate) fn handed(py: Python<'_>) -> PyResult<Option<holdoff_core::Token>> {
     let token = handed_var(py)?.call_method0(intern!(py, "get"))?;
     Ok(token.cast::<Token>().ok().map(|token| token.get().0))

@@ -48,7 +48,7 @@ pub(crate) struct Options<'a, 'py> {
 }
 
 impl Retrying {
-    pub(crate) fn plain(policy: &Bound<'_, Policy>) -> PyResult<Self> {
+    pub(crate) fn without_options(policy: &Bound<'_, Policy>) -> PyResult<Self> {
         Ok(Self::with(policy, set::of_policy(policy)?))
     }
 
@@ -73,7 +73,7 @@ impl Retrying {
 
     pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
         let plain = match options.guards {
-            None => Self::plain(policy)?,
+            None => Self::without_options(policy)?,
             Some(guards) => Self::with(policy, set::of_option(&guards)?),
         };
         let on_result = OnResult::new(options.on_result.as_deref())?;

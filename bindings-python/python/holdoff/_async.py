@@ -304,14 +304,14 @@ async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[An
         if time is None:
             done, _ = await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
         else:
-            done = await _done_soon(running)
+            done = await _first_done(running)
             if not done:
                 time.sleep(seconds)
     # In the order of the attempts, so that the same run ends the same way.
     return next((task for task in running if task in done), None)
 
 
-async def _done_soon(awaited: Iterable[_F]) -> set[_F]:
+async def _first_done(awaited: Iterable[_F]) -> set[_F]:
     """The futures that finish without time passing: under virtual time, only sleeps let time pass."""
     done: set[_F] = set()
     for _ in range(_TURNS):
@@ -371,7 +371,7 @@ async def _listen(operation: Operation, notify: Notify, seen: int, seconds: floa
             time = overridden_time()
             if time is None:
                 await asyncio_wait([notified], timeout=seconds)
-            elif not await _done_soon([notified]):
+            elif not await _first_done([notified]):
                 time.sleep(seconds)
     finally:
         notify.remove_waiter(waiter)
