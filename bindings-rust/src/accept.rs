@@ -39,7 +39,7 @@ impl<T> Accept<T> for AnyValue {
 pub struct Unless<A, P, T> {
     pub(crate) rest: A,
     pub(crate) predicate: P,
-    pub(crate) kept: Option<T>,
+    pub(crate) refused: Option<T>,
 }
 
 impl<T, A: Accept<T>, P: FnMut(&T) -> Option<Failure>> Accept<T> for Unless<A, P, T> {
@@ -49,7 +49,7 @@ impl<T, A: Accept<T>, P: FnMut(&T) -> Option<Failure>> Accept<T> for Unless<A, P
         match (self.predicate)(&value) {
             None => Ok(value),
             Some(failure) => {
-                self.kept = Some(value);
+                self.refused = Some(value);
                 Err(failure)
             }
         }
@@ -57,6 +57,6 @@ impl<T, A: Accept<T>, P: FnMut(&T) -> Option<Failure>> Accept<T> for Unless<A, P
 
     #[inline]
     fn take(&mut self) -> Option<T> {
-        self.kept.take().or_else(|| self.rest.take())
+        self.refused.take().or_else(|| self.rest.take())
     }
 }

@@ -7,8 +7,8 @@ use crate::flights::{Flights, Landed};
 use crate::guarded::{CallGuards, DrivenCall, Unguarded};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
-use crate::retrying::{Retrying, not_before};
-use crate::sleeper::AsyncSleeper;
+use crate::retrying::Retrying;
+use crate::sleeper::{AsyncSleeper, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Cause, Failure, Outcome, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
@@ -78,7 +78,7 @@ where
     type Output = Result<T, Stopped<E>>;
     type IntoFuture = RetryFuture<P, O, F, E, C, H, S, V, G>;
 
-    #[inline]
+    #[inline(always)]
     fn into_future(self) -> Self::IntoFuture {
         RetryFuture {
             retrying: self,
@@ -109,7 +109,7 @@ where
 {
     type Output = Result<T, Stopped<E>>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut next = match self.phase {
             Phase::Start => match self.as_mut().begin() {

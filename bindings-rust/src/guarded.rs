@@ -2,31 +2,17 @@
 
 use crate::flights::{Flights, Many, One};
 use crate::guards::GuardSet;
-use crate::retrying::{Retrying, not_before};
+use crate::sleeper::not_before;
 use holdoff_core::{Call, Cause, Failure, GuardedCall, Guards, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::task::Waker;
-
-impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
-    /// Runs it under guards that it shares with every other call that has them, borrowed, or given (a clone is the same
-    /// guards) where the future has to be `'static`.
-    ///
-    /// A guard may refuse the first attempt, too: then [`Stopped::attempts`](crate::Stopped::attempts) is 0 and there is no
-    /// error.
-    #[inline]
-    pub fn guards<B: Borrow<GuardSet>>(self, guards: B) -> Retrying<P, O, R, E, C, H, S, V, Guarded<B>> {
-        let guards = Guarded(Some(guards));
-        let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
-    }
-}
 
 /// The guards of a retry: [`Unguarded`] or [`Guarded`].
 pub trait CallGuards {
     /// The call that the loops drive.
     type Call: DrivenCall;
 
-    /// Whether every first attempt may start: then the call begins when that attempt has failed, and not at all if it succeeds.
+    /// True if every first attempt may start: then the call begins when that attempt has failed, and not at all if it succeeds.
     const LAZY: bool;
 
     /// Begins the call, once. `hedging` says that the host can run attempts beside each other.
@@ -41,6 +27,12 @@ pub struct Unguarded;
 #[derive(Clone, Copy, Debug)]
 pub struct Guarded<B>(Option<B>);
 
+impl<B> Guarded<B> {
+    pub(crate) const fn new(guards: B) -> Self {
+        Self(Some(guards))
+    }
+}
+
 impl CallGuards for Unguarded {
     type Call = Call;
 
@@ -53,11 +45,11 @@ impl CallGuards for Unguarded {
 }
 
 impl<B: Borrow<GuardSet>> CallGuards for Guarded<B> {
-    type Call = HeldCall<B>;
+    type Call = SharedCall<B>;
 
     const LAZY: bool = false;
 
-    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (HeldCall<B>, Step) {
+    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (SharedCall<B>, Step) {
         let guards = self.0.take();
         let begin = |guards: &mut Guards<'_>| GuardedCall::begin(policy, guards, seed, now);
         let (call, step) = match &guards {
@@ -65,7 +57,7 @@ impl<B: Borrow<GuardSet>> CallGuards for Guarded<B> {
             None => begin(&mut Guards::none()),
         };
         let over = matches!(step, Step::Stop(_));
-        (HeldCall { guards, call, over, hedging, latest: now, key: None }, step)
+        (SharedCall { guards, call, over, hedging, latest: now, key: None }, step)
     }
 }
 
@@ -89,7 +81,7 @@ pub trait DrivenCall {
     /// How many attempts have begun.
     fn attempts(&self) -> u32;
 
-    /// Whether [`DrivenCall::notify`] has been called since the call began to wait for a place.
+    /// True if [`DrivenCall::notify`] has been called since the call began to wait for a place.
     fn is_notified(&self) -> bool;
 
     /// Wakes `waker` when a place in the bulkhead may have come free.
@@ -131,7 +123,7 @@ impl DrivenCall for Call {
 
 /// A call under guards: what it holds of them comes back when it is dropped, however that happens.
 #[derive(Debug)]
-pub struct HeldCall<B: Borrow<GuardSet>> {
+pub struct SharedCall<B: Borrow<GuardSet>> {
     guards: Option<B>,
     call: GuardedCall,
     over: bool,
@@ -141,7 +133,7 @@ pub struct HeldCall<B: Borrow<GuardSet>> {
     key: Option<u64>,
 }
 
-impl<B: Borrow<GuardSet>> HeldCall<B> {
+impl<B: Borrow<GuardSet>> SharedCall<B> {
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
@@ -155,7 +147,7 @@ impl<B: Borrow<GuardSet>> HeldCall<B> {
     }
 }
 
-impl<B: Borrow<GuardSet>> DrivenCall for HeldCall<B> {
+impl<B: Borrow<GuardSet>> DrivenCall for SharedCall<B> {
     type Flights<F: Future, Z: Future> = Many<F, Z>;
 
     fn succeed(&mut self, ticket: Ticket, clock: impl FnOnce() -> Timestamp) {
@@ -190,7 +182,7 @@ impl<B: Borrow<GuardSet>> DrivenCall for HeldCall<B> {
     }
 }
 
-impl<B: Borrow<GuardSet>> Drop for HeldCall<B> {
+impl<B: Borrow<GuardSet>> Drop for SharedCall<B> {
     fn drop(&mut self) {
         if !self.over {
             self.cancel(self.latest);

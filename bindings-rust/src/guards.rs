@@ -46,14 +46,14 @@ impl<C, S> Shared<C, S> {
 /// A limiter and the room that its kind needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limited {
-    /// What was let through.
+    /// The state of the limiter.
     pub limiter: Limiter,
     /// The times of a log's calls; empty for other kinds.
     pub room: Vec<u64>,
 }
 
 impl Shared<BreakerConfig, Breaker> {
-    /// What the breaker is now, on the system's clock.
+    /// The breaker's state now, on the system's clock.
     #[must_use]
     pub fn state(&self) -> BreakerState {
         self.with(|config, breaker| breaker.state(config, now()))
@@ -76,7 +76,7 @@ impl Shared<BreakerConfig, Breaker> {
 }
 
 impl Shared<BudgetConfig, Budget> {
-    /// What there is now, on the system's clock: see [`Budget::balance`].
+    /// The balance now, on the system's clock: see [`Budget::balance`].
     #[must_use]
     pub fn balance(&self) -> f64 {
         self.with(|config, budget| budget.balance(config, now()))
@@ -119,10 +119,10 @@ pub struct GuardSet {
     hedge: Option<Shared<HedgeConfig, Latency>>,
 }
 
-/// The places of a bulkhead, and those who wait for one.
+/// A bulkhead and the wakers of the calls in its queue.
 #[derive(Default, Debug)]
 pub struct Places {
-    /// Who runs and who waits.
+    /// The counts of running and waiting calls.
     pub bulkhead: Bulkhead,
     wakers: Wakers,
 }
@@ -134,7 +134,7 @@ impl GuardSet {
         Self::default()
     }
 
-    /// The guards of a document, made with `seed` for those that draw; see [`seed`](crate::seed()).
+    /// The guards of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
     ///
     /// # Errors
     /// The [`ConfigError`] of the first guard that cannot be.
@@ -274,7 +274,7 @@ impl GuardSet {
         self.bulkhead.as_ref()
     }
 
-    /// Lends all of them to one transition of a call, and wakes those who wait for a place that it has freed. Locked in this
+    /// Lends all of them to one transition of a call, and wakes the calls that wait for a place it has freed. Locked in this
     /// order always, so that two sets with a guard in common cannot wait for each other.
     pub(crate) fn lend<R>(&self, hedging: bool, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let mut budget = self.budget.as_ref().map(|guard| (guard.config(), guard.lock()));
@@ -323,7 +323,7 @@ impl GuardSet {
         }
     }
 
-    /// What the guards know, as bytes by the names of their sections (spec 31), at `now` on their clock.
+    /// The states of the guards, as bytes by the names of their sections (spec 31), at `now` on their clock.
     #[must_use]
     pub fn save(&self, now: Timestamp) -> Vec<(&'static str, Vec<u8>)> {
         let mut saved = Vec::new();

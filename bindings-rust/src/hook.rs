@@ -27,18 +27,18 @@ pub trait Hook<E> {
 
 /// Nobody is told.
 #[derive(Clone, Copy, Debug)]
-pub struct Silent;
+pub struct NoHook;
 
-impl<E> Hook<E> for Silent {
+impl<E> Hook<E> for NoHook {
     #[inline(always)]
     fn retried(&mut self, _: &Retried<'_, E>) {}
 }
 
 /// A function of the user's.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<F>(pub(crate) F);
+pub struct OnRetry<F>(pub(crate) F);
 
-impl<E, F: FnMut(&Retried<'_, E>)> Hook<E> for Told<F> {
+impl<E, F: FnMut(&Retried<'_, E>)> Hook<E> for OnRetry<F> {
     #[inline]
     fn retried(&mut self, event: &Retried<'_, E>) {
         (self.0)(event);

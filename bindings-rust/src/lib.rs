@@ -30,7 +30,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! # What is decided, and by whom
+//! # The core decides, this crate waits
 //! Every decision is made by `holdoff-core`: pure state machines that hosts in other languages drive too, so the same
 //! policy, seed and failures give the same delays in all of them. This crate owns what the core does not have: the clock,
 //! the sleep, the seed. The machines themselves are here as well ([`Schedule`], [`Retry`], [`Call`]) for loops of your own.
@@ -39,7 +39,7 @@
 //! - A deadline bounds the whole operation, and a sleep that would not fit before it is not begun.
 //! - An async attempt that reaches its limit (attempt timeout or deadline) is dropped and counts as a timeout. A blocking
 //!   one cannot be stopped: hand it its limit with [`retry_with`].
-//! - What a server asked for (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
+//! - A server's hint (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
 //!   [`classify`](Retrying::classify).
 //! - A value can be a failure too, and comes out when there is no other attempt: [`when_result`](Retrying::when_result).
 //! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
@@ -102,9 +102,9 @@ pub use future::RetryFuture;
 pub use guarded::{CallGuards, Guarded, Unguarded};
 pub use guards::{GuardSet, Limited, Places, Shared};
 pub use holdoff_core::*;
-pub use hook::{Hook, Retried, Silent, Told};
+pub use hook::{Hook, NoHook, OnRetry, Retried};
 pub use keyed_guards::KeyedGuards;
-pub use operation::{Async, Attempt, Blocking, Informed, Operation, Plain, Returns};
+pub use operation::{Async, Attempt, Blocking, Informed, Operation, Returns, Simple};
 pub use retrying::{Retrying, retry, retry_with};
 pub use seed::seed;
 pub use sleeper::{AsyncSleeper, Sleeper, System};

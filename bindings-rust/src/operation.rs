@@ -1,4 +1,4 @@
-//! What is retried, and what it is told about the attempt it is.
+//! The operation that is retried, and the attempt that it gets.
 
 use holdoff_core::Timestamp;
 use std::time::Duration;
@@ -47,13 +47,13 @@ pub trait Operation<R> {
 
 /// An operation that does not look at its attempt, see [`retry`](crate::retry).
 #[derive(Clone, Copy, Debug)]
-pub struct Plain<O>(pub(crate) O);
+pub struct Simple<O>(pub(crate) O);
 
 /// An operation that does, see [`retry_with`](crate::retry_with).
 #[derive(Clone, Copy, Debug)]
 pub struct Informed<O>(pub(crate) O);
 
-impl<O: FnMut() -> R, R> Operation<R> for Plain<O> {
+impl<O: FnMut() -> R, R> Operation<R> for Simple<O> {
     #[inline(always)]
     fn run(&mut self, _: Attempt) -> R {
         (self.0)()
@@ -67,7 +67,7 @@ impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
     }
 }
 
-/// What an operation may return: a `Result`, or a future of one. `M` tells the two apart and is always inferred.
+/// The return value of an operation: a `Result`, or a future of one. `M` tells the two apart and is always inferred.
 pub trait Returns<M> {
     /// The value in it.
     type Value;

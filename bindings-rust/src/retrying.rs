@@ -5,9 +5,10 @@ use crate::cancel::CancelToken;
 #[cfg(feature = "serde")]
 use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, When};
-use crate::guarded::{CallGuards, DrivenCall, Unguarded};
-use crate::hook::{Hook, Retried, Silent, Told};
-use crate::operation::{Attempt, Informed, Operation, Plain, Returns};
+use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
+use crate::guards::GuardSet;
+use crate::hook::{Hook, NoHook, OnRetry, Retried};
+use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
@@ -40,13 +41,13 @@ use std::marker::PhantomData;
 /// # Ok::<(), holdoff::ConfigError>(())
 /// ```
 #[inline]
-pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Plain<O>, R, R::Error>
+pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Simple<O>, R, R::Error>
 where
     P: Borrow<Policy>,
     O: FnMut() -> R,
     R: Returns<M>,
 {
-    Retrying::new(policy, Plain(operation))
+    Retrying::new(policy, Simple(operation))
 }
 
 /// Like [`retry`], for an operation that wants to know which [`Attempt`] it is and how much time it has.
@@ -78,7 +79,7 @@ where
 /// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
 #[must_use = "nothing runs until `.call()` or `.await`"]
 #[derive(Debug)]
-pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyValue, G = Unguarded> {
+pub struct Retrying<P, O, R, E, C = Everything, H = NoHook, S = System, V = AnyValue, G = Unguarded> {
     pub(crate) policy: P,
     pub(crate) operation: O,
     pub(crate) classifier: C,
@@ -94,7 +95,7 @@ pub struct Retrying<P, O, R, E, C = Everything, H = Silent, S = System, V = AnyV
 impl<P, O, R, E> Retrying<P, O, R, E> {
     #[inline(always)]
     const fn new(policy: P, operation: O) -> Self {
-        let (classifier, hook, sleeper, values, guards) = (Everything, Silent, System, AnyValue, Unguarded);
+        let (classifier, hook, sleeper, values, guards) = (Everything, NoHook, System, AnyValue, Unguarded);
         let (seed, cancel, returns) = (None, None, PhantomData);
         Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
@@ -123,7 +124,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// Retries the errors that the `retry_on` of a document lists, over what the classifier before says.
     ///
     /// `facts` says what is known of an error: its HTTP status or gRPC code, and whether the operation can run twice.
-    /// Whether a pattern is in the error's text is looked up here.
+    /// Patterns are looked up in the error's text here.
     ///
     /// ```
     /// use holdoff::{Document, Facts};
@@ -200,15 +201,15 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         R: Returns<M>,
         F: FnMut(&R::Value) -> Option<Failure>,
     {
-        let values = Unless { rest: self.values, predicate, kept: None };
+        let values = Unless { rest: self.values, predicate, refused: None };
         let Self { policy, operation, classifier, hook, sleeper, seed, cancel, guards, returns, .. } = self;
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
     /// Calls `hook` before each sleep.
     #[inline]
-    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, Told<F>, S, V, G> {
-        let hook = Told(hook);
+    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, OnRetry<F>, S, V, G> {
+        let hook = OnRetry(hook);
         let Self { policy, operation, classifier, sleeper, values, seed, cancel, guards, returns, .. } = self;
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
@@ -242,7 +243,20 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     }
 }
 
-/// What the blocking loop and the async one do alike.
+impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
+    /// Runs it under guards that it shares with every other call that has them, borrowed, or given (a clone is the same
+    /// guards) where the future has to be `'static`.
+    ///
+    /// A guard may refuse the first attempt, too: then [`Stopped::attempts`] is 0 and there is no error.
+    #[inline]
+    pub fn guards<B: Borrow<GuardSet>>(self, guards: B) -> Retrying<P, O, R, E, C, H, S, V, Guarded<B>> {
+        let guards = Guarded::new(guards);
+        let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    }
+}
+
+/// The parts of the blocking loop and of the async one that are the same.
 impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,
@@ -320,13 +334,6 @@ where
             _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at }),
         }
     }
-}
-
-/// The clock's `now`, not before what is known to have passed: a sleep or a limit that is over. The sleeper's word is
-/// enough, because a clock that is a little behind would only ask for another, shorter sleep.
-#[inline(always)]
-pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
-    if now < passed { passed } else { now }
 }
 
 impl<E> Stopped<E> {

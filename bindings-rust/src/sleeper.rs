@@ -18,6 +18,13 @@ fn since_epoch(instant: Instant) -> Timestamp {
     Timestamp::from_nanos(since.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(since.subsec_nanos())))
 }
 
+/// The clock's `now`, not before what is known to have passed: a sleep or a limit that is over. The sleeper's word is
+/// enough, because a clock that is a little behind would only ask for another, shorter sleep.
+#[inline(always)]
+pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
+    if now < passed { passed } else { now }
+}
+
 /// Waits for blocking operations. Any `Fn(Duration)` is one, on the system's clock; it sees no token, so that a sleep which
 /// has begun lasts.
 #[diagnostic::on_unimplemented(

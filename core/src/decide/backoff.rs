@@ -5,7 +5,6 @@
 //! avoided it is the one of the `libm` crate, in software and so the same everywhere (spec 4).
 
 use crate::decide::failure::FailureKind;
-use crate::decide::jitter::SMALL;
 use crate::time::Span;
 use core::time::Duration;
 
@@ -21,7 +20,7 @@ pub enum Backoff {
     Linear {
         /// The first delay.
         initial: Span,
-        /// What each failure adds.
+        /// The step that each failure adds.
         increment: Span,
         /// The longest delay; not below `initial`.
         max: Span,
@@ -30,7 +29,7 @@ pub enum Backoff {
     Exponential {
         /// The first delay.
         initial: Span,
-        /// What each failure multiplies by: any finite number from 0 on.
+        /// The factor that each failure multiplies by: any finite number from 0 on.
         factor: f64,
         /// The longest delay; not below `initial`.
         max: Span,
@@ -147,7 +146,7 @@ pub struct Stage {
     pub on: Option<FailureKind>,
 }
 
-/// The numbers of the kinds in a policy's flat form and in a document.
+/// The numbers of the kinds in a policy's memory and in a document.
 pub(crate) const CONSTANT: u8 = 1;
 pub(crate) const LINEAR: u8 = 2;
 pub(crate) const EXPONENTIAL: u8 = 3;
@@ -163,7 +162,7 @@ pub(crate) const UNSTARTED: u64 = u64::MAX;
 /// How many steps are walked to an exponential delay at most: a factor that still moves it then is hardly above 1.
 const WALKED: u32 = 1 << 16;
 
-/// A stage in flat form: plain numbers of which every bit pattern gives an answer, so that state and policy can live in
+/// A stage as numbers: every bit pattern gives an answer, so that state and policy can live in
 /// memory that another language owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -190,7 +189,7 @@ impl Flat {
         f64::from_bits(self.step)
     }
 
-    /// Whether delays need a draw of their own and take no other jitter.
+    /// True if delays need a draw of their own and take no other jitter.
     pub(crate) const fn is_random(&self) -> bool {
         self.kind == DECORRELATED || self.kind == DECORRELATED_V2
     }
@@ -268,6 +267,9 @@ fn fibonacci(initial: u64, n: u32) -> u64 {
     }
     number
 }
+
+/// Delays below this, 18 minutes, are multiplied in whole numbers: a double holds them and their doubles exactly.
+pub(crate) const SMALL: u64 = 1 << 40;
 
 /// A number of nanoseconds as a double. The signed conversion is one instruction on common processors, the unsigned one is
 /// not.

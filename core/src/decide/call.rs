@@ -1,4 +1,4 @@
-//! The whole loop as a machine, which every host drives and no host writes again.
+//! The retry loop as a state machine, so that a host only waits and runs the operation.
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::{Policy, UNLIMITED};
@@ -6,13 +6,13 @@ use crate::decide::retry::{Cause, Decision, Retry};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
-/// Names one attempt of a call, so that a late or foreign result can be told from the one that is awaited.
+/// Names one attempt of a call, so that the result of an earlier or foreign attempt is recognized.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Ticket(u32);
 
 impl Ticket {
-    /// The ticket of a call's first attempt: what a call that is [`Call::underway`] waits for.
+    /// The ticket of a call's first attempt, which runs when a call is [`Call::underway`].
     pub const FIRST: Self = Self(1);
 
     /// The number of the attempt, from 1.
@@ -21,7 +21,7 @@ impl Ticket {
         self.0
     }
 
-    /// The ticket as the number that crosses a language border.
+    /// The ticket as a number, for other languages.
     #[must_use]
     pub const fn as_raw(self) -> u64 {
         self.0 as u64
@@ -43,17 +43,17 @@ pub enum Outcome {
     GaveUp {
         /// Why there is no other.
         reason: StopReason,
-        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] when nobody knows.
+        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] if that is not known.
         retry_at: Timestamp,
     },
     /// The caller cancelled.
     Cancelled,
 }
 
-/// What the host is to do next.
+/// The next thing for the host to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Run the operation, then tell how it ended. Said once for each attempt.
+    /// Run the operation, then call [`Call::succeed`] or [`Call::fail`]. The step comes once for each attempt.
     Attempt {
         /// Goes back with the result.
         ticket: Ticket,
@@ -75,7 +75,7 @@ pub enum Step {
         /// When to tick; [`Timestamp::NEVER`] for "only when the attempt ends".
         until: Timestamp,
     },
-    /// It is over. Said again to whatever comes later.
+    /// The call is over. Every later input gets the same step.
     Stop(Outcome),
 }
 
@@ -124,13 +124,13 @@ pub(crate) const SLEEPING: u8 = 2;
 pub(crate) const SUCCEEDED: u8 = 3;
 pub(crate) const GAVE_UP: u8 = 4;
 
-/// The questions that a call asks its guards, lent for one transition. `()` is no guards: it lets everything through and
+/// The questions that a call asks its guards during one transition. `()` is no guards: it lets everything through and
 /// compiles to nothing.
 pub(crate) trait CallGuards {
     /// The state that a call keeps for its guards.
     type Flight: Copy;
 
-    /// Whether the result of this attempt counts.
+    /// True if the result of this attempt counts.
     fn awaits(call: &Machine<Self::Flight>, ticket: Ticket) -> bool;
 
     /// Learns of a success.
@@ -202,7 +202,7 @@ impl CallGuards for () {
 
     #[inline(always)]
     fn not_due(&mut self, call: &mut Call, _: &Policy, now: Timestamp) -> Option<Step> {
-        (call.phase != SLEEPING || now < call.at).then(|| call.held())
+        (call.phase != SLEEPING || now < call.at).then(|| call.current_step())
     }
 
     #[inline(always)]
@@ -241,7 +241,7 @@ impl<F: Copy> Machine<F> {
     ) -> Step {
         let now = self.retry.observe(now);
         if !G::awaits(self, ticket) {
-            return self.held();
+            return self.current_step();
         }
         guards.on_success(self, ticket, now);
         self.end(guards, now, SUCCEEDED, Timestamp::NEVER)
@@ -258,7 +258,7 @@ impl<F: Copy> Machine<F> {
     ) -> Step {
         if !G::awaits(self, ticket) {
             self.retry.observe(now);
-            return self.held();
+            return self.current_step();
         }
         let failure = match guards.on_failure(self, policy, ticket, now, failure) {
             Ok(failure) => failure,
@@ -303,7 +303,7 @@ impl<F: Copy> Machine<F> {
         let now = self.retry.observe(now);
         match self.phase {
             RUNNING | SLEEPING => self.end(guards, now, CANCELLED, Timestamp::NEVER),
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
@@ -338,11 +338,11 @@ impl<F: Copy> Machine<F> {
     fn end<G: CallGuards<Flight = F>>(&mut self, guards: &mut G, now: Timestamp, phase: u8, at: Timestamp) -> Step {
         guards.release(self, now);
         (self.phase, self.at) = (phase, at);
-        self.held()
+        self.current_step()
     }
 
     /// The step that still holds.
-    pub(crate) const fn held(&self) -> Step {
+    pub(crate) const fn current_step(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: self.at },
             SLEEPING => Step::Sleep { until: self.at, cause: Cause::read(self.cause) },
@@ -378,7 +378,7 @@ impl<F: Copy> Machine<F> {
     /// The call without its guards: to be saved, see [`Call::save`]. Of several attempts in flight it has the latest.
     #[must_use]
     pub const fn call(&self) -> Call {
-        Call::holding(self.retry, self.attempt, self.held())
+        Call::holding(self.retry, self.attempt, self.current_step())
     }
 }
 

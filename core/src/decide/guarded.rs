@@ -1,9 +1,9 @@
-//! The whole loop for a call that shares guards with others, or that hedges: who goes first, who pays, and who gets it back.
+//! The retry loop for a call that shares guards with others, or that hedges.
 //!
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
-//! guards are lent for one transition and never stored.
+//! guards are arguments of each transition and never stored.
 
-use crate::decide::call::{Call, CallGuards, Machine, RUNNING, SLEEPING, Step, Ticket};
+use crate::decide::call::{Call, Machine, RUNNING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
@@ -15,17 +15,17 @@ use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::stretch::{Stretch, StretchConfig};
 use crate::decide::hint::Hint;
-use crate::decide::policy::{IGNORE, Policy};
+use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
-/// The guards of a call, lent for one transition: any of them, each with its configuration. Lend the same ones each time.
+/// The guards of a call for one transition: any of them, each with its configuration. Pass the same ones each time.
 #[derive(Default, Debug)]
 pub struct Guards<'a> {
     /// How many retries there may be for the calls there are.
     pub budget: Option<(&'a BudgetConfig, &'a mut Budget)>,
-    /// Whether the other side is well enough to be called.
+    /// Stops calls to a server that keeps failing.
     pub breaker: Option<(&'a BreakerConfig, &'a mut Breaker)>,
     /// How many attempts there may be in a time; with the room that its kind needs.
     pub limiter: Option<(&'a LimiterConfig, &'a mut Limiter, &'a mut [u64])>,
@@ -35,7 +35,7 @@ pub struct Guards<'a> {
     pub bulkhead: Option<(&'a BulkheadConfig, &'a mut Bulkhead)>,
     /// Longer delays while much fails.
     pub stretch: Option<(&'a StretchConfig, &'a mut Stretch)>,
-    /// A second attempt beside one that takes long; with what is known of how long they take.
+    /// A second attempt beside a slow one; with the statistics of how long attempts take.
     pub hedge: Option<(&'a HedgeConfig, &'a mut Latency)>,
 }
 
@@ -46,7 +46,7 @@ impl Guards<'_> {
         Self { budget: None, breaker: None, limiter: None, adaptive: None, bulkhead: None, stretch: None, hedge: None }
     }
 
-    /// What an attempt pays for its rate; on a refusal nothing is paid.
+    /// Pays for an attempt at the limits of the rate; a refusal costs nothing.
     fn pay(&mut self, now: Timestamp) -> Result<(), (Refusal, Timestamp)> {
         if let Some((config, limiter, room)) = &mut self.limiter {
             limiter.take(config, room, 1, now).map_err(|retry_at| (config.refusal(), retry_at))?;
@@ -105,19 +105,19 @@ const FLYING: usize = 8;
 /// One call under guards, from its first attempt to its end: 176 bytes, `Copy`, no policy and no guard inside.
 ///
 /// # Contract
-/// As that of [`crate::Call`], with the guards lent to each input. In addition:
+/// As that of [`crate::Call`], with the guards as an argument of each input. In addition:
 ///
 /// - the first step may be a `Sleep` or a `Stop`: a guard refuses the first attempt as it does any other;
 /// - an `Attempt` may come with a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it.
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
-/// - whoever drops a call before its `Stop` calls [`GuardedCall::cancel`], or what it holds of the guards is lost.
+/// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
 pub type GuardedCall = Machine<Flight>;
 
-/// What a call remembers for its guards, and of attempts beside each other: 120 bytes.
+/// The state that a call keeps for its guards and its attempts in flight: 120 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Flight {
@@ -128,9 +128,9 @@ pub struct Flight {
     /// The breaker's generation that let each of them through.
     permits: [u32; FLYING],
     /// In the bulkhead's queue.
-    place: u32,
-    /// What the latest retry paid.
-    held: u32,
+    queue_place: u32,
+    /// The budget's withdrawal for the latest retry.
+    withdrawal: u32,
     /// How many attempts this round has.
     round: u8,
     /// One bit for each attempt in flight.
@@ -145,8 +145,8 @@ impl Flight {
         hint: Hint::NONE,
         starts: [Timestamp::ZERO; FLYING],
         permits: [0; FLYING],
-        place: 0,
-        held: 0,
+        queue_place: 0,
+        withdrawal: 0,
         round: 0,
         flying: 0,
         flags: 0,
@@ -155,7 +155,7 @@ impl Flight {
 }
 
 /// A retry was paid for, be it this one or an earlier one.
-const HELD: u8 = 1;
+const WITHDRAWN: u8 = 1;
 /// The retry that was paid for has not run yet.
 const UNRUN: u8 = 2;
 /// The budget has let this attempt through.
@@ -199,13 +199,13 @@ impl GuardedCall {
     #[must_use]
     pub fn resume(policy: &Policy, guards: &mut Guards<'_>, call: &Call, now: Timestamp) -> Self {
         let mut call = *call;
-        if let Step::Attempt { .. } | Step::Wait { .. } = call.held() {
+        if let Step::Attempt { .. } | Step::Wait { .. } = call.current_step() {
             call.fail(policy, Ticket::from_raw(u64::from(call.attempt())), now, Failure::TIMEOUT);
         }
         let Call { retry, at, attempt, phase, cause, reason, unused, flight: () } = call;
         let mut guarded = Self { retry, at, attempt, phase, cause, reason, unused, flight: Flight::NONE };
         let now = guarded.retry.observe(now);
-        if let Step::Sleep { cause, .. } = call.held() {
+        if let Step::Sleep { cause, .. } = call.current_step() {
             if !matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip) {
                 guarded.at = now;
             }
@@ -241,7 +241,7 @@ impl GuardedCall {
     /// program. The call is over, as after a permanent failure.
     pub fn abandon(&mut self, guards: &mut Guards<'_>, ticket: Ticket, now: Timestamp) -> Step {
         let now = self.retry.observe(now);
-        let Some(slot) = self.awaited(ticket) else { return self.held() };
+        let Some(slot) = self.awaited(ticket) else { return self.current_step() };
         self.settle(guards, slot, now, None);
         self.give_up(guards, StopReason::Permanent, Timestamp::NEVER)
     }
@@ -275,7 +275,7 @@ impl GuardedCall {
     fn enter(&mut self, guards: &mut Guards<'_>) -> Entry {
         let Some((config, bulkhead)) = &mut guards.bulkhead else { return Entry::Entered };
         let entry = match self.is(QUEUED) {
-            true => bulkhead.enter_from(config, QueuePlace::from_raw(self.flight.place)),
+            true => bulkhead.enter_from(config, QueuePlace::from_raw(self.flight.queue_place)),
             false => bulkhead.enter(config),
         };
         if !matches!(entry, Entry::Queued(_)) {
@@ -290,15 +290,15 @@ impl GuardedCall {
             if now >= self.at {
                 return self.give_up(guards, StopReason::Bulkhead, Timestamp::NEVER);
             }
-            return self.held();
+            return self.current_step();
         }
         let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, _)| config.max_wait());
         self.flight.flags |= QUEUED;
-        self.flight.place = place.as_raw();
+        self.flight.queue_place = place.as_raw();
         self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
     }
 
-    /// What follows from a refusal: a sleep that fits before the deadline, or the end.
+    /// The step after a refusal: a sleep that fits before the deadline, or the end.
     fn refuse(
         &mut self,
         policy: &Policy,
@@ -327,10 +327,10 @@ impl GuardedCall {
             (*start, *generation) = (now, permit.as_raw());
         }
         flight.flying |= bit(slot);
-        flight.flags &= HELD;
+        flight.flags &= WITHDRAWN;
     }
 
-    /// When to start another attempt beside the one that began at `now`.
+    /// When to start another attempt beside an attempt that began at `now`.
     fn hedge_at(&self, policy: &Policy, guards: &Guards<'_>, now: Timestamp) -> Timestamp {
         match &guards.hedge {
             Some((config, latency)) if self.may_hedge(policy, guards) => now.after(config.delay(latency)),
@@ -346,7 +346,7 @@ impl GuardedCall {
         Some(self.attempt_step(policy, now))
     }
 
-    /// Whether this round may have another attempt.
+    /// True if this round may have another attempt.
     fn may_hedge(&self, policy: &Policy, guards: &Guards<'_>) -> bool {
         let Some((config, _)) = &guards.hedge else { return false };
         let next = self.attempt.wrapping_add(1) as usize % FLYING;
@@ -407,11 +407,11 @@ impl GuardedCall {
     }
 
     const fn hold(&mut self, held: Held) {
-        self.flight.held = held.as_raw();
-        self.flight.flags |= HELD;
+        self.flight.withdrawal = held.as_raw();
+        self.flight.flags |= WITHDRAWN;
     }
 
-    /// Takes an attempt out of flight and tells the guards how it ended, `None` for a way that says nothing; how long it took.
+    /// Takes an attempt out of flight and reports its verdict to the guards, `None` for none; returns how long it took.
     fn settle(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, answer: Option<Verdict>) -> Span {
         self.flight.flying &= !bit(slot);
         let took = now.since(self.flight.starts.get(slot).copied().unwrap_or(now));
@@ -431,7 +431,7 @@ impl GuardedCall {
         took
     }
 
-    /// What the guards learn from a failure.
+    /// Reports a failure to the guards.
     fn learn(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, failure: Failure) {
         let permanent = failure.kind == FailureKind::Permanent;
         // spec 29.6: an answer that will always be the same is an answer
@@ -455,7 +455,7 @@ impl GuardedCall {
         if self.is(QUEUED)
             && let Some((_, bulkhead)) = &mut guards.bulkhead
         {
-            bulkhead.leave_queue(QueuePlace::from_raw(self.flight.place));
+            bulkhead.leave_queue(QueuePlace::from_raw(self.flight.queue_place));
         }
         if self.is(PAID) {
             guards.pay_back(now);
@@ -464,171 +464,8 @@ impl GuardedCall {
     }
 }
 
-impl CallGuards for Guards<'_> {
-    type Flight = Flight;
-
-    fn awaits(call: &GuardedCall, ticket: Ticket) -> bool {
-        call.awaited(ticket).is_some()
-    }
-
-    fn on_success(&mut self, call: &mut GuardedCall, ticket: Ticket, now: Timestamp) {
-        let Some(slot) = call.awaited(ticket) else { return };
-        let took = call.settle(self, slot, now, Some(Verdict::Success));
-        if let Some((config, latency)) = &mut self.hedge
-            && let Some(percentile) = config.percentile()
-        {
-            latency.record(took, percentile);
-        }
-        if let Some((config, stretch)) = &mut self.stretch {
-            stretch.record(config, now, false);
-        }
-        if let Some((config, adaptive)) = &mut self.adaptive {
-            adaptive.update(config, now, false);
-        }
-        if let Some((config, budget)) = &mut self.budget {
-            budget.succeed(config, now, if call.is(HELD) { Some(Held::from_raw(call.flight.held)) } else { None });
-        }
-    }
-
-    /// Attempts beside each other fail as one: the latest failure with the largest hint (spec 29.5).
-    fn on_failure(
-        &mut self,
-        call: &mut GuardedCall,
-        policy: &Policy,
-        ticket: Ticket,
-        now: Timestamp,
-        failure: Failure,
-    ) -> Result<Failure, Step> {
-        let now = call.retry.observe(now);
-        let Some(slot) = call.awaited(ticket) else { return Err(call.held()) };
-        call.learn(self, slot, now, failure);
-        if failure.kind == FailureKind::Permanent {
-            return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
-        }
-        let obeyed = policy.hint_mode != IGNORE;
-        call.flight.hint = call.flight.hint.or_later(failure.hint);
-        let never = obeyed && call.flight.hint.is_never();
-        if call.may_hedge(policy, self) && !never {
-            call.at = match failure.hint.span() {
-                Some(asked) if obeyed => now.after(asked),
-                _ => now,
-            };
-            if call.at <= now
-                && let Some(step) = call.hedge(policy, self, now)
-            {
-                return Err(step);
-            }
-        } else {
-            call.at = Timestamp::NEVER;
-        }
-        if call.flight.flying != 0 {
-            return Err(call.held());
-        }
-        let failure = failure.with_hint(call.flight.hint);
-        (call.flight.round, call.flight.hint) = (0, Hint::NONE);
-        // Of a call that is over the count of failures stays what it was.
-        if call.attempt >= policy.attempts && !never {
-            return Err(call.give_up(self, StopReason::Attempts, Timestamp::NEVER));
-        }
-        Ok(failure)
-    }
-
-    fn allow_retry(
-        &mut self,
-        call: &mut GuardedCall,
-        policy: &Policy,
-        kind: FailureKind,
-        (mut until, mut cause): (Timestamp, Cause),
-    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)> {
-        let now = call.retry.latest();
-        if let Some((config, stretch)) = &mut self.stretch
-            && cause == Cause::Backoff
-        {
-            let longer = now.after(stretch.stretch(config, now, until.since(now)));
-            if call.retry.has_time(policy, longer) {
-                until = longer;
-            }
-        }
-        if let Some((refusal, retry_at)) = self.refused(until) {
-            if refusal == Refusal::Stop || retry_at.is_never() || !call.retry.has_time(policy, retry_at) {
-                return Err((StopReason::Breaker, retry_at));
-            }
-            (until, cause) = (retry_at, Cause::Breaker);
-        }
-        if let Some((config, budget)) = &mut self.budget {
-            let held = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
-            call.hold(held);
-            call.flight.flags |= UNRUN;
-        }
-        Ok((until, cause))
-    }
-
-    fn not_due(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Option<Step> {
-        match call.phase {
-            SLEEPING if now >= call.at || call.is(QUEUED) => None,
-            RUNNING if now >= call.at && call.may_hedge(policy, self) => {
-                Some(call.hedge(policy, self, now).unwrap_or_else(|| call.held()))
-            }
-            _ => Some(call.held()),
-        }
-    }
-
-    /// Asks the guards in their order: breaker, limits of the rate, bulkhead (spec 29.3).
-    fn admit(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Result<(), Step> {
-        if !call.is(ADMITTED) {
-            if let Some((config, budget)) = &mut self.budget
-                && !budget.admit(config, now)
-            {
-                return Err(call.give_up(self, StopReason::Budget, Timestamp::NEVER));
-            }
-            call.flight.flags |= ADMITTED;
-        }
-        if let Some(refused) = self.refused(now) {
-            return Err(call.refuse(policy, self, now, refused, StopReason::Breaker));
-        }
-        if !call.is(PAID) {
-            if let Err(refused) = self.pay(now) {
-                return Err(call.refuse(policy, self, now, refused, StopReason::Limiter));
-            }
-            call.flight.flags |= PAID;
-        }
-        match call.enter(self) {
-            Entry::Entered => match self.permit(now) {
-                Ok(permit) => {
-                    call.launch(now, permit);
-                    call.at = call.hedge_at(policy, self, now);
-                    Ok(())
-                }
-                // Half-open, with as many probes out as there may be.
-                Err(refused) => {
-                    self.leave();
-                    Err(call.refuse(policy, self, now, refused, StopReason::Breaker))
-                }
-            },
-            Entry::Queued(place) => Err(call.queue(policy, self, now, place)),
-            Entry::Refused => Err(call.give_up(self, StopReason::Bulkhead, Timestamp::NEVER)),
-        }
-    }
-
-    /// Abandons the attempts in flight, and takes back what was paid for and not used.
-    fn release(&mut self, call: &mut GuardedCall, now: Timestamp) {
-        while call.flight.flying != 0 {
-            call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
-        }
-        if call.is(QUEUED | PAID) {
-            call.unwait(self, now);
-        }
-        if call.is(UNRUN) {
-            self.refund(now, Some(Held::from_raw(call.flight.held)));
-        }
-        if let Some((config, budget)) = &mut self.budget {
-            budget.end(config, None);
-        }
-        call.flight.flags = 0;
-    }
-}
-
 mod recorded;
+mod transitions;
 
 /// The bit of an attempt in flight.
 const fn bit(slot: usize) -> u8 {

@@ -4,7 +4,7 @@
 //! top of the range would pass the longest delay the whole range moves down, so that clients at the cap still differ
 //! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
 
-use crate::decide::backoff::{real, truncated};
+use crate::decide::backoff::{SMALL, real, truncated};
 use crate::decide::rng::unit;
 use crate::time::Span;
 use crate::words::words;
@@ -30,7 +30,7 @@ pub enum Jitter {
     },
     /// `d + trunc(u*bound)`: the delay and less than `bound` more, however long the delay is (Aster).
     Bounded {
-        /// What may be added.
+        /// The longest time that is added.
         bound: Span,
     },
     /// `d - trunc((u*factor)*d)`: the delay and up to `factor` of it less (Chromium's `net::BackoffEntry`).
@@ -41,7 +41,7 @@ pub enum Jitter {
 }
 
 words! {
-    /// What the longest delay bounds.
+    /// The delays that the longest delay bounds.
     pub enum Cap: u8 = KeepSpread {
         /// The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
         KeepSpread = 0 "keep_spread";
@@ -53,12 +53,12 @@ words! {
     }
 }
 
-/// The numbers of the caps in a policy's flat form.
+/// The numbers of the caps in a policy's memory.
 pub(crate) const CAP_KEEP_SPREAD: u8 = 0;
 pub(crate) const CAP_BEFORE_JITTER: u8 = 1;
 pub(crate) const CAP_CLIP: u8 = 2;
 
-/// The numbers of the kinds in a policy's flat form.
+/// The numbers of the kinds in a policy's memory.
 pub(crate) const NONE: u8 = 0;
 pub(crate) const FULL: u8 = 1;
 pub(crate) const EQUAL: u8 = 2;
@@ -121,7 +121,7 @@ impl Jitter {
     }
 }
 
-/// Whether a kind has a factor.
+/// True if a kind has a factor.
 pub(crate) const fn has_factor(kind: u8) -> bool {
     matches!(kind, ADDITIVE | PROPORTIONAL | SUBTRACTIVE)
 }
@@ -146,25 +146,23 @@ pub(crate) struct Spread {
 
 /// `trunc(u*d)` for `u = draw / 2^32`.
 #[inline(always)]
-pub(crate) fn part(delay: u64, draw: u32) -> u64 {
-    match part_of_small(delay, draw) {
-        Some(part) if delay < SMALL => part,
+pub(crate) fn scaled(delay: u64, draw: u32) -> u64 {
+    match scaled_small(delay, draw) {
+        Some(scaled) if delay < SMALL => scaled,
         _ => truncated(unit(draw) * real(delay)),
     }
 }
 
-/// [`part`] of a delay below [`SMALL`] without a double, for all but one draw in 16,000.
+/// [`scaled`] of a delay below [`SMALL`] without a double, for all but one draw in 16,000.
 ///
 /// In doubles `trunc(u*d)` is the product's integer part, unless rounding to 53 bits lifts it to the next integer. It moves
 /// `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
 #[inline(always)]
-pub(crate) fn part_of_small(delay: u64, draw: u32) -> Option<u64> {
+pub(crate) fn scaled_small(delay: u64, draw: u32) -> Option<u64> {
     let product = u128::from(delay).wrapping_mul(u128::from(draw));
     if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
 }
 
-/// 18 minutes.
-pub(crate) const SMALL: u64 = 1 << 40;
 const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
 
 /// The jittered delay alone: the value of [`spread`], in whole numbers where that is possible.
@@ -173,8 +171,8 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, cap: u8, draw: u
     let d = delay.min(max);
     match kind {
         NONE if cap == CAP_KEEP_SPREAD => d,
-        FULL if cap == CAP_KEEP_SPREAD => part(d, draw),
-        EQUAL if cap == CAP_KEEP_SPREAD => (d >> 1).wrapping_add(part(d.wrapping_sub(d >> 1), draw)),
+        FULL if cap == CAP_KEEP_SPREAD => scaled(d, draw),
+        EQUAL if cap == CAP_KEEP_SPREAD => (d >> 1).wrapping_add(scaled(d.wrapping_sub(d >> 1), draw)),
         _ => spread(kind, by, delay, max, cap, unit(draw)).value,
     }
 }
@@ -297,7 +295,7 @@ mod tests {
         #[test]
         fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
             for draw in [draw, u32::MAX - high] {
-                prop_assert_eq!(part(delay, draw), truncated(unit(draw) * real(delay)));
+                prop_assert_eq!(scaled(delay, draw), truncated(unit(draw) * real(delay)));
             }
         }
 

@@ -17,7 +17,7 @@ use crate::words::words;
 /// The flat value of "no cap".
 const UNCAPPED: u32 = u32::MAX;
 
-/// What holds for a retry inside a retry: the policies of both levels, and what is between them. Plain numbers, valid by
+/// A retry inside a retry: the policies of both levels, and what is between them. Plain numbers, valid by
 /// construction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
@@ -61,7 +61,7 @@ impl Layers {
         Self { outer, inner, attempts: UNCAPPED, goes_on: GOES_ON, unused: 0 }
     }
 
-    /// Whether the outer level goes on when the inner one gave up for `reason`. Unless set, it does after attempts, deadline
+    /// True if the outer level goes on when the inner one gave up for `reason`. Unless set, it does after attempts, deadline
     /// and hint, and does not after a permanent failure.
     #[must_use]
     pub const fn go_on_after(mut self, reason: StopReason, goes_on: bool) -> Self {
@@ -80,7 +80,7 @@ impl Layers {
         product.into_iter().chain(cap).min()
     }
 
-    /// What the outer level is told when the inner one gave up for `reason` on `failure`; `None` when it does not go on.
+    /// The failure of the outer level when the inner one gave up for `reason` on `failure`; `None` when it does not go on.
     fn outward(&self, reason: StopReason, failure: Failure) -> Option<Failure> {
         if self.goes_on & bit(reason) == 0 {
             return None;
@@ -115,7 +115,7 @@ words! {
 /// takes that for its failure, with the kind and the hint of the last one ([`Layers::go_on_after`] says for which reasons,
 /// [`Layered::fail_as`] lets the host say it), or everything stops, and reason and time are the inner level's.
 ///
-/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). The same layers should be lent each
+/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). The same layers should be passed each
 /// time. Every bit pattern of the state is valid (zeroes read as cancelled), and no input panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -222,7 +222,7 @@ impl Layered {
             self.phase = SUCCEEDED;
             self.at = Timestamp::NEVER;
         }
-        self.held()
+        self.current_step()
     }
 
     /// The attempt with this ticket failed at `now`.
@@ -266,7 +266,7 @@ impl Layered {
     pub fn tick(&mut self, layers: &Layers, now: Timestamp) -> Step {
         let now = self.observe(now);
         if now < self.at {
-            return self.held();
+            return self.current_step();
         }
         match self.phase {
             INNER_SLEEPS => match self.inner.tick(&self.inner_policy(layers), now) {
@@ -277,14 +277,14 @@ impl Layered {
                     let outward = layers.outward(reason, Failure::new(kind));
                     self.inner_gave_up(layers, now, (reason, retry_at), outward)
                 }
-                _ => self.held(),
+                _ => self.current_step(),
             },
             OUTER_SLEEPS => match self.outer.tick(&layers.outer, now) {
                 Step::Attempt { abort_at, .. } => self.begin_inner(layers, now, abort_at),
                 Step::Stop(Outcome::GaveUp { reason, retry_at }) => self.give_up(reason, retry_at, Level::Outer),
-                _ => self.held(),
+                _ => self.current_step(),
             },
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
@@ -295,7 +295,7 @@ impl Layered {
             self.phase = CANCELLED;
             self.at = Timestamp::NEVER;
         }
-        self.held()
+        self.current_step()
     }
 
     /// How long to sleep from `now` for a step that sleeps; zero for any other.
@@ -314,7 +314,7 @@ impl Layered {
     ) -> Step {
         let now = self.observe(now);
         if !self.awaits(ticket) {
-            return self.held();
+            return self.current_step();
         }
         self.kind = failure.kind.code();
         match self.inner_failed(layers, now, failure) {
@@ -326,11 +326,11 @@ impl Layered {
                 };
                 self.inner_gave_up(layers, now, (reason, retry_at), outward)
             }
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
-    /// What the inner level says to a failure of its attempt.
+    /// The inner level's step after a failure of its attempt.
     fn inner_failed(&mut self, layers: &Layers, now: Timestamp, failure: Failure) -> Step {
         let policy = self.inner_policy(layers);
         let ticket = Ticket::from_raw(u64::from(self.inner.attempt()));
@@ -371,7 +371,7 @@ impl Layered {
         match self.outer.fail(&layers.outer, ticket, now, failure) {
             Step::Sleep { until, cause } => self.sleep(layers, OUTER_SLEEPS, until, cause),
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => self.give_up(reason, retry_at, Level::Outer),
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
@@ -409,7 +409,7 @@ impl Layered {
     }
 
     /// The step that still holds. Foreign memory reads as the plain cause and the reason that never retries.
-    fn held(&self) -> Step {
+    fn current_step(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: Timestamp::NEVER },
             INNER_SLEEPS | OUTER_SLEEPS => Step::Sleep { until: self.at, cause: Cause::read(self.why) },

@@ -1,4 +1,4 @@
-//! What to do after a failure, as plain data that is valid by construction.
+//! The policy: the choices after a failure, as numbers that are valid by construction.
 //!
 //! Configuration is checked in one place, [`PolicyBuilder::build`](crate::PolicyBuilder::build), and never again: a machine that holds a [`Policy`]
 //! has nothing left to refuse. The fields, their names and their rules are the same in every language, because every
@@ -13,9 +13,9 @@ use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::words::words;
 
-/// The flat value of "no limit" for a deadline or a timeout.
+/// The number of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
-/// The flat value of "retry for ever".
+/// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
 /// A valid retry policy: 256 bytes of plain numbers, to be shared by any number of operations.
@@ -50,7 +50,7 @@ pub struct Policy {
 }
 
 words! {
-    /// What to do when the next attempt would not fit before the deadline (spec 6).
+    /// The choice when the next attempt would not fit before the deadline (spec 6).
     pub enum OnDeadline: u8 = Stop {
         /// Give up at once instead of sleeping in vain.
         Stop = 0 "stop";
@@ -111,7 +111,7 @@ impl Policy {
     /// The default policy (spec 3.1).
     pub const DEFAULT: Self = DEFAULT;
 
-    /// How delays grow: the stages of the chain, of which most policies have one. A list of delays is as many constant
+    /// How delays grow: the stages of the chain. Most policies have one stage. A list of delays is as many constant
     /// stages of one delay each.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
         let all = core::iter::once(self.first).chain(self.others).take(usize::from(self.stages));
@@ -124,7 +124,7 @@ impl Policy {
         Jitter::from_flat(self.jitter, self.jitter_by)
     }
 
-    /// What the longest delay bounds.
+    /// The delays that the longest delay bounds.
     #[must_use]
     pub const fn cap(&self) -> Cap {
         Cap::read(self.cap)
@@ -148,7 +148,7 @@ impl Policy {
         Span::from_nanos(self.min_attempt)
     }
 
-    /// What happens when the next attempt would not fit before the deadline.
+    /// The choice when the next attempt would not fit before the deadline.
     #[must_use]
     pub const fn on_deadline(&self) -> OnDeadline {
         OnDeadline::read(self.on_deadline)
@@ -160,7 +160,7 @@ impl Policy {
         limit(self.attempt_timeout)
     }
 
-    /// What is done with a server's hint.
+    /// The use of a server's hint.
     #[must_use]
     pub const fn hint_mode(&self) -> HintMode {
         HintMode::read(self.hint_mode)
@@ -172,7 +172,7 @@ impl Policy {
         Span::from_nanos(self.hint_max)
     }
 
-    /// What is done with a longer one.
+    /// The use of a hint longer than [`Policy::hint_max`].
     #[must_use]
     pub const fn hint_over(&self) -> HintOver {
         HintOver::read(self.hint_over)
@@ -192,12 +192,12 @@ impl Policy {
         limit(if self.deadline < self.attempt_timeout { self.deadline } else { self.attempt_timeout })
     }
 
-    /// The same policy with what the hot path asks of it found out.
+    /// The same policy with the numbers that the fast path compares.
     pub(crate) const fn prepared(mut self) -> Self {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
         self.steady = if self.stages == 1 && self.first.times == 0 { most } else { 0 };
         let Flat { kind, max, .. } = self.first;
-        let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < jitter::SMALL;
+        let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < backoff::SMALL;
         let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
         let draws = self.jitter != jitter::NONE || self.first.is_random();
         self.path = if draws { DRAWS } else { 0 } | if doubles && full { DOUBLES } else { 0 };

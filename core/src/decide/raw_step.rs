@@ -1,8 +1,8 @@
-//! A step as 24 plain bytes, for languages that take numbers and not enums.
+//! A step as 24 bytes of numbers, for languages without enums.
 
 use crate::decide::call::{Outcome, Step, Ticket};
 
-/// A [`Step`] in flat form. Fields that a kind has no use for are 0, times that it has no use for `u64::MAX`.
+/// A [`Step`] as numbers. Fields that a kind does not use are 0, times `u64::MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct FlatStep {
@@ -28,7 +28,7 @@ impl FlatStep {
     pub const ATTEMPT: u8 = 1;
     /// Wait until then, then tick.
     pub const SLEEP: u8 = 2;
-    /// Keep what you are doing.
+    /// An attempt is in flight: keep waiting for it.
     pub const WAIT: u8 = 3;
     /// It is over.
     pub const STOP: u8 = 4;
@@ -41,7 +41,7 @@ impl FlatStep {
 
     const EMPTY: Self = Self { kind: 0, outcome: 0, reason: 0, cause: 0, attempt: 0, at: u64::MAX, wake_at: u64::MAX };
 
-    /// What goes back with the result of an attempt; names no attempt for another kind of step.
+    /// The ticket that goes back with the result of an attempt; names no attempt for another kind of step.
     #[must_use]
     pub const fn ticket(&self) -> Ticket {
         Ticket::from_raw(self.attempt as u64)

@@ -27,7 +27,7 @@ words! {
     }
 }
 
-/// What to do after a failure.
+/// The decision after a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// Sleep until then and try again.
@@ -41,7 +41,7 @@ pub enum Decision {
     GiveUp {
         /// Why not.
         reason: StopReason,
-        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] when nobody knows.
+        /// When another try might succeed, for a caller that can wait longer; [`Timestamp::NEVER`] if that is not known.
         retry_at: Timestamp,
     },
 }
@@ -51,8 +51,8 @@ pub enum Decision {
 /// # Contract
 /// The only input is [`Retry::on_failure`], once for each failed attempt, in the order of their ends; its answer says when
 /// to try again or why not to. An answer to give up does not lock the machine: the next failure is simply one more.
-/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). The policy is lent, and the same
-/// one should be lent each time. Every bit pattern of the state is valid, and no input panics.
+/// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). Pass the same
+/// policy each time. Every bit pattern of the state is valid, and no input panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Retry {
@@ -77,7 +77,7 @@ pub(crate) struct Snapshot {
     pub(crate) failures: u32,
 }
 
-/// How long before the epoch an operation begins at the earliest: 146 years. What is decided in line then needs no test for
+/// How long before the epoch an operation begins at the earliest: 146 years. The fast path then needs no test for
 /// an age that is no number of 64 bits.
 const OLDEST: u64 = 1 << 62;
 
@@ -92,7 +92,7 @@ impl Retry {
         Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
     }
 
-    /// When the first attempt began; the epoch for one that began before it, on another clock (spec 12.4).
+    /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
     #[must_use]
     pub const fn started(&self) -> Timestamp {
         if self.started.as_nanos() <= self.latest.as_nanos() { self.started } else { Timestamp::ZERO }
@@ -138,7 +138,7 @@ impl Retry {
         if self.outlives(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
     }
 
-    /// Whether the operation began before the epoch and so long ago that its age is no number of 64 bits.
+    /// True if the operation began before the epoch and so long ago that its age is no number of 64 bits.
     #[inline(always)]
     const fn outlives(&self, at: Timestamp) -> bool {
         let started = self.started.as_nanos();
@@ -156,7 +156,7 @@ impl Retry {
         self.latest.as_now().max(now.as_now())
     }
 
-    /// What is saved of the state (spec 12.2).
+    /// The numbers of the state that are saved (spec 12.2).
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
         Snapshot {
             seed: self.rng.state(),
@@ -167,7 +167,7 @@ impl Retry {
         }
     }
 
-    /// The state of which that was saved, on a clock that reads `now` (spec 12.4).
+    /// The state with these saved numbers, on a clock that reads `now` (spec 12.4).
     pub(crate) fn restored(snapshot: Snapshot, now: Timestamp) -> Self {
         let now = now.as_now();
         let elapsed = match snapshot.elapsed.saturating_sub(now.as_nanos()) {
@@ -184,7 +184,7 @@ impl Retry {
         }
     }
 
-    /// Takes the time, and answers with the latest time seen (spec 1.3).
+    /// Takes the time, and returns the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
         if now.as_nanos() >= self.latest.as_nanos() && now.is_early() {
@@ -250,7 +250,7 @@ const fn give_up(reason: StopReason) -> Decision {
     Decision::GiveUp { reason, retry_at: Timestamp::NEVER }
 }
 
-/// Whether a sleep until then leaves an attempt its time before the deadline (spec 6.2).
+/// True if a sleep until then leaves an attempt its time before the deadline (spec 6.2).
 #[inline(always)]
 const fn fits(policy: &Policy, started: Timestamp, until: Timestamp) -> bool {
     // spec 12.4: an operation older than its clock began at a negative time
@@ -316,7 +316,7 @@ impl Retry {
         self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
     }
 
-    /// Whether an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
+    /// True if an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
     pub(crate) const fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
         self.deadline(policy).is_never() || !self.outlives(at) && fits(policy, self.started, at)
     }

@@ -16,7 +16,7 @@ use crate::time::Span;
 pub struct Schedule {
     policy: Policy,
     rng: Rng,
-    /// What every draw is, above 2^32 when the generator says it.
+    /// The value of every draw; above 2^32 for the draws of the generator.
     pinned: u64,
     base: u64,
     place: u32,

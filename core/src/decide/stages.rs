@@ -5,7 +5,7 @@
 //! one delay and one count (spec 4.9 and 4.10).
 
 use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, Flat, LINEAR, UNSTARTED, real, truncated};
-use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, part, part_of_small, spread};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, scaled, scaled_small, spread};
 use crate::decide::policy::{DOUBLES, Policy};
 use crate::decide::rng::unit;
 use crate::time::Span;
@@ -35,7 +35,7 @@ struct Spot<'p> {
     index: u32,
     /// Which delay of the stage it is, from 0.
     n: u32,
-    /// The stage has said all its delays and nothing follows it: the last delay stays, a random one goes on.
+    /// The stage is used up and no stage follows: the last delay stays, a random one goes on.
     over: bool,
 }
 
@@ -68,7 +68,7 @@ impl Policy {
         if self.cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
     }
 
-    /// Whether the next delay after a failure of that kind takes a draw (spec 2.4).
+    /// True if the next delay after a failure of that kind takes a draw (spec 2.4).
     fn draws(&self, spot: &Spot<'_>) -> bool {
         self.jitter != jitter::NONE || spot.stage.is_random()
     }
@@ -95,13 +95,13 @@ impl Policy {
     }
 
     /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
-    /// from numbers to numbers, because a state that is lent would live in memory from then on.
+    /// from numbers to numbers: a state behind a reference would leave the registers.
     #[inline(always)]
     pub(crate) fn steady_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
         // In line for most policies: a delay that doubles, with full jitter.
         if self.path & DOUBLES != 0 {
             let base = if base == UNSTARTED { self.first.initial } else { self.first.max.min(base << 1) };
-            if let Some(delay) = part_of_small(base, draw) {
+            if let Some(delay) = scaled_small(base, draw) {
                 return (base, delay);
             }
         }
@@ -114,13 +114,13 @@ impl Policy {
         if stage.kind == DECORRELATED {
             let low = stage.initial;
             let high = stage.grown(if fresh { low } else { base }).min(stage.max).max(low);
-            let delay = low.saturating_add(part(high.wrapping_sub(low), draw));
+            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw));
             return (delay, delay);
         }
         if stage.kind == DECORRELATED_V2 {
-            let mut at = Position { base, place: n };
-            let delay = self.random(&mut at, stage, n, fresh, unit(draw)).value;
-            return (at.base, delay);
+            let previous = if fresh { 0.0 } else { f64::from_bits(base) };
+            let (delay, grown) = stage.smooth(previous, n, unit(draw));
+            return (grown.to_bits(), delay.min(stage.max));
         }
         let limit = self.limit(stage);
         let base = if fresh { stage.at(n, limit) } else { stage.next(base, n, limit) };

@@ -1,7 +1,7 @@
 //! A call that says what to write down, so that another process can go on with it (spec 34).
 //!
 //! The host writes the events of a transition before it does what the step says: a crash between the two loses nothing, as
-//! an attempt whose beginning was written and whose end was not is one that was interrupted.
+//! an attempt with a written beginning and no written end was interrupted.
 
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
@@ -52,23 +52,23 @@ impl core::fmt::Debug for Events {
     }
 }
 
-/// What a transition says: the step that holds now, and the events to write down before it is taken.
+/// The result of a transition: the step that holds now, and the events to write down before it is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// What to do next.
+    /// The next step.
     pub step: Step,
-    /// What has happened.
+    /// The events of the transition.
     pub events: Events,
 }
 
 /// One recorded call, from its first attempt to its end: 200 bytes, `Copy`, no policy and no guard inside.
 ///
 /// # Contract
-/// As that of [`GuardedCall`], of which it has one; without guards the steps are those of [`Call`]. In addition:
+/// As that of [`GuardedCall`]; without guards the steps are those of [`Call`]. In addition:
 ///
 /// - every input answers with the events to write down, none when it changed nothing. Such an input leaves no trace at all,
 ///   not even its time, so that the log has all that the state depends on;
-/// - a recorded call does not hedge, whatever is lent. One that begins without guards takes none later;
+/// - a recorded call does not hedge, even with a hedge among its guards. A call that begins without guards takes none later;
 /// - [`crate::Replay`] makes the same recorder from the log, which goes on with [`Recorder::resume`].
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
@@ -82,7 +82,7 @@ pub struct Recorder {
     ran: u32,
     /// How often the attempt in flight was run again.
     reruns: u32,
-    /// Whether it began with guards.
+    /// True if it began with guards.
     guarded: u8,
     /// One of the two below.
     pending: u8,
@@ -170,7 +170,7 @@ impl Recorder {
     /// Nothing but time has passed, or a place in the bulkhead has come free: the next attempt, when it is due at `now`.
     pub fn tick(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Recorded {
         self.with(guards, |recorder, guards, events| {
-            let before = recorder.call.held();
+            let before = recorder.call.current_step();
             let step = if recorder.asks() {
                 recorder.pending = 0;
                 recorder.call.ask(policy, guards, now)
@@ -187,7 +187,7 @@ impl Recorder {
     /// The caller wants no more of it, whatever is going on.
     pub fn cancel(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Recorded {
         self.with(guards, |recorder, guards, events| {
-            let before = recorder.call.held();
+            let before = recorder.call.current_step();
             let step = recorder.call.cancel(guards, now);
             if step != before {
                 recorder.pending = 0;
@@ -214,7 +214,7 @@ impl Recorder {
             let now = recorder.call.observe(now);
             if now >= recorder.call.deadline(policy) {
                 recorder.call.put_down(now, crate::StopReason::Deadline, now);
-                let step = recorder.call.held();
+                let step = recorder.call.current_step();
                 recorder.decide(events, step);
                 return step;
             }
@@ -228,7 +228,7 @@ impl Recorder {
 
     /// Takes up a call that does not run.
     fn rejoin(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        if let Step::Sleep { cause, .. } = self.call.held() {
+        if let Step::Sleep { cause, .. } = self.call.current_step() {
             if self.is_guarded() {
                 self.call.join(guards, self.call.clock(now));
             }
@@ -242,7 +242,7 @@ impl Recorder {
     /// The step that holds.
     #[must_use]
     pub fn step(&self) -> Step {
-        match self.call.held() {
+        match self.call.current_step() {
             Step::Sleep { cause, .. } if self.asks() => Step::Sleep { until: self.call.latest(), cause },
             step => step,
         }
@@ -278,7 +278,7 @@ impl Recorder {
         self.reruns
     }
 
-    /// Whether it began with guards.
+    /// True if it began with guards.
     #[must_use]
     pub const fn is_guarded(&self) -> bool {
         self.guarded != 0
@@ -297,7 +297,7 @@ impl Recorder {
         self.pending == ASK && self.call.sleeps()
     }
 
-    /// One input: under the guards that the call has, without a hedge, after a decision that was not written yet. One that
+    /// One input: under the guards that the call has, without a hedge, after a decision that was not written yet. A call that
     /// nothing is to be written about leaves no trace.
     fn with(
         &mut self,
@@ -307,7 +307,7 @@ impl Recorder {
         let mut events = Events::NONE;
         if self.pending == UNDECIDED {
             self.pending = 0;
-            let step = self.call.held();
+            let step = self.call.current_step();
             self.decide(&mut events, step);
         }
         let before = self.call;

@@ -76,7 +76,7 @@ impl Call {
         let retry = self.retry();
         let mut saved = Saved::of(retry.snapshot(now), CALL, policy);
         saved.attempt = self.attempt();
-        saved.hold(self.held(), retry.clock(now));
+        saved.hold(self.current_step(), retry.clock(now));
         saved
     }
 

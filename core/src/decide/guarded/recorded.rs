@@ -1,7 +1,7 @@
-//! What a recorded call needs of its machine beyond the inputs of a live one: to be put where a log says that it is, to run
+//! The inputs of a recorded call beyond those of a live one: to be put where a log says that it is, to run
 //! an interrupted attempt again, and to go on under guards (spec 34).
 
-use super::{Flight, GuardedCall, Guards, HELD, UNRUN};
+use super::{Flight, GuardedCall, Guards, UNRUN, WITHDRAWN};
 use crate::decide::call::{SLEEPING, Step, Ticket};
 use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry};
@@ -9,7 +9,7 @@ use crate::error::StopReason;
 use crate::time::Timestamp;
 
 impl Guards<'_> {
-    /// Whether there is any guard, but for a hedge.
+    /// True if there is any guard but a hedge.
     pub(crate) const fn any(&self) -> bool {
         let Self { budget, breaker, limiter, adaptive, bulkhead, stretch, hedge: _ } = self;
         let rates = limiter.is_some() || adaptive.is_some();
@@ -48,7 +48,7 @@ impl GuardedCall {
         self.retry = before.retry;
     }
 
-    /// Whether a result with this ticket would count.
+    /// True if a result with this ticket would count.
     pub(crate) fn awaits(&self, ticket: Ticket) -> bool {
         self.awaited(ticket).is_some()
     }
@@ -59,7 +59,7 @@ impl GuardedCall {
         self.awaits(ticket).then_some(ticket)
     }
 
-    /// Whether it waits to begin an attempt.
+    /// True if it waits to begin an attempt.
     pub(crate) const fn sleeps(&self) -> bool {
         self.phase == SLEEPING
     }
@@ -69,7 +69,7 @@ impl GuardedCall {
         let now = self.retry.observe(now);
         match self.phase {
             SLEEPING => self.wake(policy, guards, now),
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
@@ -79,12 +79,12 @@ impl GuardedCall {
         self.start(policy, &mut Guards::none(), now);
     }
 
-    /// Takes the attempt in flight for one that never began: it is to begin, under its own number, at `now`.
+    /// Forgets the attempt in flight, as if it had never begun: it is to begin, under its own number, at `now`.
     pub(crate) fn interrupt(&mut self, now: Timestamp) {
         self.at = self.retry.observe(now);
         self.attempt = self.attempt.saturating_sub(1);
         (self.phase, self.cause) = (SLEEPING, Cause::Backoff.code());
-        (self.flight.flying, self.flight.round, self.flight.flags) = (0, 0, self.flight.flags & HELD);
+        (self.flight.flying, self.flight.round, self.flight.flags) = (0, 0, self.flight.flags & WITHDRAWN);
     }
 
     /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
@@ -105,7 +105,7 @@ impl GuardedCall {
     /// Sleeps as a log says it did.
     pub(crate) fn put_asleep(&mut self, now: Timestamp, until: Timestamp, cause: Cause) {
         self.retry.observe(now);
-        self.flight.flags &= HELD;
+        self.flight.flags &= WITHDRAWN;
         self.sleep(until, cause);
     }
 

@@ -32,7 +32,7 @@ impl Recorder {
         self.call.latest()
     }
 
-    /// Takes the next event. What it says is done, also where it is not what this policy decides, unless that is to be verified.
+    /// Takes the next event and does what it records, even if this policy would decide otherwise, unless it is to be verified.
     pub(crate) fn replay(&mut self, policy: &Policy, event: &Event, verify: bool) -> Result<(), ReplayFault> {
         let computed = match event.kind() {
             EventKind::Started => return Err(ReplayFault::Impossible),
@@ -66,7 +66,7 @@ impl Recorder {
         }
         if self.undecided() {
             possible(event.attempt() == self.call.attempt().saturating_add(1))?;
-            let computed = self.decision(self.call.held());
+            let computed = self.decision(self.call.current_step());
             let same = is(computed, event);
             let stretched = self.is_guarded()
                 && computed
@@ -114,7 +114,7 @@ impl Recorder {
             matches!(reason, StopReason::Budget | StopReason::Breaker | StopReason::Limiter | StopReason::Bulkhead);
         possible(reason != StopReason::Cancelled && (!guards || self.is_guarded()))?;
         if self.undecided() {
-            let computed = self.decision(self.call.held());
+            let computed = self.decision(self.call.current_step());
             let same = is(computed, event);
             if !same {
                 self.call.put_down(at, reason, retry_at);
@@ -156,20 +156,20 @@ impl Recorder {
         Ok(Computed::Same)
     }
 
-    /// Whether an attempt may begin at that time: its sleep is over, or it was for a guard, which is asked at any time.
+    /// True if an attempt may begin at that time: its sleep is over, or it was for a guard, which is asked at any time.
     fn due(&self, at: Timestamp) -> bool {
-        match self.call.held() {
+        match self.call.current_step() {
             Step::Sleep { until, cause } => at >= until || of_guards(cause),
             _ => false,
         }
     }
 
-    /// What the machine says instead when the deadline has passed.
+    /// The step of the machine after the deadline.
     fn late(&self, policy: &Policy, event: &Event) -> Computed {
         if event.at() < self.call.deadline(policy) {
             return Computed::Same;
         }
-        let retry_at = match self.call.held() {
+        let retry_at = match self.call.current_step() {
             Step::Sleep { until, .. } => until,
             _ => event.at(),
         };
@@ -181,7 +181,7 @@ impl Recorder {
     }
 }
 
-/// What the machine says where the log has an event.
+/// The decision of the machine where the log has an event.
 enum Computed {
     /// The same, or it does not know.
     Same,
@@ -193,12 +193,12 @@ const fn possible(is: bool) -> Result<(), ReplayFault> {
     if is { Ok(()) } else { Err(ReplayFault::Impossible) }
 }
 
-/// Whether a computed event is the recorded one.
+/// True if a computed event is the recorded one.
 fn is(computed: Option<Event>, event: &Event) -> bool {
     computed.is_some_and(|own| own.numbered(event.sequence()) == *event)
 }
 
-/// Whether guards are asked after what the machine decided: it sleeps (spec 29.5).
+/// True if guards are asked after the decision: it is a sleep (spec 29.5).
 fn asks(computed: Option<Event>, at: Timestamp) -> bool {
     computed.is_some_and(|own| own.kind() == EventKind::RetryScheduled && own.at() == at)
 }

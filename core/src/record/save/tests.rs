@@ -424,14 +424,14 @@ proptest! {
         let json = read(&call.saved(&policy, saved_at).to_string()).unwrap();
         prop_assert_eq!(json.call(&policy, Timestamp::from_nanos(there)).unwrap(), resumed);
         // What resuming does to an attempt in flight, and nothing but looking otherwise.
-        if matches!(call.held(), Step::Wait { .. }) {
+        if matches!(call.current_step(), Step::Wait { .. }) {
             let ticket = Ticket::from_raw(call.attempt().into());
             call.fail(&policy, ticket, Timestamp::from_nanos(here), Failure::TIMEOUT);
         } else {
             prop_assert_eq!(resumed.save(&policy, Timestamp::from_nanos(there)), bytes);
         }
         let (now, then) = (Timestamp::from_nanos(here), Timestamp::from_nanos(there));
-        prop_assert_eq!(apart_step(resumed.held(), then), apart_step(call.held(), now));
+        prop_assert_eq!(apart_step(resumed.current_step(), then), apart_step(call.current_step(), now));
         for (act, failure, later) in after {
             (here, there) = (here + later, there + later);
             let (now, then) = (Timestamp::from_nanos(here), Timestamp::from_nanos(there));

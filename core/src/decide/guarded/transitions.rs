@@ -1,0 +1,182 @@
+//! The answers of the guards to the questions of a call.
+
+use super::{ADMITTED, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN, WITHDRAWN};
+use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::guards::Refusal;
+use crate::decide::guards::breaker::Verdict;
+use crate::decide::guards::budget::Held;
+use crate::decide::guards::bulkhead::Entry;
+use crate::decide::hint::Hint;
+use crate::decide::policy::{IGNORE, Policy};
+use crate::decide::retry::Cause;
+use crate::error::StopReason;
+use crate::time::Timestamp;
+
+impl CallGuards for Guards<'_> {
+    type Flight = Flight;
+
+    fn awaits(call: &GuardedCall, ticket: Ticket) -> bool {
+        call.awaited(ticket).is_some()
+    }
+
+    fn on_success(&mut self, call: &mut GuardedCall, ticket: Ticket, now: Timestamp) {
+        let Some(slot) = call.awaited(ticket) else { return };
+        let took = call.settle(self, slot, now, Some(Verdict::Success));
+        if let Some((config, latency)) = &mut self.hedge
+            && let Some(percentile) = config.percentile()
+        {
+            latency.record(took, percentile);
+        }
+        if let Some((config, stretch)) = &mut self.stretch {
+            stretch.record(config, now, false);
+        }
+        if let Some((config, adaptive)) = &mut self.adaptive {
+            adaptive.update(config, now, false);
+        }
+        if let Some((config, budget)) = &mut self.budget {
+            budget.succeed(
+                config,
+                now,
+                if call.is(WITHDRAWN) { Some(Held::from_raw(call.flight.withdrawal)) } else { None },
+            );
+        }
+    }
+
+    /// Attempts beside each other fail as one: the latest failure with the largest hint (spec 29.5).
+    fn on_failure(
+        &mut self,
+        call: &mut GuardedCall,
+        policy: &Policy,
+        ticket: Ticket,
+        now: Timestamp,
+        failure: Failure,
+    ) -> Result<Failure, Step> {
+        let now = call.retry.observe(now);
+        let Some(slot) = call.awaited(ticket) else { return Err(call.current_step()) };
+        call.learn(self, slot, now, failure);
+        if failure.kind == FailureKind::Permanent {
+            return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
+        }
+        let obeyed = policy.hint_mode != IGNORE;
+        call.flight.hint = call.flight.hint.or_later(failure.hint);
+        let never = obeyed && call.flight.hint.is_never();
+        if call.may_hedge(policy, self) && !never {
+            call.at = match failure.hint.span() {
+                Some(asked) if obeyed => now.after(asked),
+                _ => now,
+            };
+            if call.at <= now
+                && let Some(step) = call.hedge(policy, self, now)
+            {
+                return Err(step);
+            }
+        } else {
+            call.at = Timestamp::NEVER;
+        }
+        if call.flight.flying != 0 {
+            return Err(call.current_step());
+        }
+        let failure = failure.with_hint(call.flight.hint);
+        (call.flight.round, call.flight.hint) = (0, Hint::NONE);
+        // Of a call that is over the count of failures stays what it was.
+        if call.attempt >= policy.attempts && !never {
+            return Err(call.give_up(self, StopReason::Attempts, Timestamp::NEVER));
+        }
+        Ok(failure)
+    }
+
+    fn allow_retry(
+        &mut self,
+        call: &mut GuardedCall,
+        policy: &Policy,
+        kind: FailureKind,
+        (mut until, mut cause): (Timestamp, Cause),
+    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)> {
+        let now = call.retry.latest();
+        if let Some((config, stretch)) = &mut self.stretch
+            && cause == Cause::Backoff
+        {
+            let longer = now.after(stretch.stretch(config, now, until.since(now)));
+            if call.retry.has_time(policy, longer) {
+                until = longer;
+            }
+        }
+        if let Some((refusal, retry_at)) = self.refused(until) {
+            if refusal == Refusal::Stop || retry_at.is_never() || !call.retry.has_time(policy, retry_at) {
+                return Err((StopReason::Breaker, retry_at));
+            }
+            (until, cause) = (retry_at, Cause::Breaker);
+        }
+        if let Some((config, budget)) = &mut self.budget {
+            let held = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
+            call.hold(held);
+            call.flight.flags |= UNRUN;
+        }
+        Ok((until, cause))
+    }
+
+    fn not_due(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Option<Step> {
+        match call.phase {
+            SLEEPING if now >= call.at || call.is(QUEUED) => None,
+            RUNNING if now >= call.at && call.may_hedge(policy, self) => {
+                Some(call.hedge(policy, self, now).unwrap_or_else(|| call.current_step()))
+            }
+            _ => Some(call.current_step()),
+        }
+    }
+
+    /// Asks the guards in their order: breaker, limits of the rate, bulkhead (spec 29.3).
+    fn admit(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Result<(), Step> {
+        if !call.is(ADMITTED) {
+            if let Some((config, budget)) = &mut self.budget
+                && !budget.admit(config, now)
+            {
+                return Err(call.give_up(self, StopReason::Budget, Timestamp::NEVER));
+            }
+            call.flight.flags |= ADMITTED;
+        }
+        if let Some(refused) = self.refused(now) {
+            return Err(call.refuse(policy, self, now, refused, StopReason::Breaker));
+        }
+        if !call.is(PAID) {
+            if let Err(refused) = self.pay(now) {
+                return Err(call.refuse(policy, self, now, refused, StopReason::Limiter));
+            }
+            call.flight.flags |= PAID;
+        }
+        match call.enter(self) {
+            Entry::Entered => match self.permit(now) {
+                Ok(permit) => {
+                    call.launch(now, permit);
+                    call.at = call.hedge_at(policy, self, now);
+                    Ok(())
+                }
+                // Half-open, with as many probes out as there may be.
+                Err(refused) => {
+                    self.leave();
+                    Err(call.refuse(policy, self, now, refused, StopReason::Breaker))
+                }
+            },
+            Entry::Queued(place) => Err(call.queue(policy, self, now, place)),
+            Entry::Refused => Err(call.give_up(self, StopReason::Bulkhead, Timestamp::NEVER)),
+        }
+    }
+
+    /// Abandons the attempts in flight, and takes back what was paid for and not used.
+    fn release(&mut self, call: &mut GuardedCall, now: Timestamp) {
+        while call.flight.flying != 0 {
+            call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
+        }
+        if call.is(QUEUED | PAID) {
+            call.unwait(self, now);
+        }
+        if call.is(UNRUN) {
+            self.refund(now, Some(Held::from_raw(call.flight.withdrawal)));
+        }
+        if let Some((config, budget)) = &mut self.budget {
+            budget.end(config, None);
+        }
+        call.flight.flags = 0;
+    }
+}
