@@ -416,7 +416,7 @@
 #define HOLDOFF_ERROR_LOG_POLICY 167
 
 /**
- * A decision in a log that is not the one that the policy makes.
+ * A decision in a log that the policy does not make.
  */
 #define HOLDOFF_ERROR_LOG_DIVERGED 168
 
@@ -476,7 +476,7 @@
 #define HOLDOFF_ERROR_NO_ROOM 205
 
 /**
- * Stop reason. The failure is one that is never retried, or the server said never.
+ * Stop reason. The failure is never retried, or the server said never.
  */
 #define HOLDOFF_REASON_PERMANENT 1
 
@@ -741,7 +741,7 @@
 #define HOLDOFF_ANSWER_AGAIN 1
 
 /**
- * Answer of a run. What was waited for is there.
+ * Answer of a run. The run found what it waited for.
  */
 #define HOLDOFF_ANSWER_DONE 2
 
@@ -811,7 +811,7 @@
 #define HOLDOFF_EVENT_RETRY_SCHEDULED 3
 
 /**
- * Event kind. An attempt began: one that was due, or one that was interrupted and runs again.
+ * Event kind. An attempt began that was due, or runs again because it was interrupted.
  */
 #define HOLDOFF_EVENT_RESUMED 4
 

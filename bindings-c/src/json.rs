@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
-use holdoff_core::{Event, FormKept, Kept, Operations, Policy, Saved, Taken, Value};
+use holdoff_core::{Event, FormKept, Kept, Operations, Policy, Saved, Value, ValueOwner};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 extern_c! {
@@ -66,11 +66,11 @@ extern_c! {
             }
             read_json(text, EVENT, &mut |path, value| {
                 let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
-                    Taken::Here => return Ok(()),
-                    Taken::Task => &mut *task,
+                    ValueOwner::Event => return Ok(()),
+                    ValueOwner::Task => &mut *task,
                     // Of the two places that say it, Aster's payload counts less.
-                    Taken::Failure if has_reason && path == "payload.reason" => return Ok(()),
-                    Taken::Failure => &mut *failure,
+                    ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
+                    ValueOwner::Failure => &mut *failure,
                 };
                 has_reason |= path == "failureReason";
                 match value {

@@ -1,16 +1,16 @@
 //! Running something again and again, as a machine.
 
 use crate::*;
-use holdoff_core::{Answer, FlatPeriodicStep, Periodic, PeriodicOptions, PeriodicStep, Timer};
+use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep, RawPeriodicStep, Timer};
 
 numbers! {
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
-    HOLDOFF_RUN: u32 = 1 is FlatPeriodicStep::RUN;
+    HOLDOFF_RUN: u32 = 1 is RawPeriodicStep::RUN;
 }
 const _: () = assert!(
-    HOLDOFF_SLEEP == FlatPeriodicStep::SLEEP
-        && HOLDOFF_WAIT == FlatPeriodicStep::WAIT
-        && HOLDOFF_STOP == FlatPeriodicStep::STOP
+    HOLDOFF_SLEEP == RawPeriodicStep::SLEEP
+        && HOLDOFF_WAIT == RawPeriodicStep::WAIT
+        && HOLDOFF_STOP == RawPeriodicStep::STOP
 );
 
 /// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or

@@ -183,7 +183,7 @@ pub const HOLDOFF_ERROR_LOG_TIME: u32 = 166;
 /// A log that was written under another policy.
 pub const HOLDOFF_ERROR_LOG_POLICY: u32 = 167;
 
-/// A decision in a log that is not the one that the policy makes.
+/// A decision in a log that the policy does not make.
 pub const HOLDOFF_ERROR_LOG_DIVERGED: u32 = 168;
 
 /// An event that was changed, or contradicts itself.
@@ -219,7 +219,7 @@ pub const HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND: u32 = 204;
 /// Memory that is too small for what is to be written into it.
 pub const HOLDOFF_ERROR_NO_ROOM: u32 = 205;
 
-/// Stop reason. The failure is one that is never retried, or the server said never.
+/// Stop reason. The failure is never retried, or the server said never.
 pub const HOLDOFF_REASON_PERMANENT: u8 = 1;
 
 /// Stop reason. All attempts are used.
@@ -378,7 +378,7 @@ pub const HOLDOFF_TIMER_NO_WAIT: u32 = 3;
 /// Answer of a run. Run again.
 pub const HOLDOFF_ANSWER_AGAIN: u32 = 1;
 
-/// Answer of a run. What was waited for is there.
+/// Answer of a run. The run found what it waited for.
 pub const HOLDOFF_ANSWER_DONE: u32 = 2;
 
 /// Answer of a run. It cannot come any more. A run that finds both is this.
@@ -420,7 +420,7 @@ pub const HOLDOFF_EVENT_ATTEMPT_FAILED: u32 = 2;
 /// Event kind. There will be another attempt, at a time. Has a cause.
 pub const HOLDOFF_EVENT_RETRY_SCHEDULED: u32 = 3;
 
-/// Event kind. An attempt began: one that was due, or one that was interrupted and runs again.
+/// Event kind. An attempt began that was due, or runs again because it was interrupted.
 pub const HOLDOFF_EVENT_RESUMED: u32 = 4;
 
 /// Event kind. An attempt succeeded. The end.

@@ -11,7 +11,7 @@ use core::fmt;
 words! {
     /// Why an operation stopped without success.
     pub enum StopReason: u8 {
-        /// The failure is one that is never retried, or the server said never.
+        /// The failure is never retried, or the server said never.
         Permanent = 1 "permanent" "the failure is permanent";
         /// All attempts are used.
         Attempts = 2 "attempts" "all attempts are used";
@@ -155,7 +155,7 @@ words! {
         LogTime = 166 "log_time" "is earlier than the event before it";
         /// A log that was written under another policy.
         LogPolicy = 167 "log_policy" "was written under another policy";
-        /// A decision in a log that is not the one that the policy makes.
+        /// A decision in a log that the policy does not make.
         LogDiverged = 168 "log_diverged" "is not what the policy decides";
         /// An event that was changed, or contradicts itself.
         EventDamaged = 169 "event_damaged" "was changed, or its fields contradict each other";
@@ -224,7 +224,7 @@ impl Given {
     }
 }
 
-/// What is wrong with a configuration: the field, the value, the rule, and the nearest valid name.
+/// An error of a configuration: the field, the value, the rule, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ConfigError {
     /// The number of the rule that was broken.
@@ -237,7 +237,7 @@ pub struct ConfigError {
     pub item: Option<u8>,
     /// The value that broke the rule.
     pub given: Given,
-    /// The valid name or word nearest to the one that was given, when one is near.
+    /// The nearest valid name or word, if there is a near one.
     pub nearest: Option<&'static str>,
 }
 

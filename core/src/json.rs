@@ -3,7 +3,7 @@
 use crate::time::Span;
 use core::fmt::{self, Write};
 
-/// What is written to.
+/// The destination of the text.
 pub(crate) type Out<'w> = &'w mut dyn Write;
 
 /// A list or an object that is being written.

@@ -108,16 +108,16 @@ pub use pace::keyed::gate::Gate;
 pub use pace::keyed::longest;
 #[cfg(feature = "alloc")]
 pub use pace::keyed::store::Keyed;
-pub use pace::periodic::flat::FlatPeriodicStep;
 pub use pace::periodic::options::{PeriodicOptions, Timer};
 pub use pace::periodic::pace::{Pace, Reset};
+pub use pace::periodic::raw_step::RawPeriodicStep;
 pub use pace::periodic::{Answer, Ended, Periodic, PeriodicStep};
 pub use pace::wait_backoff::Stepped;
 #[cfg(feature = "alloc")]
 pub use pace::wheel::{TimerKey, Wheel, WheelFull};
 #[cfg(feature = "serde")]
-pub use record::event::Noted;
-pub use record::event::{Event, EventError, EventJson, EventKind, EventReader, Notes, Taken};
+pub use record::event::EventWithNotes;
+pub use record::event::{Event, EventError, EventJson, EventKind, EventReader, Notes, ValueOwner};
 pub use record::recorder::{Events, Recorded, Recorder};
 pub use record::replay::{Replay, ReplayError, ReplayMode};
 pub use record::save::Saved;

@@ -1,4 +1,4 @@
-//! What outlives a call: events, the recorder that emits them, their replay, and saved states.
+//! Records that outlive a call: events, the recorder that emits them, their replay, and saved states.
 
 pub(crate) mod event;
 mod field;

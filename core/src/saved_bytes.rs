@@ -78,7 +78,7 @@ pub struct SaveError {
     /// The value that broke the rule.
     pub given: Given,
     pub(crate) rule: &'static str,
-    /// The valid name or word nearest to the one that was given, when one is near.
+    /// The nearest valid name or word, if there is a near one.
     pub nearest: Option<&'static str>,
 }
 

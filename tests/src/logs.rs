@@ -7,7 +7,7 @@ use crate::run::{all_same, same};
 use crate::sessions::{policy_document, runner};
 use holdoff_core::{
     ErrorCode, Event, EventError, EventKind, EventReader, Failure, FailureKind, GuardsBuilder, Hint, Notes, Policy,
-    Recorded, Recorder, Replay, ReplayError, ReplayMode, Step, Taken, Ticket, Timestamp, Value as Setting,
+    Recorded, Recorder, Replay, ReplayError, ReplayMode, Step, Ticket, Timestamp, Value as Setting, ValueOwner,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -180,9 +180,9 @@ fn read(fields: &Document) -> Result<(Event, Option<String>, Option<String>), Ev
             _ => Setting::Other,
         };
         match event.set(name, setting)? {
-            Taken::Here => {}
-            Taken::Task => task = value.as_str().map(str::to_owned),
-            Taken::Failure => failure = value.as_str().map(str::to_owned),
+            ValueOwner::Event => {}
+            ValueOwner::Task => task = value.as_str().map(str::to_owned),
+            ValueOwner::Failure => failure = value.as_str().map(str::to_owned),
         }
         Ok(())
     };

@@ -4,7 +4,7 @@
 
 use anyhow::{Result, bail, ensure};
 use holdoff_core::{
-    Event, EventReader, Failure, Guards, Hint, Noted, Notes, Policy, Recorder, Replay, ReplayMode, Span, Step,
+    Event, EventReader, EventWithNotes, Failure, Guards, Hint, Notes, Policy, Recorder, Replay, ReplayMode, Span, Step,
     Timestamp,
 };
 use std::fs::{self, OpenOptions};
@@ -52,8 +52,8 @@ pub fn leg(path: &Path) -> Result<()> {
     call.fail(&policy, guards, ticket, now, failure).events.iter().try_for_each(|event| write(event, &text))
 }
 
-fn read(line: &str) -> Result<Noted> {
-    let noted: Noted = serde_json::from_str(line)?;
+fn read(line: &str) -> Result<EventWithNotes> {
+    let noted: EventWithNotes = serde_json::from_str(line)?;
     ensure!(noted.task.as_deref() == Some("relay"), "the log is another task's");
     Ok(noted)
 }

@@ -1,6 +1,6 @@
-//! What outlives an operation: one small state for each host, item or image.
+//! States that outlive an operation: one small state for each host, item or image.
 //!
-//! [`Gate`] is what is kept of one key, in plain numbers that any language can keep in a map of its own. The feature `alloc`
+//! [`Gate`] is the state of one key, in plain numbers that any language can keep in a map of its own. The feature `alloc`
 //! adds [`Keyed`], a map that cannot grow without end.
 
 pub(crate) mod config;

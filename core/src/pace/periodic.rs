@@ -5,9 +5,9 @@
 //! interval and one after the last. Here each is an option of one machine (spec 18); the presets name the combinations that
 //! Kubernetes' `wait` package is made of.
 
-pub(crate) mod flat;
 pub(crate) mod options;
 pub(crate) mod pace;
+pub(crate) mod raw_step;
 #[cfg(test)]
 mod tests;
 
@@ -21,11 +21,11 @@ use options::{
 use pace::Pace;
 
 words! {
-    /// What a run found.
+    /// The result of a run.
     pub enum Answer: u8 {
         /// Run again.
         Again = 1 "again" "not done: run again";
-        /// What was waited for is there.
+        /// The run found what it waited for.
         Done = 2 "done" "done";
         /// It cannot come any more. A run that finds both is this.
         Failed = 3 "failed" "it cannot be done";
@@ -48,7 +48,7 @@ words! {
     }
 }
 
-/// What the host of a periodic is to do next.
+/// The next thing that the host of a periodic does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeriodicStep {
     /// Run it, then tell what it found with [`Periodic::finish`]. Said once for each run.
@@ -113,7 +113,7 @@ impl Periodic {
     #[must_use]
     pub const fn new(pace: Pace, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
-        let (timer, flags) = options.flat();
+        let (timer, flags) = options.raw();
         let deadline = match options.deadline {
             Some(span) => now.as_nanos().saturating_add(span.as_nanos()),
             None => u64::MAX,
@@ -158,7 +158,7 @@ impl Periodic {
     /// tick says whether there is a run all the same.
     pub const fn cancel(&mut self) -> PeriodicStep {
         self.flags |= CANCELLED;
-        if self.phase == SLEEPING { self.stop(Ended::Cancelled) } else { self.held() }
+        if self.phase == SLEEPING { self.stop(Ended::Cancelled) } else { self.current_step() }
     }
 
     /// The number of the run in flight or else the last one; 0 before the first.
@@ -179,7 +179,7 @@ impl Periodic {
         Span::from_nanos(self.interval)
     }
 
-    /// When its time is up; [`Timestamp::NEVER`] without a limit. What runs may use it to end itself.
+    /// The time at which the loop ends; [`Timestamp::NEVER`] without a limit. A run may use it to end itself.
     #[must_use]
     pub const fn deadline(&self) -> Timestamp {
         Timestamp::from_nanos(self.deadline)
@@ -195,7 +195,7 @@ impl Periodic {
         match self.phase {
             NEW => self.begin(now, u),
             SLEEPING => self.wake(now, u),
-            _ => self.held(),
+            _ => self.current_step(),
         }
     }
 
@@ -223,7 +223,7 @@ impl Periodic {
             return self.late(now);
         }
         if now < due {
-            return self.held();
+            return self.current_step();
         }
         if self.steps_are_used() {
             return self.stop(Ended::Steps);
@@ -239,7 +239,7 @@ impl Periodic {
 
     fn finished(&mut self, run: u64, now: Timestamp, answer: Answer, u: Option<f64>) -> PeriodicStep {
         if self.phase != RUNNING || run != self.runs {
-            return self.held();
+            return self.current_step();
         }
         match answer {
             Answer::Done => return self.stop(Ended::Done),
@@ -323,7 +323,7 @@ impl Periodic {
             return self.stop(Ended::Deadline);
         }
         self.phase = SLEEPING;
-        self.held()
+        self.current_step()
     }
 
     const fn stop(&mut self, ended: Ended) -> PeriodicStep {
@@ -332,7 +332,7 @@ impl Periodic {
         PeriodicStep::Stop(ended)
     }
 
-    const fn held(&self) -> PeriodicStep {
+    const fn current_step(&self) -> PeriodicStep {
         match self.phase {
             RUNNING => PeriodicStep::Wait,
             NEW => PeriodicStep::Sleep { until: Timestamp::from_nanos(self.next) },

@@ -94,7 +94,7 @@ impl Stepped {
         self.step(u)
     }
 
-    /// Whether a step draws a uniform: always with jitter, never without.
+    /// Says if a step draws a uniform: always with jitter, never without.
     #[must_use]
     pub fn draws(&self) -> bool {
         self.jitter > 0.0
@@ -112,7 +112,7 @@ impl Stepped {
         self.steps
     }
 
-    /// What a step multiplies the duration by; 0 for nothing.
+    /// The factor of each step; 0 for none.
     #[must_use]
     pub const fn factor(&self) -> f64 {
         self.factor
@@ -124,7 +124,7 @@ impl Stepped {
         self.jitter
     }
 
-    /// What multiplying stops at; [`Span::MAX`] for none.
+    /// The longest duration; [`Span::MAX`] for no limit.
     #[must_use]
     pub const fn cap(&self) -> Span {
         Span::from_nanos(self.cap)

@@ -1,4 +1,4 @@
-//! Who is due, and when to wake next: one timer for a million retries.
+//! A timing wheel: one timer for a million retries.
 //!
 //! A heap answers the same questions, but every insertion and every pop of one walks through memory that no cache holds
 //! once there are a million timers, and a cancelled timer stays in it until its time has come. Here a timer moves through
@@ -9,8 +9,8 @@
 //! are later than all of the levels below it, and the first that holds anything is found by its bit, were it years away.
 //! When the earliest timer of a bucket is due, the cursor moves to that timer's tick and the bucket's timers move to the
 //! levels below; those of the tick itself are sorted by their exact times, and so are the 268 ms of a bucket above if only
-//! a few lie there. Whoever is put into a bucket is put at its end, so that equal times keep their order without a number
-//! that says so.
+//! a few lie there. A timer is put at the end of its bucket, so that equal times keep their order without a number
+//! for it.
 
 mod key;
 mod level;
@@ -43,14 +43,14 @@ const SWEPT: u32 = (1 << 30) - 1;
 const FEW: usize = 64;
 /// A bucket of the second level with so many timers or fewer is sorted as a whole: hardly any of its ticks has two. More
 /// would make it likely that many others come for its 268 ms meanwhile, which then go into the heap.
-const WHOLE: usize = 512;
+const MOST_SORTED: usize = 512;
 /// How many chunks are read before what is in them is spread.
 const AHEAD: usize = 4;
 
 /// Timers, and which of them is due next.
 ///
 /// # Contract
-/// [`Wheel::insert`] adds a timer, [`Wheel::cancel`] takes one away, [`Wheel::pop`] takes the one that is due: call it
+/// [`Wheel::insert`] adds a timer, [`Wheel::cancel`] takes one away, [`Wheel::pop`] takes a due timer: call it
 /// until it gives none, then wait until [`Wheel::next_wake`]. A host need ask that only after a wake-up, and may go by what
 /// it knows when a timer was inserted: only an earlier one matters. Timers fire by time, equal times in the order of
 /// insertion, and never before their time. A time that has passed is due at once, before all that are later;
@@ -91,18 +91,18 @@ pub struct Wheel {
     run: Run,
     /// Timers that came for the cursor's tick or before it: due before all in the buckets, and after equals in the run.
     late: BinaryHeap<Reverse<Late>>,
-    /// What the next of them is numbered.
+    /// The number of the next late timer.
     late_count: u64,
     /// The latest tick of the bucket that was opened last. None that lies in a bucket is earlier.
     cursor: u64,
     latest: Timestamp,
-    /// What follows the earliest timer in a bucket, once it had to be looked for.
+    /// The timers after the earliest of a bucket, once they had to be looked for.
     next_due: NextDue,
     /// No timer is due before.
     quiet_until: u64,
     /// Timers that are pending.
     live: usize,
-    /// Entries for them, and for those that were cancelled.
+    /// Entries of pending and of cancelled timers.
     entries: usize,
 }
 
@@ -140,7 +140,7 @@ impl Wheel {
         let at = at.as_nanos();
         let key = self.slots.take()?;
         if key.word() & SWEPT == 0 {
-            // What was cancelled is gone before its key is given again, and would live by it.
+            // Cancelled timers go before their keys are given again: they would live again by them.
             self.sweep();
         }
         if self.entries == 0 {
@@ -162,7 +162,7 @@ impl Wheel {
         Ok(key)
     }
 
-    /// Takes a timer away: whether it was pending. A key of one that fired or was cancelled before is none.
+    /// Takes a timer away, and says if it was pending. A timer that fired or was cancelled before is not.
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> bool {
         let lived = self.slots.free(key);
@@ -213,7 +213,7 @@ impl Wheel {
         self.live
     }
 
-    /// Whether none is pending.
+    /// Says if no timer is pending.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.live == 0
@@ -240,7 +240,7 @@ impl Wheel {
     #[inline]
     fn put(&mut self, entry: Entry) -> Result<(), WheelFull> {
         let tick = entry.at >> TICK_BITS;
-        if tick <= self.cursor && !(tick == self.cursor && self.is_own_bucket_waiting()) {
+        if tick <= self.cursor && !(tick == self.cursor && self.is_cursor_bucket_waiting()) {
             return self.put_late(entry);
         }
         self.put_in_bucket(tick, entry)
@@ -265,9 +265,9 @@ impl Wheel {
         Ok(())
     }
 
-    /// Whether the cursor's tick could not be sorted for want of memory, and still lies in its bucket.
+    /// Says if the cursor's tick could not be sorted for want of memory, and still lies in its bucket.
     #[cold]
-    fn is_own_bucket_waiting(&self) -> bool {
+    fn is_cursor_bucket_waiting(&self) -> bool {
         self.levels.first().is_some_and(|level| level.is_occupied(digit(self.cursor, 0)))
     }
 
@@ -354,7 +354,7 @@ impl Wheel {
     fn open(&mut self, number: u32, digit: u32) -> Result<(), WheelFull> {
         let Bucket { earliest, list } = *self.bucket(number, digit).ok_or(WheelFull)?;
         let tick = earliest.at >> TICK_BITS;
-        if number == 0 || number == 1 && list.count() <= WHOLE {
+        if number == 0 || number == 1 && list.count() <= MOST_SORTED {
             self.run.reserve(list.count())?;
             self.cursor = if number == 0 { tick } else { tick | u64::from(LAST_DIGIT) };
             self.take_bucket(number, digit);
@@ -362,7 +362,7 @@ impl Wheel {
             self.entries = self.entries.wrapping_sub(list.count().wrapping_sub(self.run.len()));
             return Ok(());
         }
-        // Each bucket below may need a chunk that is not full; full ones take the place of those that were read.
+        // Each bucket below may need a chunk that is not full; full chunks take the memory of chunks that were read.
         let below = (number as usize).wrapping_mul(BUCKETS);
         self.pool.reserve(below.min(list.count()).saturating_add(AHEAD))?;
         self.levels.iter_mut().take(number as usize).try_for_each(Level::prepare)?;
@@ -400,7 +400,7 @@ impl Wheel {
         Some((key, Timestamp::from_nanos(at)))
     }
 
-    /// The earliest pending time in the run and among the late ones, for which those that were cancelled are dropped.
+    /// The earliest pending time in the run and among the late timers. Drops cancelled ones on the way.
     fn front_pending(&mut self) -> Option<u64> {
         while let Some((at, is_late)) = self.front() {
             let key = if is_late { self.late.peek()?.0.entry.key } else { self.run.first()?.key };
@@ -412,7 +412,7 @@ impl Wheel {
         None
     }
 
-    /// The earliest pending timer in a bucket. Where the one that was known is gone, the bucket's others are looked at.
+    /// The earliest pending timer in a bucket. If the known earliest is gone, looks at the others of the bucket.
     fn bucket_pending(&mut self) -> Option<Entry> {
         let Self { next_due, slots, .. } = self;
         if let Some(entry) = next_due.first(|entry| slots.holds(entry.key)) {

@@ -1,5 +1,4 @@
-//! What happened to a call, one thing after the other: events that a host writes down, so that whoever reads them later
-//! knows what the call knew, and goes on with it.
+//! Events of a call, which a host writes down, so that a later reader knows what the call knew, and goes on with it.
 //!
 //! An event is plain numbers. The text of a failure and the name of the task are the host's: it lends them where an event
 //! is written and gets them back where one is read. There are two forms (spec 33): JSON, one line an event, under the names
@@ -15,12 +14,12 @@ mod serde;
 mod table;
 
 pub use bytes::EventReader;
-pub use field::Taken;
+pub use field::ValueOwner;
 pub use json::{EventJson, Notes};
 pub use kind::EventKind;
 pub use model::{Event, EventError};
 #[cfg(feature = "serde")]
-pub use serde::Noted;
+pub use serde::EventWithNotes;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -19,7 +19,7 @@ pub(crate) enum Takes {
     /// One of the words, or "none" for 0.
     WordOrNone(&'static [Word]),
     /// A whole number in this range, written as a number.
-    Whole(u64, u64),
+    Integer(u64, u64),
     /// A number up to this one, written as decimal text, or one of the words that stand for numbers.
     Decimal(u64, &'static [(&'static str, u64)]),
     /// Text or an object, whose content the host keeps.
@@ -27,11 +27,11 @@ pub(crate) enum Takes {
 }
 
 /// The range of a field of 32 bits.
-pub(crate) const WHOLE: Takes = Takes::Whole(0, u32::MAX as u64);
+pub(crate) const INTEGER: Takes = Takes::Integer(0, u32::MAX as u64);
 /// The range of a field of 64 bits.
 pub(crate) const DECIMAL: Takes = Takes::Decimal(u64::MAX, &[]);
-/// The rule of [`WHOLE`].
-pub(crate) const WHOLE_RULE: &str = "must be a whole number from 0 to 4294967295";
+/// The rule of [`INTEGER`].
+pub(crate) const INTEGER_RULE: &str = "must be a whole number from 0 to 4294967295";
 /// The rule of [`DECIMAL`].
 pub(crate) const DECIMAL_RULE: &str = "must be a number from 0 to 18446744073709551615 as decimal text";
 
@@ -59,7 +59,7 @@ impl Field {
     pub(crate) fn read(&self, value: Value<'_>) -> Result<u64, Fault> {
         let number = match (self.1, value) {
             (Takes::Word(_) | Takes::WordOrNone(_), Value::Text(text)) => return self.word(text),
-            (Takes::Whole(from, to), _) => number(value).filter(|number| (from..=to).contains(number)),
+            (Takes::Integer(from, to), _) => number(value).filter(|number| (from..=to).contains(number)),
             (Takes::Decimal(to, words), _) => match words.iter().find(|known| value == Value::Text(known.0)) {
                 Some(known) => Some(known.1),
                 None => number(value).filter(|number| *number <= to),
@@ -98,7 +98,7 @@ impl Field {
                 Some(known) => Shown::Word(known.0),
                 None => Shown::Decimal(number),
             },
-            Takes::Whole(..) | Takes::Other => Shown::Whole(number),
+            Takes::Integer(..) | Takes::Other => Shown::Integer(number),
         }
     }
 }
@@ -107,7 +107,7 @@ impl Field {
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {
     Word(&'static str),
-    Whole(u64),
+    Integer(u64),
     Decimal(u64),
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Word(word) => write!(f, "\"{word}\""),
-            Self::Whole(number) => write!(f, "{number}"),
+            Self::Integer(number) => write!(f, "{number}"),
             Self::Decimal(number) => write!(f, "\"{number}\""),
         }
     }
@@ -126,7 +126,7 @@ impl serde::Serialize for Shown {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Word(word) => out.serialize_str(word),
-            Self::Whole(number) => out.serialize_u64(*number),
+            Self::Integer(number) => out.serialize_u64(*number),
             Self::Decimal(number) => out.collect_str(number),
         }
     }

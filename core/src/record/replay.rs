@@ -1,8 +1,8 @@
 //! A log read back: the call as it was when its latest event was written, whatever has become of the process (spec 34).
 //!
 //! Nothing is taken from the log that the machine can say itself. It is run again on what happened to it, the attempts that
-//! failed and the times; so what it holds inside, the state of its jitter included, is what it held. What it decides can
-//! then be held against what it decided.
+//! failed and the times; so what it holds inside, the state of its jitter included, is what it held. Its decisions
+//! can then be compared with those of the log.
 
 use crate::decide::policy::Policy;
 use crate::error::ErrorCode;
@@ -27,8 +27,8 @@ words! {
 /// # Contract
 /// [`Replay::apply`] takes the events in their order, each once; an error changes nothing, and names the event by its number.
 /// [`Replay::finish`] gives the recorder, which goes on by [`Recorder::resume`]. Of a call without guards it is bit for bit
-/// the one that wrote the log; of one with guards its [`Recorder::call`] is. A log that ends between a failure and what was
-/// decided about it gives a recorder whose first input writes that decision.
+/// the recorder that wrote the log; with guards its [`Recorder::call`] is. A log that ends between a failure and the
+/// decision about it gives a recorder whose first input writes that decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay {
     recorder: Option<Recorder>,
@@ -38,7 +38,7 @@ pub struct Replay {
 
 #[expect(clippy::result_large_err, reason = "an error is rare and shows both events; there is no heap to put them on")]
 impl Replay {
-    /// A log of which nothing was read yet.
+    /// A replay before the first event.
     #[must_use]
     pub const fn new(mode: ReplayMode) -> Self {
         Self { recorder: None, mode, any_policy: false }
@@ -107,16 +107,16 @@ impl Replay {
     }
 }
 
-/// What is wrong with a log, and at which event.
+/// An error of a log, and its event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayError {
     /// The number of the rule that was broken.
     pub code: ErrorCode,
-    /// The event that it is about: the one that came, or of a gap the first that did not.
+    /// The number of the event; of a gap, of the first missing event.
     pub sequence: u64,
     /// The event that came.
     pub recorded: Option<Event>,
-    /// What the machine says in its place, when that is known.
+    /// The event of the machine in its place, when that is known.
     pub computed: Option<Event>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A clock is local to a machine, often to a process, so a saved state holds no instant: only how long ago the operation
 //! began and how long its sleep still lasts, both counted from the moment of saving. Resuming counts them from the `now`
-//! of the new clock, and the next decision is the one that would have come without (spec 12). The time in between does
+//! of the new clock, and the next decision is the same as without saving (spec 12). The time in between does
 //! not count; a host that knows it and wants it to says so with [`Saved::aged`].
 //!
 //! An attempt in flight cannot be saved: its result will never arrive. It is *abandoned and counts*. Resuming takes it as
@@ -12,7 +12,7 @@
 //! for it for ever. A host that knows better reports what it knows before it saves.
 //!
 //! Bytes are for programs, and a damaged one is noticed. JSON is for people and for stores that hold nothing else. Neither
-//! is signed: whoever can write it can decide how often and when the operation runs.
+//! is signed: a program that can write it can decide how often and when the operation runs.
 
 use crate::decide::call::Call;
 use crate::decide::policy::Policy;
@@ -35,7 +35,7 @@ impl Retry {
     /// How many bytes [`Retry::save`] makes.
     pub const SAVED: usize = RETRY_LENGTH;
 
-    /// The state at `now`, in flat form. The policy is the one that the state was made under.
+    /// The state at `now`, in flat form. `policy` must be the policy of the state.
     #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         Saved::of(self.snapshot(now), RETRY, policy)
@@ -70,7 +70,7 @@ impl Call {
     /// How many bytes [`Call::save`] makes.
     pub const SAVED: usize = CALL_LENGTH;
 
-    /// The state at `now`, in flat form. The policy is the one that the state was made under.
+    /// The state at `now`, in flat form. `policy` must be the policy of the state.
     #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         let retry = self.retry();
@@ -88,8 +88,8 @@ impl Call {
         bytes
     }
 
-    /// The call that [`Call::save`] made bytes of, in whatever language, on a clock that reads `now`. What comes next is
-    /// said by [`Call::tick`]. An attempt that was in flight is abandoned: it fails now, with kind timeout.
+    /// The call that [`Call::save`] made bytes of, in whatever language, on a clock that reads `now`. [`Call::tick`]
+    /// says the next step. An attempt that was in flight is abandoned: it fails now, with kind timeout.
     ///
     /// # Errors
     /// A [`SaveError`]: no saved state, damaged, of another layout, kind or policy.

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use holdoff_core::{
     Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field,
-    FlatPeriodicStep, FlatStep, Form, Growth, GrpcCode, GuardsBuilder, HintMode, HintOver, InTime, Level, LintKind,
-    OnDeadline, Preset, Refusal, Reopen, ReplayMode, StopReason, Timer,
+    FlatStep, Form, Growth, GrpcCode, GuardsBuilder, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset,
+    RawPeriodicStep, Refusal, Reopen, ReplayMode, StopReason, Timer,
 };
 
 /// One row of a table of the core.
@@ -205,10 +205,10 @@ fn docs() {
         "Steps of a periodic",
         "means",
         [
-            (FlatPeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
-            (FlatPeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
-            (FlatPeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
-            (FlatPeriodicStep::STOP.into(), "stop", "it is over"),
+            (RawPeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
+            (RawPeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
+            (RawPeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
+            (RawPeriodicStep::STOP.into(), "stop", "it is over"),
         ],
     );
     section(

@@ -3,7 +3,8 @@
 use super::k8s::{whole, whole_or};
 use super::{Recording, Verdict};
 use holdoff_core::{
-    Event, EventKind, Guards, Noted, Notes, Policy, Recorder, Schedule, Span, Taken, Timestamp, Value as Setting, Wheel,
+    Event, EventKind, EventWithNotes, Guards, Notes, Policy, Recorder, Schedule, Span, Timestamp, Value as Setting,
+    ValueOwner, Wheel,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ fn read(event: &Value) -> Result<Option<(String, Event)>, String> {
     ];
     let (mut read, mut task) = (Event::EMPTY, None);
     for (name, value) in fields {
-        if read.set(name, value).map_err(|error| error.to_string())? == Taken::Task {
+        if read.set(name, value).map_err(|error| error.to_string())? == ValueOwner::Task {
             task = Some(text("taskId").to_owned());
         }
     }
@@ -138,7 +139,7 @@ pub(super) fn drawn(case: &Recording) -> Result<Verdict, String> {
         let (_, begun) = Recorder::begin(&policy, &mut Guards::none(), seed, Timestamp::ZERO);
         let [started] = *begun.events else { return Err("one event begins a log".to_owned()) };
         let text = started.json(&Notes::default()).to_string();
-        let kept: Noted = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let kept: EventWithNotes = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         if !Schedule::new(&policy, seed).eq(Schedule::new(&policy, kept.event.seed())) {
             return Err(format!("input {at}: the seed of {text} draws something else"));
         }

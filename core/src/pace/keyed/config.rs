@@ -1,4 +1,4 @@
-//! What a gate makes of failures and successes, and the systems whose numbers have names.
+//! The configuration of a gate, and the presets of other systems.
 
 use crate::decide::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode};
@@ -33,7 +33,7 @@ words! {
 pub struct GateOptions {
     /// The first delay.
     pub initial: Span,
-    /// What each further failure multiplies it by: finite, from 0 on.
+    /// The factor of each further failure: finite, from 0 on.
     pub factor: f64,
     /// The longest delay.
     pub max: Span,
@@ -47,7 +47,7 @@ pub struct GateOptions {
     pub grace: u32,
     /// See `grace`.
     pub grace_delay: Span,
-    /// Whether the first failure after the grace already counts as the second. Under [`Growth::Power`] only.
+    /// Counts the first failure after the grace as the second. Under [`Growth::Power`] only.
     pub ahead: bool,
     /// How many failures a success takes back; `u32::MAX` for all.
     pub forgives: u32,
@@ -93,7 +93,7 @@ pub(super) const FEEDBACK: u8 = 1;
 pub(super) const DOWNWARD: u8 = 2;
 pub(super) const AHEAD: u8 = 4;
 
-/// The checked choices for a gate: 96 bytes, `Copy`, plain numbers of which every bit pattern gives an answer.
+/// The checked choices for a gate: 96 bytes, `Copy`, plain numbers; every bit pattern gives an answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct GateConfig {
@@ -231,7 +231,7 @@ impl GateConfig {
         options.build()
     }
 
-    /// What Kubernetes keeps of an item until told to forget it.
+    /// The configuration of an item that Kubernetes keeps until it is told to forget it.
     const ITEM: Self = Self {
         initial: 0,
         factor: 1.0,

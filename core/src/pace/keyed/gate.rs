@@ -1,6 +1,6 @@
-//! A place that closes for a while after each failure: what is kept of one key.
+//! A gate, which closes for a while after each failure: the state of one key.
 //!
-//! A retry ends with its operation. What outlives it is what is known of the other side: this host, this item, this image
+//! A retry ends with its operation. The knowledge of the other side outlives it: this host, this item, this image
 //! has failed lately, so leave it alone until then. Schedulers, work queues and browsers keep that in much the same way and
 //! differ in numbers: which failures count, how the delay grows, what a success forgives. Here those are the numbers of one
 //! configuration (spec 19), and the presets are the systems they come from.
@@ -21,7 +21,7 @@ use crate::time::{Span, Timestamp};
 #[repr(C)]
 pub struct Gate {
     failures: u64,
-    /// What the last failure was answered with.
+    /// The delay of the last failure.
     delay: u64,
     /// When it was.
     failed_at: u64,
@@ -60,7 +60,7 @@ impl Gate {
         self.failure(config, now, u)
     }
 
-    /// Whether a failure of something at `event` would look at its uniform.
+    /// Says if a failure of something at `event` would use its uniform.
     #[must_use]
     pub fn draws(&self, config: &GateConfig, event: Timestamp) -> bool {
         let failures = if self.is_quiet(config, event) { 0 } else { self.failures };
@@ -93,7 +93,7 @@ impl Gate {
         self.failures
     }
 
-    /// What the last failure was answered with; zero when none counts.
+    /// The delay of the last failure; zero when none counts.
     #[must_use]
     pub const fn delay(&self) -> Span {
         Span::from_nanos(self.delay)
@@ -105,13 +105,13 @@ impl Gate {
         Timestamp::from_nanos(self.release)
     }
 
-    /// Whether it is open at `now`: from [`Gate::release`] on.
+    /// Says if the gate is open at `now`: from [`Gate::release`] on.
     #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
         now.as_now() >= self.release()
     }
 
-    /// Whether the delay of the last failure still covers something that happened at `event`, counted from the failure. It
+    /// Says if the delay of the last failure still covers something that happened at `event`, counted from the failure. It
     /// covers whatever was before it.
     #[must_use]
     pub fn covers(&self, config: &GateConfig, event: Timestamp) -> bool {
@@ -119,13 +119,13 @@ impl Gate {
         self.counts(config, event) && (event < failed_at || event.since(failed_at) < self.delay())
     }
 
-    /// Whether less time than the delay of the last failure has passed at `now` since something that happened at `event`.
+    /// Says if less time than the delay of the last failure has passed at `now` since something that happened at `event`.
     #[must_use]
     pub fn covers_since(&self, config: &GateConfig, event: Timestamp, now: Timestamp) -> bool {
         self.counts(config, event) && (now < event || now.since(event) < self.delay())
     }
 
-    /// Whether at `now` it can be thrown away (spec 19.7): its failures have become too old to count, or it has been open and
+    /// Says if the gate can be thrown away at `now` (spec 19.7): its failures have become too old to count, or it has been open and
     /// out of use for as long as the configuration keeps one.
     #[must_use]
     pub fn is_discardable(&self, config: &GateConfig, now: Timestamp) -> bool {
@@ -141,7 +141,7 @@ impl Gate {
         self.failures > 0 && !self.is_quiet(config, event)
     }
 
-    /// Whether the last failure is so long before `event` that it does not count.
+    /// Says if the last failure is so long before `event` that it does not count.
     const fn is_quiet(&self, config: &GateConfig, event: Timestamp) -> bool {
         let since = event.as_now().since(Timestamp::from_nanos(self.failed_at)).as_nanos();
         self.failures > 0 && config.quiet != NONE && since > config.quiet
@@ -158,7 +158,7 @@ impl Gate {
             let growth = power(config.factor, level.saturating_add(u64::from(config.is(AHEAD))));
             return rounded(config.initial, growth, spread, config).min(config.max);
         }
-        // What jitter made of a delay grows with it; the first delay is not capped.
+        // The jittered delay grows; the first delay is not capped.
         if level == 0 {
             return moved(config.initial, config.initial, spread, config);
         }

@@ -10,7 +10,7 @@ use core::borrow::Borrow;
 ///
 /// # Contract
 /// [`Keyed::entry`] uses a key: makes its state if there is none, and makes it the last to be given up. When a new key finds
-/// the map full, the one that was used longest ago is given up. A key that was last used more than the idle time ago is gone,
+/// the map full, the least recently used key is given up. A key that was last used more than the idle time ago is gone,
 /// whether or not anything has removed it yet; [`Keyed::entry`] and [`Keyed::collect_idle`] do. Looking with [`Keyed::peek`]
 /// is no use. Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Everything takes logarithmic
 /// time in the number of keys, each removal included; [`Keyed::retain`] looks at all of them.
@@ -120,7 +120,7 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         self.slots.len()
     }
 
-    /// Whether it holds none.
+    /// Says if the map holds no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()

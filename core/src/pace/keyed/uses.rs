@@ -12,14 +12,14 @@ struct Node<K> {
     /// None in a place that is free.
     key: Option<K>,
     used: Timestamp,
-    /// The one that was used before it; of a free place the next free one.
+    /// The place of the key used before it; in a free place the next free place.
     before: u32,
-    /// The one that was used after it.
+    /// The place of the key used after it.
     after: u32,
 }
 
-/// A list of keys from the one that was used longest ago to the one that was used last. One more, one less and one that is
-/// used again cost the same however many there are.
+/// A list of keys in the order of their last use, the least recent first. Adding, removing and using a key cost the same
+/// however many keys there are.
 #[derive(Clone, Debug)]
 pub(super) struct Uses<K> {
     nodes: Vec<Node<K>>,

@@ -25,18 +25,18 @@ words! {
 pub struct PeriodicOptions {
     /// Where the time between runs comes from.
     pub timer: Timer,
-    /// Whether an interval begins with the end of a run (`true`) or with its start, so that it includes the run. A grid
+    /// Begins an interval with the end of a run (`true`) or with its start, so that the interval includes the run. A grid
     /// begins only once, and this says when if the first run is immediate.
     pub sliding: bool,
-    /// Whether the first run comes before the first interval.
+    /// Puts the first run before the first interval.
     pub immediate: bool,
-    /// Whether an immediate first run takes place even if cancelled or out of time before it begins.
+    /// Makes an immediate first run even if cancelled or out of time before it begins.
     pub first_is_sure: bool,
-    /// Whether runs end with the steps of the pace's backoff: none begins without steps left, and after one that ends with
+    /// Ends the runs with the steps of the pace's backoff: no run begins without steps left, and after a run that ends with
     /// the last step (sliding) or without any there is no sleep. A cap that uses up the steps is slept towards all the same.
     /// It needs [`Timer::Variable`], as no other takes steps.
     pub by_steps: bool,
-    /// Whether there is one last run when the time is up.
+    /// Makes one last run when the time is up.
     pub last_at_deadline: bool,
     /// How long the whole loop may take from when it is made; `None` for ever. A run in flight is not cut short.
     pub deadline: Option<Span>,
@@ -121,7 +121,7 @@ impl PeriodicOptions {
         self
     }
 
-    pub(super) const fn flat(&self) -> (u8, u8) {
+    pub(super) const fn raw(&self) -> (u8, u8) {
         let (timer, skips) = match self.timer {
             Timer::Variable => (VARIABLE, false),
             Timer::Grid => (GRID, false),

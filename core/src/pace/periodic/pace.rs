@@ -1,6 +1,6 @@
 //! How long until the next time: a stepped backoff that begins again by itself.
 //!
-//! What runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet time, or a
+//! A loop that runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet time, or a
 //! while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they are one machine
 //! with a rule (spec 17).
 
@@ -27,18 +27,18 @@ const EVERY: u8 = 2;
 /// The delays between the runs of something that runs again and again: 80 bytes, `Copy`, its own configuration.
 ///
 /// # Contract
-/// [`Pace::next`] is the only input: the delay to wait now. Whether it begins again is decided there, before the step, and
+/// [`Pace::next`] is the only input: the delay to wait now. It decides there, before the step, if the delays begin again, and
 /// strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before the last one reads as no time
 /// passed, and the next is measured from it. Every bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
 pub struct Pace {
     backoff: Stepped,
-    /// What a reset goes back to.
+    /// The duration after a reset.
     first_duration: u64,
     first_steps: u64,
     limit: u64,
-    /// What the limit is measured from.
+    /// The time from which the limit is measured.
     since: u64,
     rule: u8,
     /// No padding: the state is its bytes.
@@ -125,7 +125,7 @@ impl Pace {
         self.next(now, u)
     }
 
-    /// Whether [`Pace::next`] looks at its uniform.
+    /// Says if [`Pace::next`] uses its uniform.
     #[must_use]
     pub fn draws(&self) -> bool {
         self.backoff.draws()

@@ -22,7 +22,7 @@ impl NextDue {
         Self { entries: Vec::new(), until: 0 }
     }
 
-    /// Whether a new timer that is due then must be told.
+    /// Says if a new timer that is due then belongs here.
     #[inline(always)]
     pub(super) const fn concerns(&self, at: u64) -> bool {
         at < self.until

@@ -42,12 +42,12 @@ mod refusing {
         static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Whether this thread is refused memory from now on.
+    /// Refuses this thread memory from now on, or grants it again.
     pub(in super::super) fn refuse(refused: bool) {
         REFUSED.set(refused);
     }
 
-    /// Whether there is room already, or memory may be had.
+    /// Fails if memory is refused and the capacity is used up.
     pub(in super::super) fn asked(capacity: usize, used: usize, more: usize) -> Result<(), WheelFull> {
         if REFUSED.get() && capacity - used < more { Err(WheelFull) } else { Ok(()) }
     }

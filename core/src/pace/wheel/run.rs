@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 /// The longest run whose memory is kept for the next one.
-pub(super) const KEPT: usize = 4096;
+pub(super) const MOST_REUSED: usize = 4096;
 /// More timers than these are spread before they are sorted.
 const FEW: usize = 32;
 /// By how many of their highest bits.
@@ -19,7 +19,7 @@ const PLACES: usize = 1 << SPREAD_BITS;
 #[derive(Debug)]
 pub(super) struct Run {
     entries: Vec<Entry>,
-    /// What the entries are spread to.
+    /// The destination of the spread entries.
     other: Vec<Entry>,
 }
 
@@ -55,7 +55,7 @@ impl Run {
     /// Makes room for so many, when there are none.
     pub(super) fn reserve(&mut self, count: usize) -> Result<(), WheelFull> {
         for list in [&mut self.entries, &mut self.other] {
-            if count <= KEPT && list.capacity() > KEPT {
+            if count <= MOST_REUSED && list.capacity() > MOST_REUSED {
                 *list = Vec::new();
             }
             reserve::amortised(list, count)?;
@@ -63,10 +63,10 @@ impl Run {
         Ok(())
     }
 
-    /// Takes over a bucket's timers, for which there is room, but for those that were cancelled. They differ in the lower
+    /// Takes over a bucket's timers, for which memory is reserved, but for cancelled ones. They differ in the lower
     /// `bits` of their times, less than 64 of them.
     pub(super) fn fill(&mut self, pool: &mut Pool, mut list: List, slots: &Slots, bits: u32) {
-        // What is the same in all of them gives way to their places, so that sorting needs no memory to be stable.
+        // The bits that all have in common give way to their places, so that sorting needs no memory to be stable.
         let same = u64::BITS.wrapping_sub(bits);
         let (mut start, mut place) = (0, 0_u64);
         while list.count() > 0 {
@@ -91,7 +91,7 @@ impl Run {
         }
     }
 
-    /// Sorts by the highest bits, and then those that have them in common.
+    /// Sorts by the highest bits, and then the entries that have them in common.
     fn spread(&mut self) {
         let mut counts = [0_u32; PLACES];
         for entry in &self.entries {

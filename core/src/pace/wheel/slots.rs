@@ -12,7 +12,7 @@ const END: u32 = LIVE - 1;
 pub(super) struct Slots {
     words: Segments<u32, 11>,
     free: u32,
-    /// What the next timer is stamped with, below [`LIVE`]. One count for all slots, so that it outlives them.
+    /// The stamp of the next timer, below [`LIVE`]. One count for all slots, so that it outlives them.
     stamp: u32,
 }
 
@@ -47,7 +47,7 @@ impl Slots {
         Ok(TimerKey::new(slot, word))
     }
 
-    /// Whether a timer lives.
+    /// Says if a timer lives.
     #[inline(always)]
     pub(super) fn holds(&self, key: TimerKey) -> bool {
         self.words.get(key.index()).is_some_and(|word| *word == key.word() && key.word() & LIVE != 0)

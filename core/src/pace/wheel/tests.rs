@@ -286,12 +286,12 @@ fn chunks_are_used_again() {
 
 #[test]
 fn a_long_run_gives_its_memory_back() {
-    let (mut wheel, _) = wheel_of(&[SECOND; 3 * run::KEPT]);
+    let (mut wheel, _) = wheel_of(&[SECOND; 3 * run::MOST_REUSED]);
     wheel.insert(at(2 * SECOND)).unwrap();
-    assert_eq!(popped(&mut wheel, SECOND).len(), 3 * run::KEPT);
-    assert!(wheel.run.capacity() > run::KEPT);
+    assert_eq!(popped(&mut wheel, SECOND).len(), 3 * run::MOST_REUSED);
+    assert!(wheel.run.capacity() > run::MOST_REUSED);
     assert_eq!(popped(&mut wheel, 2 * SECOND).len(), 1);
-    assert!(wheel.run.capacity() <= run::KEPT);
+    assert!(wheel.run.capacity() <= run::MOST_REUSED);
 }
 
 #[test]

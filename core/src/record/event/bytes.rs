@@ -138,8 +138,8 @@ impl Event {
 /// The events of a log's bytes with their texts, one after the other. After an error there is nothing more.
 ///
 /// # Contract
-/// An error has the number that the event would have had: one more than that of the event before it. Whether the events
-/// follow one another as they must is for [`crate::Replay`] to say.
+/// An error has the number that the event would have had: one more than that of the event before it. [`crate::Replay`] checks
+/// that the events follow one another as they must.
 #[derive(Clone, Debug)]
 pub struct EventReader<'b> {
     rest: &'b [u8],

@@ -15,23 +15,23 @@ use crate::time::{Span, Timestamp};
 use crate::value::Value;
 use core::ops::Range;
 
-/// What became of a field that was set.
+/// The owner of a value that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
-    /// The event has it.
-    Here,
-    /// It is the name of the task, which the host keeps.
+pub enum ValueOwner {
+    /// The event.
+    Event,
+    /// The host: it is the name of the task.
     Task,
-    /// It is the text of the failure, which the host keeps.
+    /// The host: it is the text of the failure.
     Failure,
 }
 
-impl Taken {
+impl ValueOwner {
     /// The number, the same in every language: 0 the event has it, 1 the task, 2 the text of the failure.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
-            Self::Here => 0,
+            Self::Event => 0,
             Self::Task => 1,
             Self::Failure => 2,
         }
@@ -49,13 +49,13 @@ impl Event {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word, another version: see [`ErrorCode`].
-    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<Taken, EventError> {
+    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<ValueOwner, EventError> {
         let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
             let nearest = nearest(name, Self::names());
             return Err(self.expected(EventError { nearest, ..EventError::new(ErrorCode::UnknownEventField, None) }));
         };
         if value == Value::Nothing || (value == Value::Empty && name == "payload") {
-            return Ok(Taken::Here);
+            return Ok(ValueOwner::Event);
         }
         let taken = self.put(&field, value).map_err(|Fault { code, given, nearest }| {
             self.expected(EventError { given, nearest, ..EventError::new(code, Some(field.0)) })
@@ -69,10 +69,10 @@ impl Event {
         EventError { sequence: self.sequence, ..error }
     }
 
-    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<Taken, Fault> {
+    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<ValueOwner, Fault> {
         match (field.0, value) {
-            ("failureReason" | "payload.reason", Value::Text(_)) => return Ok(Taken::Failure),
-            ("payload.taskId", Value::Text(_)) => return Ok(Taken::Task),
+            ("failureReason" | "payload.reason", Value::Text(_)) => return Ok(ValueOwner::Failure),
+            ("payload.taskId", Value::Text(_)) => return Ok(ValueOwner::Task),
             _ => {}
         }
         let number = field.read(value)?;
@@ -95,7 +95,7 @@ impl Event {
             "reason" => self.reason = number as u8,
             _ => self.until = Timestamp::from_nanos(number),
         }
-        Ok(Taken::Here)
+        Ok(ValueOwner::Event)
     }
 
     /// Each field that the event has at these places, with its value, in order. Texts are the host's.
@@ -133,10 +133,10 @@ impl Event {
     /// # Errors
     /// A field is missing, or has no use for the kind, or contradicts another: see [`ErrorCode`].
     pub fn check(&self) -> Result<Self, EventError> {
-        self.whole().map_err(|error| self.expected(error))
+        self.checked().map_err(|error| self.expected(error))
     }
 
-    fn whole(mut self) -> Result<Self, EventError> {
+    fn checked(mut self) -> Result<Self, EventError> {
         let missing = |name| EventError::new(ErrorCode::MissingEventField, Some(name));
         if let Some(name) = first(&FIELDS, OF_ALL & !self.given) {
             return Err(missing(name));
@@ -147,7 +147,7 @@ impl Event {
         // One of the two says when.
         let instead = if self.given & UNTIL != 0 { DELAY } else { UNTIL };
         let instead = if kind == EventKind::RetryScheduled && self.given & (DELAY | UNTIL) != 0 { instead } else { 0 };
-        // Without both, the one that is exact is missed.
+        // Without both, the exact one is missing.
         let absent = needed & !self.given & !instead;
         if let Some(name) = first(&FIELDS, if absent & UNTIL != 0 { absent & !DELAY } else { absent }) {
             return Err(missing(name));
@@ -166,7 +166,7 @@ impl Event {
         if self.fits(kind) { Ok(self) } else { Err(damaged) }
     }
 
-    /// Whether it says what an event of that kind can say, and nothing else.
+    /// Says if the event has the values of an event of that kind, and nothing else.
     fn fits(&self, kind: EventKind) -> bool {
         let Self { at, until, attempt, failure, cause, reason, guarded, .. } = *self;
         let plain = Self { sequence: self.sequence, ..Self::new(kind, at, attempt) };

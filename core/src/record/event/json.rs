@@ -10,7 +10,7 @@ use core::fmt;
 pub struct Notes<'n> {
     /// The name of the task: `payload.taskId`.
     pub task: Option<&'n str>,
-    /// What the failure said: `failureReason` and `payload.reason`.
+    /// The text of the failure: `failureReason` and `payload.reason`.
     pub failure: Option<&'n str>,
 }
 

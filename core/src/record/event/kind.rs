@@ -6,7 +6,7 @@ use crate::words::words;
 pub(crate) const VERSION: u8 = 1;
 
 words! {
-    /// What happened.
+    /// The kind of an event.
     pub enum EventKind: u8 {
         /// The call began, and with it its first attempt, unless a guard made it wait. Has a policy and a seed.
         Started = 1 "STARTED" "the call began";
@@ -14,7 +14,7 @@ words! {
         AttemptFailed = 2 "ATTEMPT_FAILED" "an attempt failed";
         /// There will be another attempt, at a time. Has a cause.
         RetryScheduled = 3 "RETRY_SCHEDULED" "there will be another attempt, at a time";
-        /// An attempt began: one that was due, or one that was interrupted and runs again.
+        /// An attempt began that was due, or runs again because it was interrupted.
         Resumed = 4 "RESUMED" "an attempt began that was due, or that was interrupted";
         /// An attempt succeeded. The end.
         Succeeded = 5 "SUCCEEDED" "an attempt succeeded: the end";
@@ -26,7 +26,7 @@ words! {
 }
 
 impl EventKind {
-    /// Whether nothing comes after it.
+    /// Says if nothing comes after it.
     #[must_use]
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Succeeded | Self::GaveUp | Self::Cancelled)

@@ -1,4 +1,4 @@
-//! An event as numbers, and the error of one that is read.
+//! An event as numbers, and the error of reading an event.
 
 use super::kind::EventKind;
 use super::table::{FIELDS, needed};
@@ -81,8 +81,8 @@ impl Event {
         Self { until: retry_at, reason: reason.code(), ..Self::new(EventKind::GaveUp, at, attempt) }
     }
 
-    /// One that says no more than when, and which attempt.
-    pub(crate) const fn plain(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
+    /// An event with no more than a time and an attempt.
+    pub(crate) const fn of_kind(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
         Self::new(kind, at, attempt)
     }
 
@@ -102,7 +102,7 @@ impl Event {
         self.at
     }
 
-    /// What happened.
+    /// The kind of the event.
     #[must_use]
     pub const fn kind(&self) -> EventKind {
         match EventKind::from_code(self.kind as u32) {
@@ -111,8 +111,8 @@ impl Event {
         }
     }
 
-    /// The attempt it is about: the one that failed, the one that comes ([`EventKind::RetryScheduled`]), the one that begins;
-    /// at an end the last one that ran, 0 for none.
+    /// The attempt of the event: the failed one, the next one ([`EventKind::RetryScheduled`]), the beginning one; at an end
+    /// the last one that ran, 0 for none.
     #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
@@ -140,13 +140,13 @@ impl Event {
         self.delay().as_nanos().div_ceil(1_000_000)
     }
 
-    /// What went wrong ([`EventKind::AttemptFailed`]).
+    /// The kind of the failure ([`EventKind::AttemptFailed`]).
     #[must_use]
     pub const fn failure(&self) -> Option<FailureKind> {
         FailureKind::from_code(self.failure as u32)
     }
 
-    /// What the server said about when to come back ([`EventKind::AttemptFailed`]).
+    /// The hint of the server ([`EventKind::AttemptFailed`]).
     #[must_use]
     pub const fn hint(&self) -> Hint {
         self.hint
@@ -176,13 +176,13 @@ impl Event {
         self.policy
     }
 
-    /// Whether the call shares guards ([`EventKind::Started`]).
+    /// Says if the call shares guards ([`EventKind::Started`]).
     #[must_use]
     pub const fn is_guarded(&self) -> bool {
         self.guarded != 0
     }
 
-    /// The failure as a machine takes it; of a foreign event one that may go away by itself.
+    /// The failure as a machine takes it; a transient one if the memory holds none.
     pub(crate) const fn as_failure(&self) -> Failure {
         match self.failure() {
             Some(kind) => Failure::new(kind).with_hint(self.hint),
@@ -200,7 +200,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// What it says, without its number.
+    /// Writes the event without its number.
     pub(crate) fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, attempt {}", self.kind(), self.attempt)?;
         match self.kind() {
@@ -214,7 +214,7 @@ impl Event {
     }
 }
 
-/// What is wrong with an event that is read: the field, the value, the rule, and the nearest valid name.
+/// An error of reading an event: the field, the value, the rule, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EventError {
     /// The number of the rule that was broken.
@@ -225,7 +225,7 @@ pub struct EventError {
     pub field: Option<&'static str>,
     /// The value that broke the rule.
     pub given: Given,
-    /// The valid name or word nearest to the one that was given, when one is near.
+    /// The nearest valid name or word, if there is a near one.
     pub nearest: Option<&'static str>,
 }
 

@@ -1,6 +1,6 @@
 //! [`Event`] for every format that serde has: the names and values of its JSON.
 
-use super::field::Taken;
+use super::field::ValueOwner;
 use super::json::Notes;
 use super::model::Event;
 use super::table::{AFTER_TEXTS, BEFORE_TEXTS};
@@ -15,24 +15,24 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// An event and its texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Noted {
+pub struct EventWithNotes {
     /// The event.
     pub event: Event,
     /// The name of the task.
     pub task: Option<String>,
-    /// What the failure said. Where `failureReason` and `payload.reason` are both given, the former.
+    /// The text of the failure. Where `failureReason` and `payload.reason` are both given, the former.
     pub failure: Option<String>,
 }
 
-impl Noted {
-    /// The texts, to be lent to [`Event::json`].
+impl EventWithNotes {
+    /// The texts, for [`Event::json`].
     #[must_use]
     pub fn notes(&self) -> Notes<'_> {
         Notes { task: self.task.as_deref(), failure: self.failure.as_deref() }
     }
 }
 
-impl Serialize for Noted {
+impl Serialize for EventWithNotes {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let Self { event, task, failure } = self;
         let mut fields = out.serialize_map(None)?;
@@ -69,7 +69,7 @@ impl Serialize for Payload<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Noted {
+impl<'de> Deserialize<'de> for EventWithNotes {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut noted = Self { event: Event::EMPTY, task: None, failure: None };
         input.deserialize_map(Fields { noted: &mut noted, inner: false })?;
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Noted {
 
 /// The fields of an event, or those of its payload.
 struct Fields<'n> {
-    noted: &'n mut Noted,
+    noted: &'n mut EventWithNotes,
     inner: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
 /// The value of a field.
 struct One<'n> {
-    noted: &'n mut Noted,
+    noted: &'n mut EventWithNotes,
     name: &'n str,
 }
 
@@ -111,12 +111,12 @@ impl Field for One<'_> {
         let taken = self.noted.event.set(self.name, value).map_err(E::custom)?;
         let Value::Text(text) = value else { return Ok(()) };
         match taken {
-            Taken::Here => {}
-            Taken::Task => self.noted.task = Some(text.to_owned()),
-            Taken::Failure if self.name == "failureReason" || self.noted.failure.is_none() => {
+            ValueOwner::Event => {}
+            ValueOwner::Task => self.noted.task = Some(text.to_owned()),
+            ValueOwner::Failure if self.name == "failureReason" || self.noted.failure.is_none() => {
                 self.noted.failure = Some(text.to_owned());
             }
-            Taken::Failure => {}
+            ValueOwner::Failure => {}
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
-use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, Takes, WHOLE, WHOLE_RULE};
+use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Takes};
 use crate::time::Span;
 use core::ops::Range;
 
@@ -18,19 +18,19 @@ pub(super) const AFTER_TEXTS: Range<u32> = 6..19;
 
 /// The fields, in the order in which they are written.
 pub(super) const FIELDS: [Field; 19] = [
-    Field("version", Takes::Whole(0, u64::MAX), WHOLE_RULE),
-    Field("sequence", Takes::Whole(1, u64::MAX), "must be a whole number from 1 on"),
+    Field("version", Takes::Integer(0, u64::MAX), INTEGER_RULE),
+    Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number from 1 on"),
     Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE),
     Field("at", INSTANT, INSTANT_RULE),
-    Field("attemptNumber", WHOLE, WHOLE_RULE),
-    Field("backoffDelayMs", Takes::Whole(0, u64::MAX), "must be a whole number from 0 on"),
+    Field("attemptNumber", INTEGER, INTEGER_RULE),
+    Field("backoffDelayMs", Takes::Integer(0, u64::MAX), "must be a whole number from 0 on"),
     Field("failureReason", Takes::Other, "must be text"),
     Field("payload", Takes::Other, "must be an object with taskId and reason"),
     Field("payload.taskId", Takes::Other, "must be text"),
     Field("payload.reason", Takes::Other, "must be text"),
     Field("policy", DECIMAL, DECIMAL_RULE),
     Field("seed", DECIMAL, DECIMAL_RULE),
-    Field("guarded", Takes::Whole(0, 1), "must be 0 or 1"),
+    Field("guarded", Takes::Integer(0, 1), "must be 0 or 1"),
     Field("failure", Takes::Word(FailureKind::WORDS), FailureKind::RULE),
     Field(
         "hint",

@@ -27,10 +27,10 @@ fn one_of_each() -> [Event; 7] {
         Event::started(&Policy::default(), 42, false, at, 1),
         Event::attempt_failed(at, 1, failure),
         Event::retry_scheduled(at, 2, instant(AT + 100_000_000), Cause::Backoff),
-        Event::plain(EventKind::Resumed, at, 2),
-        Event::plain(EventKind::Succeeded, at, 2),
+        Event::of_kind(EventKind::Resumed, at, 2),
+        Event::of_kind(EventKind::Succeeded, at, 2),
         Event::gave_up(at, 2, StopReason::Deadline, instant(AT + 5)),
-        Event::plain(EventKind::Cancelled, at, 0),
+        Event::of_kind(EventKind::Cancelled, at, 0),
     ]
     .map(|event| event.numbered(u64::from(event.kind().code())))
 }
@@ -47,7 +47,7 @@ fn number(value: f64) -> Value<'static> {
 }
 
 /// What a host does that has a JSON reader: each field by its name, those of the payload under theirs.
-fn read(json: &str) -> Result<(Event, Vec<(Taken, String)>), EventError> {
+fn read(json: &str) -> Result<(Event, Vec<(ValueOwner, String)>), EventError> {
     let mut event = Event::EMPTY;
     let mut texts = Vec::new();
     let fields: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -59,7 +59,7 @@ fn read(json: &str) -> Result<(Event, Vec<(Taken, String)>), EventError> {
             _ => Value::Other,
         };
         let taken = event.set(name, value)?;
-        if let (Value::Text(text), true) = (value, taken != Taken::Here) {
+        if let (Value::Text(text), true) = (value, taken != ValueOwner::Event) {
             texts.push((taken, text.to_owned()));
         }
         Ok(())
@@ -128,8 +128,8 @@ fn json_is_read_back_and_the_texts_stay_with_the_host() {
         assert_eq!(back, event);
         // A reader of JSON may keep the order of its fields or not.
         texts.sort_by_key(|(taken, _)| taken.code());
-        let failure = (Taken::Failure, "boom\n\"\u{1}".to_owned());
-        assert_eq!(texts, [(Taken::Task, "charge".to_owned()), failure.clone(), failure]);
+        let failure = (ValueOwner::Failure, "boom\n\"\u{1}".to_owned());
+        assert_eq!(texts, [(ValueOwner::Task, "charge".to_owned()), failure.clone(), failure]);
     }
 }
 
@@ -305,15 +305,15 @@ fn zeroed_memory_is_a_cancelled_event_that_no_log_takes() {
 #[test]
 fn serde_writes_and_reads_the_same_json() {
     for event in one_of_each() {
-        let noted = Noted { event, task: Some("charge".to_owned()), failure: Some("boom".to_owned()) };
+        let noted = EventWithNotes { event, task: Some("charge".to_owned()), failure: Some("boom".to_owned()) };
         let json = serde_json::to_string(&noted).unwrap();
         assert_eq!(json, event.json(&noted.notes()).to_string());
-        assert_eq!(serde_json::from_str::<Noted>(&json).unwrap(), noted);
-        let bare = Noted { event, task: None, failure: None };
-        assert_eq!(serde_json::from_str::<Noted>(&event.json(&Notes::default()).to_string()).unwrap(), bare);
+        assert_eq!(serde_json::from_str::<EventWithNotes>(&json).unwrap(), noted);
+        let bare = EventWithNotes { event, task: None, failure: None };
+        assert_eq!(serde_json::from_str::<EventWithNotes>(&event.json(&Notes::default()).to_string()).unwrap(), bare);
     }
     let odd = r#"{"version":1,"sequence":1,"type":"RESUMED","at":7,"attemptNumber":1,"payload":{"reason":"b"},"failureReason":"a","cause":null}"#;
-    assert_eq!(serde_json::from_str::<Noted>(odd).unwrap().failure.as_deref(), Some("a"));
+    assert_eq!(serde_json::from_str::<EventWithNotes>(odd).unwrap().failure.as_deref(), Some("a"));
     for (json, message) in [
         (odd.replace("\"at\"", "\"att\""), "event 1, this name: is no field of an event"),
         (odd.replace("null", "{\"a\":[]}"), "event 1, cause: must be one of"),
@@ -322,7 +322,7 @@ fn serde_writes_and_reads_the_same_json() {
         (odd.replace("\"reason\"", "\"why\""), "event 1, this name: is no field of an event"),
         (odd.replace("null", "\"hint\""), "event 1, cause: has no meaning"),
     ] {
-        let error = serde_json::from_str::<Noted>(&json).unwrap_err().to_string();
+        let error = serde_json::from_str::<EventWithNotes>(&json).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");
     }
 }
@@ -352,7 +352,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
                     Event::retry_scheduled(at, attempt, until, Cause::ALL[cause])
                 }
                 EventKind::GaveUp => Event::gave_up(at, attempt, StopReason::ALL[reason], instant(a)),
-                kind => Event::plain(kind, at, attempt),
+                kind => Event::of_kind(kind, at, attempt),
             }
             .numbered(sequence)
         },
@@ -372,12 +372,12 @@ proptest! {
         }
         #[cfg(feature = "serde")]
         {
-            let noted = Noted { event, task: None, failure: Some(text) };
+            let noted = EventWithNotes { event, task: None, failure: Some(text) };
             // There are several ways to write a control character.
             if !noted.failure.iter().flat_map(|text| text.chars()).any(char::is_control) {
                 prop_assert_eq!(serde_json::to_string(&noted).unwrap(), json.as_str());
             }
-            prop_assert_eq!(serde_json::from_str::<Noted>(&json).unwrap(), noted);
+            prop_assert_eq!(serde_json::from_str::<EventWithNotes>(&json).unwrap(), noted);
         }
     }
 

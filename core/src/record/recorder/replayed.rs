@@ -132,7 +132,7 @@ impl Recorder {
             Computed::Same if guards => Computed::Same,
             Computed::Same => {
                 let attempt = if running { self.ran } else { self.call.attempt().saturating_add(1) };
-                Computed::Other(Some(Event::plain(EventKind::Resumed, at, attempt)))
+                Computed::Other(Some(Event::of_kind(EventKind::Resumed, at, attempt)))
             }
         };
         if running && guards {

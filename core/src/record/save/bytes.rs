@@ -44,7 +44,7 @@ impl Saved {
     /// # Errors
     /// A [`SaveError`] when a field is missing or contradicts another.
     pub fn to_bytes(&self) -> Result<([u8; CALL_LENGTH], usize), SaveError> {
-        self.whole()?;
+        self.check_fields()?;
         let mut bytes = [0; CALL_LENGTH];
         let length = if self.kind == CALL { CALL_LENGTH } else { RETRY_LENGTH };
         self.fill(bytes.split_at_mut(length).0);
@@ -108,7 +108,7 @@ impl Saved {
                 return Err(damaged);
             }
         }
-        saved.whole()?;
+        saved.check_fields()?;
         Ok(saved)
     }
 }

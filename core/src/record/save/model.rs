@@ -62,7 +62,7 @@ impl Saved {
         Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
     }
 
-    /// Whether this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
+    /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
     #[must_use]
     pub const fn is_call(&self) -> bool {
         self.kind == CALL
@@ -90,7 +90,7 @@ impl Saved {
         self
     }
 
-    /// The state as if it had been saved under `policy`, for one that is known to have changed harmlessly. Counters, elapsed
+    /// The state as if it had been saved under `policy`, for a policy that changed harmlessly. Counters, elapsed
     /// time and the latest delay are then read under the new one.
     #[must_use]
     pub fn forced(mut self, policy: &Policy) -> Self {
@@ -108,7 +108,7 @@ impl Saved {
         Ok(Retry::restored(self.snapshot(), now))
     }
 
-    /// The loop, on a clock that reads `now`. What comes next is said by [`Call::tick`]. An attempt that was in flight is
+    /// The loop, on a clock that reads `now`. [`Call::tick`] says the next step. An attempt that was in flight is
     /// abandoned: it fails now, with kind timeout.
     ///
     /// # Errors
@@ -161,9 +161,9 @@ impl Saved {
         }
     }
 
-    /// Whether it is complete, of this kind, without contradiction, and saved under that policy.
+    /// Checks that the state is complete, of this kind, without contradiction, and saved under that policy.
     fn check(&self, kind: u8, policy: &Policy) -> Result<(), SaveError> {
-        self.whole()?;
+        self.check_fields()?;
         if self.kind != kind {
             return Err(SaveError::new(ErrorCode::StateKind, Some("kind")));
         }
@@ -173,8 +173,8 @@ impl Saved {
         Ok(())
     }
 
-    /// Whether the fields are those of the kind and do not contradict each other (spec 12.6).
-    pub(super) fn whole(&self) -> Result<(), SaveError> {
+    /// Checks that the fields are those of the kind and do not contradict each other (spec 12.6).
+    pub(super) fn check_fields(&self) -> Result<(), SaveError> {
         if self.layout != LAYOUT {
             let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
             return Err(SaveError { given: Given::Number(f64::from(self.layout)), ..error });

@@ -39,7 +39,7 @@ impl<'de> Visitor<'de> for Fields {
         while let Some(name) = fields.next_key::<String>()? {
             fields.next_value_seed(Reading(One { saved: &mut saved, name: &name }))?;
         }
-        saved.whole().map_err(Error::custom)?;
+        saved.check_fields().map_err(Error::custom)?;
         Ok(saved)
     }
 }

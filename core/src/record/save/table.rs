@@ -2,7 +2,7 @@
 
 use crate::decide::retry::Cause;
 use crate::error::{ErrorCode, StopReason};
-use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, Takes, WHOLE, WHOLE_RULE, first};
+use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Takes, first};
 use crate::saved_bytes::SaveError;
 use crate::value::Word;
 
@@ -23,7 +23,7 @@ pub(super) const GAVE_UP: u8 = 4;
 /// The fields, in the order in which they are written. A retry has those up to "place".
 pub(super) const FIELDS: [Field; 13] = [
     Field("kind", Takes::Word(&[("retry", RETRY), ("call", CALL)]), "must be one of retry, call"),
-    Field("layout", WHOLE, WHOLE_RULE),
+    Field("layout", INTEGER, INTEGER_RULE),
     Field("policy", DECIMAL, DECIMAL_RULE),
     Field("seed", DECIMAL, DECIMAL_RULE),
     Field("elapsed", DECIMAL, DECIMAL_RULE),
@@ -32,9 +32,9 @@ pub(super) const FIELDS: [Field; 13] = [
         Takes::Decimal(u64::MAX, &[("none", NOTHING)]),
         "must be a number from 0 to 18446744073709551614 as decimal text, or \"none\"",
     ),
-    Field("failures", WHOLE, WHOLE_RULE),
-    Field("place", WHOLE, WHOLE_RULE),
-    Field("attempt", WHOLE, WHOLE_RULE),
+    Field("failures", INTEGER, INTEGER_RULE),
+    Field("place", INTEGER, INTEGER_RULE),
+    Field("attempt", INTEGER, INTEGER_RULE),
     Field("phase", Takes::Word(PHASES), "must be one of cancelled, running, sleeping, succeeded, gave_up"),
     Field(
         "remaining",

@@ -1,22 +1,22 @@
-//! A periodic's step as plain numbers, for hosts on the other side of a language border.
+//! A periodic's step as plain numbers, for hosts in other languages.
 
 use super::PeriodicStep;
 
 /// [`PeriodicStep`] in 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub struct FlatPeriodicStep {
+pub struct RawPeriodicStep {
     /// One of the constants below.
     pub kind: u8,
-    /// [`FlatPeriodicStep::STOP`]: the number of the [`crate::Ended`]; else 0.
+    /// [`RawPeriodicStep::STOP`]: the number of the [`crate::Ended`]; else 0.
     pub ended: u8,
     /// No padding: a step is its bytes.
     pub unused: [u8; 6],
-    /// [`FlatPeriodicStep::RUN`]: the number of the run. [`FlatPeriodicStep::SLEEP`]: until when. Else 0.
+    /// [`RawPeriodicStep::RUN`]: the number of the run. [`RawPeriodicStep::SLEEP`]: until when. Else 0.
     pub value: u64,
 }
 
-impl FlatPeriodicStep {
+impl RawPeriodicStep {
     /// Run it.
     pub const RUN: u8 = 1;
     /// Nothing runs: wait, then tick.
@@ -27,7 +27,7 @@ impl FlatPeriodicStep {
     pub const STOP: u8 = 4;
 }
 
-impl From<PeriodicStep> for FlatPeriodicStep {
+impl From<PeriodicStep> for RawPeriodicStep {
     fn from(step: PeriodicStep) -> Self {
         let flat = |kind, ended, value| Self { kind, ended, unused: [0; 6], value };
         match step {
@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn a_step_is_sixteen_bytes_that_say_the_same() {
-        assert_eq!(size_of::<FlatPeriodicStep>(), 16);
+        assert_eq!(size_of::<RawPeriodicStep>(), 16);
         let of = |step| {
-            let FlatPeriodicStep { kind, ended, value, .. } = FlatPeriodicStep::from(step);
+            let RawPeriodicStep { kind, ended, value, .. } = RawPeriodicStep::from(step);
             (kind, ended, value)
         };
         assert_eq!(of(PeriodicStep::Run { run: 7 }), (1, 0, 7));
