@@ -15,7 +15,7 @@ pub const MAX: Duration = Duration::from_secs(10);
 #[must_use]
 pub fn policy() -> Policy {
     let backoff = holdoff_core::Backoff::exponential(INITIAL, 2.0).max(MAX);
-    Policy::builder().backoff(backoff).forever().build().unwrap_or_default()
+    Policy::options().backoff(backoff).forever().build().unwrap_or_default()
 }
 
 /// The floor's.

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[must_use]
 pub const fn policy() -> Policy {
     let backoff = holdoff_core::Backoff::exponential(Duration::from_millis(100), 2.0).max(Duration::from_secs(10));
-    match Policy::builder().backoff(backoff).attempts(4).build() {
+    match Policy::options().backoff(backoff).attempts(4).build() {
         Ok(policy) => policy,
         Err(_) => panic!("checked numbers"),
     }

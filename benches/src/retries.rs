@@ -65,7 +65,7 @@ impl Retries for ByWheel {
 
     fn new(most: usize) -> Self {
         let backoff = Backoff::exponential(MINUTE, 2.0).max(MINUTE);
-        let policy = Policy::builder().backoff(backoff).forever().build().expect("checked numbers");
+        let policy = Policy::options().backoff(backoff).forever().build().expect("checked numbers");
         Self { policy: black_box(policy), wheel: Wheel::new(), states: Vec::with_capacity(most), batch: Vec::new() }
     }
 

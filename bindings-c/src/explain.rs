@@ -1,7 +1,7 @@
 //! Policies explained for people, and lints about them.
 
 use crate::*;
-use holdoff_core::{Explanation, GuardsBuilder, Lint, LintKind, Nesting, Policy, Row, nested_attempts};
+use holdoff_core::{Explanation, Lint, LintKind, Nesting, Options, Policy, Row, nested_attempts};
 
 /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,8 +167,9 @@ unsafe fn retries<'a>(
 ///
 /// # Safety
 /// `options` is null or points to options.
-unsafe fn described(options: *const holdoff_options) -> Option<(Policy, GuardsBuilder)> {
+unsafe fn described(options: *const holdoff_options) -> Option<(Policy, Options)> {
     // SAFETY: passed on.
-    let (policy, guards) = unsafe { (sound(options).ok()?.build().ok()?, guards_of(options).ok()?) };
-    Some((policy, guards)).filter(|(_, guards)| guards.check().is_ok())
+    let options = unsafe { sound(options) }.ok()?;
+    options.check_guards().ok()?;
+    Some((options.build().ok()?, *options))
 }

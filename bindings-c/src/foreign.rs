@@ -35,10 +35,10 @@ extern_c! {
     fn holdoff_options_form_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
         problem: *mut holdoff_problem) -> c_int = {
         let written = || {
-            let (builder, guards) = (sound(options)?, guards_of(options)?);
-            let policy = builder.build()?;
-            guards.check()?;
-            let form = form_of(form)?.of_guarded(&policy, &builder.rules(), &guards)?;
+            let described = sound(options)?;
+            let policy = described.build()?;
+            described.check_guards()?;
+            let form = form_of(form)?.of_guarded(&policy, &described.rules(), described)?;
             Ok(Written { form, patterns: patterns_of_options(options) })
         };
         print_or_report(text, size, problem, written())

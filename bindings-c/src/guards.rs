@@ -65,16 +65,16 @@ unsafe fn all(
     // SAFETY: the header's promise, for the set and for each of its guards.
     unsafe {
         let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
-        let builder = guards_of(options)?;
-        one(&mut made.budget, "budget", budget::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.breaker, "breaker", breaker::make(&builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.limiter, "limiter", limiter::make(&builder, now), |memory, made| {
+        let builder = sound(options)?;
+        one(&mut made.budget, "budget", budget::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.breaker, "breaker", breaker::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.limiter, "limiter", limiter::make(builder, now), |memory, made| {
             limiter::store_limiter(memory, made, log)
         })?;
-        one(&mut made.adaptive, "adaptive", adaptive::make(&builder, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.bulkhead, "bulkhead", bulkhead::make(&builder), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.stretch, "stretch", stretch::make(&builder, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.hedge, "hedge", hedge::make(&builder), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.adaptive, "adaptive", adaptive::make(builder, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.bulkhead, "bulkhead", bulkhead::make(builder), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.stretch, "stretch", stretch::make(builder, now), |memory, made| Ok(store(memory, made)?))?;
+        one(&mut made.hedge, "hedge", hedge::make(builder), |memory, made| Ok(store(memory, made)?))?;
         guards.write_unaligned(made);
     }
     Ok(())

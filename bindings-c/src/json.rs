@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
-use holdoff_core::{Event, FormKept, Kept, Operations, Policy, Saved, Value, ValueOwner};
+use holdoff_core::{Event, FormKept, Kept, Operations, Saved, Value, ValueOwner};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 extern_c! {
@@ -114,9 +114,8 @@ extern_c! {
             })?;
             let (built, described) = (reader.build()?, reader.guards()?);
             if !guards.is_null() {
-                store(guards, Policy::builder())?;
-                put_guards(guards, described);
-            } else if !described.is_new() {
+                store(guards, described)?;
+            } else if !described.has_no_guards() {
                 // Losing them in silence would be worse than an error.
                 let name = if matches!(described.budget(), Ok(None)) { "hedge" } else { "budget" };
                 return Err(holdoff_problem::from(ErrorCode::NotSupported).at(&name));

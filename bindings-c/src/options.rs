@@ -1,7 +1,7 @@
 //! A policy in the making: (path, value) pairs, read by the core.
 
 use crate::*;
-use holdoff_core::{GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
+use holdoff_core::{Options, Policy, Value};
 
 /// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
 /// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
@@ -11,23 +11,21 @@ use holdoff_core::{GuardsBuilder, Kept, Policy, PolicyBuilder, Value};
 #[repr(C)]
 pub struct holdoff_options {
     magic: u64,
-    state: [u64; 136],
-    guards: [u64; 61],
+    state: [u64; 182],
     patterns: *mut c_char,
     patterns_size: usize,
     patterns_used: usize,
     problem: holdoff_problem,
 }
 
-memory!(holdoff_options holds PolicyBuilder, b"hoOptio3", NotAPolicy);
-const _: () = assert!(size_of::<GuardsBuilder>() == 61 * 8 && align_of::<GuardsBuilder>() == 8);
-const _: () = assert!(size_of::<PolicyBuilder>() <= 136 * 8);
+memory!(holdoff_options holds Options, b"hoOptio4", NotAPolicy);
+const _: () = assert!(size_of::<Options>() == 182 * 8 && align_of::<Options>() == 8);
 
 extern_c! {
     /// Makes the options of the default policy, with no rules of classification.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_options_init(options: *mut holdoff_options) -> c_int = status(store(options, Policy::builder()));
+    fn holdoff_options_init(options: *mut holdoff_options) -> c_int = status(store(options, Policy::options()));
 
     /// Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
     /// each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
@@ -130,11 +128,6 @@ pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Valu
     let builder = unsafe { get_mut(options) }?;
     let wrong = |error| holdoff_problem::of_setting(path, value, &error);
     let kept = builder.set(path, value).map_err(wrong)?;
-    if kept == Kept::Guard {
-        // SAFETY: passed on; any numbers are a builder, and no other reference to them lives.
-        let guards = unsafe { &mut *(&raw mut (*options).guards).cast::<GuardsBuilder>() };
-        return guards.set(path, value).map_err(wrong);
-    }
     // SAFETY: passed on; the room is the caller's to lend.
     let (room, used) =
         unsafe { (buffer((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
@@ -158,7 +151,7 @@ pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: holdoff_probl
 ///
 /// # Safety
 /// `options` is null or points to options that nothing writes to while the answer lives.
-pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a PolicyBuilder, holdoff_problem> {
+pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Options, holdoff_problem> {
     // SAFETY: passed on.
     let builder = unsafe { get(options) }?;
     // SAFETY: the options are there, or there would be no builder.
@@ -173,26 +166,4 @@ pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Po
 pub(crate) unsafe fn patterns_of_options<'a>(options: *const holdoff_options) -> &'a [u8] {
     // SAFETY: passed on; the memory is borrowed for as long as the options are.
     unsafe { slice((*options).patterns, (*options).patterns_used.min((*options).patterns_size)).unwrap_or_default() }
-}
-
-/// The guards that sound options describe, those of their preset included, or the first thing that is wrong with the
-/// options.
-///
-/// # Safety
-/// `options` is null or points to options that nothing writes to meanwhile.
-pub(crate) unsafe fn guards_of(options: *const holdoff_options) -> Result<GuardsBuilder, holdoff_problem> {
-    // SAFETY: passed on.
-    let preset = unsafe { sound(options) }?.chosen_preset();
-    // SAFETY: the options are there; any numbers are a builder.
-    Ok(unsafe { (&raw const (*options).guards).cast::<GuardsBuilder>().read() }.upon(preset))
-}
-
-/// Makes guards in their place in options that were just made.
-///
-/// # Safety
-/// `options` points to options that nothing else touches meanwhile.
-#[cfg(feature = "json")]
-pub(crate) unsafe fn put_guards(options: *mut holdoff_options, guards: GuardsBuilder) {
-    // SAFETY: passed on; as large and as aligned as a builder.
-    unsafe { (&raw mut (*options).guards).cast::<GuardsBuilder>().write(guards) }
 }

@@ -8,8 +8,7 @@ const HEAD: usize = 5;
 /// Keeps the pattern in a value that was set; `used` counts the bytes of `room` that hold patterns.
 pub(crate) fn keep(room: &mut [u8], used: &mut usize, kept: Kept<'_>) -> Result<(), ErrorCode> {
     match kept {
-        // A guard's field was kept elsewhere.
-        Kept::All | Kept::Guard => Ok(()),
+        Kept::All => Ok(()),
         Kept::NoPatterns(list) => {
             *used = forget(room, *used, list);
             Ok(())

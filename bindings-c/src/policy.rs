@@ -58,8 +58,9 @@ extern_c! {
     fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int = {
         let build = || {
-            let built = sound(options)?.build()?;
-            guards_of(options)?.check()?;
+            let described = sound(options)?;
+            let built = described.build()?;
+            described.check_guards()?;
             Ok(store_policy(policy, built)?)
         };
         report(problem, build())

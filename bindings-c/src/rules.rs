@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{Facts, Failure, GuardsBuilder, Operations, Policy, Rules, write_guarded};
+use holdoff_core::{Facts, Failure, Operations, Options, Policy, Rules, write_guarded};
 
 /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
 /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
@@ -72,7 +72,7 @@ extern_c! {
     fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
         size: usize) -> c_int = {
         let written = pair(get(policy), optional_rules(rules)).map(|(policy, (rules, patterns))| {
-            Written { policy: *policy, rules, guards: GuardsBuilder::NEW, patterns }
+            Written { policy: *policy, rules, guards: Options::NEW, patterns }
         });
         print(text, size, written.ok())
     };
@@ -83,10 +83,10 @@ extern_c! {
     /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
     fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int = {
         let written = || -> Result<_, holdoff_problem> {
-            let (builder, guards) = (sound(options)?, guards_of(options)?);
-            guards.check()?;
-            let patterns = patterns_of_options(options);
-            Ok(Written { policy: builder.build()?, rules: builder.rules(), guards, patterns })
+            let described = sound(options)?;
+            described.check_guards()?;
+            let (policy, rules) = (described.build()?, described.rules());
+            Ok(Written { policy, rules, guards: *described, patterns: patterns_of_options(options) })
         };
         print(text, size, written().ok())
     };
@@ -152,7 +152,7 @@ unsafe fn judged(
 struct Written<'a> {
     policy: Policy,
     rules: Rules,
-    guards: GuardsBuilder,
+    guards: Options,
     patterns: &'a [u8],
 }
 

@@ -1,8 +1,6 @@
 //! Configuration: Python values into the core's builder, and its complaints into `ConfigError`.
 
-use holdoff_core::{
-    ConfigError, Document, ErrorCode, Field, Given, GuardsBuilder, Kept, Operations, Policy, PolicyBuilder, Span, Value,
-};
+use holdoff_core::{ConfigError, Document, ErrorCode, Field, Given, Kept, Operations, Options, Span, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
@@ -111,7 +109,7 @@ pub(crate) fn document(
     fields: Option<&Bound<'_, PyMapping>>,
     numbers: Numbers,
 ) -> PyResult<Document> {
-    let mut reading = Reading::new(Some(Policy::builder()), numbers);
+    let mut reading = Reading::new(numbers);
     if let Some(preset) = preset {
         reading.set("preset", preset)?;
     }
@@ -127,15 +125,15 @@ pub(crate) fn guard(
     section: &str,
     config: Option<&Bound<'_, PyAny>>,
     fields: Option<&Bound<'_, PyMapping>>,
-) -> PyResult<GuardsBuilder> {
-    let mut reading = Reading::new(None, Numbers::Seconds);
+) -> PyResult<Options> {
+    let mut reading = Reading::new(Numbers::Seconds);
     if let Some(config) = config {
         reading.read(section, config, 1)?;
     }
     if let Some(fields) = fields {
         reading.read_fields(section, fields, 1)?;
     }
-    if reading.document.guards.is_new() {
+    if reading.options.has_no_guards() {
         // A section of which nothing is said is none. This one was asked for: with what it has unless it says otherwise.
         let (field, value) = match section {
             "budget" => (".kind", Value::Text("ratio")),
@@ -146,15 +144,14 @@ pub(crate) fn guard(
             "stretch" => (".min_calls", Value::Number { value: 10.0, unit: f64::NAN }),
             _ => (".attempts", Value::Number { value: 2.0, unit: f64::NAN }),
         };
-        valid(py, reading.document.guards.set(&format!("{section}{field}"), value))?;
+        valid(py, reading.options.set(&format!("{section}{field}"), value))?;
     }
     reading.guards(py)
 }
 
 struct Reading<'py> {
-    /// None where there is nothing but guards.
-    builder: Option<PolicyBuilder>,
-    /// The patterns and guards so far.
+    options: Options,
+    /// The patterns so far.
     document: Document,
     /// What was set, to be shown as it was written when it does not fit the rest.
     given: Vec<(String, Bound<'py, PyAny>)>,
@@ -163,8 +160,8 @@ struct Reading<'py> {
 }
 
 impl<'py> Reading<'py> {
-    fn new(builder: Option<PolicyBuilder>, numbers: Numbers) -> Self {
-        Self { builder, document: Document::default(), given: Vec::new(), unit: numbers.unit() }
+    fn new(numbers: Numbers) -> Self {
+        Self { options: Options::NEW, document: Document::default(), given: Vec::new(), unit: numbers.unit() }
     }
 
     fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {
@@ -217,16 +214,9 @@ impl<'py> Reading<'py> {
         } else {
             plain(value, self.unit)
         };
-        let document = &mut self.document;
-        let set = match &mut self.builder {
-            None => document.guards.set(name, converted),
-            Some(builder) => match builder.set(name, converted) {
-                Ok(Kept::Guard) => document.guards.set(name, converted),
-                kept => kept.map(|kept| keep(document, kept)),
-            },
-        };
-        match set {
-            Ok(()) => {
+        match self.options.set(name, converted) {
+            Ok(kept) => {
+                keep(&mut self.document, kept);
                 if converted != Value::Nothing {
                     self.given.push((name.to_owned(), value.clone()));
                 }
@@ -237,17 +227,15 @@ impl<'py> Reading<'py> {
     }
 
     fn done(mut self, py: Python<'py>) -> PyResult<Document> {
-        let Some(builder) = self.builder.take() else { return Ok(self.document) };
-        self.document.policy = builder.build().map_err(|error| self.broken(py, &error))?;
-        self.document.rules = builder.rules();
-        self.document.guards = self.document.guards.upon(builder.chosen_preset());
-        self.document.guards.check().map_err(|error| self.broken(py, &error))?;
+        self.document.policy = self.options.build().map_err(|error| self.broken(py, &error))?;
+        self.document.rules = self.options.rules();
+        self.document.guards = self.guards(py)?;
         Ok(self.document)
     }
 
-    fn guards(self, py: Python<'py>) -> PyResult<GuardsBuilder> {
-        self.document.guards.check().map_err(|error| self.broken(py, &error))?;
-        Ok(self.document.guards)
+    fn guards(&self, py: Python<'py>) -> PyResult<Options> {
+        self.options.check_guards().map_err(|error| self.broken(py, &error))?;
+        Ok(self.options.guards())
     }
 
     /// A rule that fields break together, with the value as it was given.
@@ -261,7 +249,7 @@ impl<'py> Reading<'py> {
 /// Keeps the texts that the rules do not hold.
 fn keep(document: &mut Document, kept: Kept<'_>) {
     let (list, text) = match kept {
-        Kept::All | Kept::Guard => return,
+        Kept::All => return,
         Kept::NoPatterns(list) => (list, None),
         Kept::Pattern { list, index, text } => (list, Some((index, text))),
     };
@@ -277,10 +265,7 @@ fn keep(document: &mut Document, kept: Kept<'_>) {
 
 /// A name as errors have it: `backoff[1].delay` is `backoff[1].initial`.
 fn canonical(name: &str) -> String {
-    let path = |name: &str| {
-        let mut names = Field::names().iter().chain(GuardsBuilder::names());
-        names.find(|known| known.0 == name).map(|known| known.1.path())
-    };
+    let path = |name: &str| Field::names().find(|known| known.0 == name).map(|known| known.1.path());
     if let Some((stage, rest)) = name.strip_prefix("backoff[").and_then(|rest| rest.split_once(']')) {
         let field = path(&format!("backoff{rest}")).and_then(|path| path.strip_prefix("backoff"));
         return format!("backoff[{stage}]{}", field.unwrap_or(rest));

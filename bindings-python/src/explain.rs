@@ -4,13 +4,13 @@ use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
 use crate::policy::PolicyOrName;
-use holdoff_core::{Given as Number, GuardsBuilder, Preset, Span};
+use holdoff_core::{Given as Number, Options, Preset, Span};
 use pyo3::prelude::*;
 
 /// The explanation of a policy: its rows by iteration, and the whole as text by str().
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
-pub(crate) struct Explanation(holdoff_core::Explanation, GuardsBuilder);
+pub(crate) struct Explanation(holdoff_core::Explanation, Options);
 
 impl Explanation {
     pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<Kind>) -> Self {

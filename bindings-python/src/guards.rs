@@ -5,7 +5,7 @@
 
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::{config, save};
-use holdoff_core::{ConfigError, GuardsBuilder, SaveError, Timestamp};
+use holdoff_core::{ConfigError, Options, SaveError, Timestamp};
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -70,7 +70,7 @@ pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> 
     const SECTION: &'static str;
 
     /// A new guard of the builder's section; none without a section.
-    fn fresh(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError>;
+    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError>;
 
     /// The state as bytes.
     fn bytes(&self, now: Timestamp) -> Vec<u8>;
@@ -100,7 +100,7 @@ macro_rules! guard {
         impl $crate::guards::Guard for $class {
             const SECTION: &'static str = $section;
 
-            fn fresh($builder: &GuardsBuilder, $seed: u64, $now: Timestamp) -> Result<Option<Self>, ConfigError> {
+            fn fresh($builder: &Options, $seed: u64, $now: Timestamp) -> Result<Option<Self>, ConfigError> {
                 Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state))))
             }
 

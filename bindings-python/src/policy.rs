@@ -36,7 +36,7 @@ impl Policy {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
         let rules = document.rules != Rules::NONE;
-        Self { guarded: !document.guards.is_new(), rules, document, nesting, guards: PyOnceLock::new() }
+        Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new() }
     }
 
     pub(crate) fn document(&self) -> &Document {

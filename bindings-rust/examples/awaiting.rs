@@ -6,7 +6,7 @@ use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let policy = Policy::builder().attempt_timeout(Duration::from_millis(20)).build()?;
+    let policy = Policy::options().attempt_timeout(Duration::from_millis(20)).build()?;
     let mut attempts = 0;
     let answer = holdoff::retry(&policy, || {
         attempts += 1;

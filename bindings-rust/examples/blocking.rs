@@ -11,7 +11,7 @@ struct Refused {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let policy = Policy::builder()
+    let policy = Policy::options()
         .backoff(Backoff::exponential(Duration::from_millis(5), 2.0).max(Duration::from_millis(50)))
         .attempts(5)
         .deadline(Duration::from_secs(2))

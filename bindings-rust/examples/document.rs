@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{wrong}");
 
     // A state is a few bytes, and goes on where it was: elsewhere, later, in another language.
-    let policy = Policy::builder().preset(Preset::Temporal).build()?;
+    let policy = Policy::options().preset(Preset::Temporal).build()?;
     let started = holdoff::Timestamp::ZERO;
     let mut retry = Retry::new(7, started);
     retry.on_failure(&policy, started, Failure::TRANSIENT);

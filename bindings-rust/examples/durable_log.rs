@@ -58,7 +58,7 @@ fn write(file: &mut File, recorded: &Recorded, text: &str) -> Result<Step, Box<d
 
 /// Runs the call until it is over, or until what interrupts it: an attempt that it dies in, an event it dies at.
 fn work(path: &Path, dies_in: u32, dies_at: u64) -> Result<(), Box<dyn Error>> {
-    let policy = Policy::builder().attempts(4).build()?;
+    let policy = Policy::options().attempts(4).build()?;
     let guards = &mut Guards::none();
     let (mut file, replayed) = open(path, &policy)?;
     let (mut call, mut recorded) = match replayed {

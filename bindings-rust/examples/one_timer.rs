@@ -14,7 +14,7 @@ fn answers(call: u32, attempt: u32, now: Timestamp) -> bool {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let policy = Policy::builder()
+    let policy = Policy::options()
         .backoff(Backoff::exponential(Duration::from_millis(250), 2.0).max(Duration::from_secs(10)))
         .attempts(30)
         .build()?;

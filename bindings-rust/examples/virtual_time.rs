@@ -4,7 +4,7 @@ use holdoff::{Backoff, Policy, VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let policy = Policy::builder()
+    let policy = Policy::options()
         .backoff(Backoff::exponential(Duration::from_secs(1), 2.0).max(Duration::from_secs(300)))
         .forever()
         .deadline(Duration::from_secs(3600))

@@ -4,8 +4,8 @@ use crate::sleeper::{Sleeper, System};
 use crate::wakers::Wakers;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, BreakerState, Budget, BudgetConfig, Bulkhead, BulkheadConfig,
-    ConfigError, Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, SaveError, Stretch,
-    StretchConfig, Timestamp,
+    ConfigError, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, SaveError, Stretch, StretchConfig,
+    Timestamp,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -138,7 +138,7 @@ impl GuardSet {
     ///
     /// # Errors
     /// The [`ConfigError`] of the first guard that cannot be.
-    pub fn of(guards: &GuardsBuilder, seed: u64) -> Result<Self, ConfigError> {
+    pub fn of(guards: &Options, seed: u64) -> Result<Self, ConfigError> {
         let mut set = Self::new();
         if let Some(config) = guards.budget()? {
             set.budget = Some(Shared::new(config, Budget::new(&config, seed, Timestamp::ZERO)));

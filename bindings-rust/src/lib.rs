@@ -7,7 +7,7 @@
 //! use std::time::Duration;
 //!
 //! # fn fetch() -> std::io::Result<String> { Ok("page".into()) }
-//! let policy = Policy::builder().attempts(5).deadline(Duration::from_secs(30)).build()?;
+//! let policy = Policy::options().attempts(5).deadline(Duration::from_secs(30)).build()?;
 //! let page = holdoff::retry(&policy, fetch).classify(holdoff::io_failure).call()?;
 //! # assert_eq!(page, "page");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,7 +63,7 @@
 //! ```
 //!
 //! # Policies from elsewhere
-//! [`Preset`] has the policies of other systems by name: `Policy::builder().preset(Preset::Kubernetes)`. With the feature
+//! [`Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
 //! `serde` a [`Document`] is read from JSON, YAML or TOML, and [`Retrying::retry_on`] follows its rules.
 //!
 //! # Calls that outlive their process, and many on one timer

@@ -26,7 +26,7 @@ use std::marker::PhantomData;
 /// ```
 /// use holdoff::Policy;
 ///
-/// let policy = Policy::builder().attempts(5).build()?;
+/// let policy = Policy::options().attempts(5).build()?;
 /// let mut failures = 2;
 /// let answer = holdoff::retry(&policy, || {
 ///     if failures > 0 {
@@ -56,7 +56,7 @@ where
 /// use holdoff::Policy;
 /// use std::time::Duration;
 ///
-/// let policy = Policy::builder().attempt_timeout(Duration::from_secs(2)).build()?;
+/// let policy = Policy::options().attempt_timeout(Duration::from_secs(2)).build()?;
 /// let answer = holdoff::retry_with(&policy, |attempt| {
 ///     assert_eq!(attempt.time_left(), Some(Duration::from_secs(2))); // the socket's timeout
 ///     if attempt.number() < 3 { Err("not yet") } else { Ok(attempt.number()) }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// use std::time::Duration;
 ///
 /// let time = VirtualTime::new();
-/// let policy = Policy::builder().attempts(100).build()?;
+/// let policy = Policy::options().attempts(100).build()?;
 /// let stopped = holdoff::retry(&policy, || Err::<(), _>("down")).sleeper(time.clone()).call().unwrap_err();
 /// assert_eq!(stopped.attempts(), 100);
 /// assert!(time.elapsed() > Duration::from_secs(60)); // and no time has passed

@@ -1,7 +1,7 @@
 //! The blocking loop, in virtual time but for the one test that proves the real sleep.
 
 use holdoff::{
-    Backoff, CancelToken, Cause, Failure, Hint, Jitter, Policy, PolicyBuilder, Retried, Schedule, Span, StopReason,
+    Backoff, CancelToken, Cause, Failure, Hint, Jitter, Options, Policy, Retried, Schedule, Span, StopReason,
     VirtualTime, retry, retry_with,
 };
 use std::cell::{Cell, RefCell};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn steady() -> PolicyBuilder {
-    Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
+fn steady() -> Options {
+    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
 }
 
 /// An operation that fails so many times, and counts.
@@ -92,7 +92,7 @@ fn the_hook_sees_each_failure_before_its_sleep() {
 
 #[test]
 fn a_seed_repeats_the_delays_of_the_schedule() {
-    let policy = Policy::builder().attempts(6).build().unwrap();
+    let policy = Policy::options().attempts(6).build().unwrap();
     let (runs, delays) = (Cell::new(0), RefCell::new(Vec::new()));
     let stopped = retry(&policy, failing(9, &runs))
         .seed(7)
@@ -208,7 +208,7 @@ fn a_success_of_a_cancelled_operation_is_a_success() {
 
 #[test]
 fn cancelling_from_another_thread_ends_a_real_sleep_at_once() {
-    let policy = Policy::builder().backoff(Backoff::constant(SECOND * 600)).jitter(Jitter::None).build().unwrap();
+    let policy = Policy::options().backoff(Backoff::constant(SECOND * 600)).jitter(Jitter::None).build().unwrap();
     let token = CancelToken::new();
     let begun = Instant::now();
     let stopped = std::thread::scope(|scope| {
@@ -229,7 +229,7 @@ fn cancelling_from_another_thread_ends_a_real_sleep_at_once() {
 
 #[test]
 fn the_machine_s_own_time_really_passes() {
-    let policy = Policy::builder().backoff(Backoff::constant(SECOND / 50)).jitter(Jitter::None).build().unwrap();
+    let policy = Policy::options().backoff(Backoff::constant(SECOND / 50)).jitter(Jitter::None).build().unwrap();
     let (begun, runs) = (Instant::now(), Cell::new(0));
     assert_eq!(retry(&policy, failing(1, &runs)).call(), Ok(2));
     assert!(begun.elapsed() >= SECOND / 50);

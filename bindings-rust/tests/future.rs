@@ -1,8 +1,8 @@
 //! The async loop: in virtual time on a bare executor, and on tokio's paused clock.
 
 use holdoff::{
-    AsyncSleeper, Backoff, CancelToken, Failure, Jitter, Policy, PolicyBuilder, Retried, StopReason, VirtualTime,
-    retry, retry_with,
+    AsyncSleeper, Backoff, CancelToken, Failure, Jitter, Options, Policy, Retried, StopReason, VirtualTime, retry,
+    retry_with,
 };
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn steady() -> PolicyBuilder {
-    Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
+fn steady() -> Options {
+    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
 }
 
 /// Polls until it is ready: virtual sleeps ask to be polled again, and nothing else waits in these tests.
@@ -204,7 +204,7 @@ async fn another_runtime_s_timer_is_a_function() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_wakes_a_sleep_at_once() {
-    let policy = Policy::builder().backoff(Backoff::constant(SECOND * 600)).jitter(Jitter::None).build().unwrap();
+    let policy = Policy::options().backoff(Backoff::constant(SECOND * 600)).jitter(Jitter::None).build().unwrap();
     let token = CancelToken::new();
     let sleeping = tokio::spawn(
         retry(policy, async || Err::<(), _>("down")).cancel(&token).sleeper(tokio::time::sleep).into_future(),
@@ -263,7 +263,7 @@ mod with_tokio_s_timer {
 
     #[tokio::test]
     async fn the_machine_s_own_time_really_passes() {
-        let policy = Policy::builder().backoff(Backoff::constant(SECOND / 50)).jitter(Jitter::None).build().unwrap();
+        let policy = Policy::options().backoff(Backoff::constant(SECOND / 50)).jitter(Jitter::None).build().unwrap();
         let (begun, runs) = (std::time::Instant::now(), Cell::new(0));
         let operation = || {
             runs.set(runs.get() + 1);

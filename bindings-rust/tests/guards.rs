@@ -1,9 +1,8 @@
 //! Calls that share guards, on virtual time and from many threads.
 
 use holdoff::{
-    Backoff, BreakerOptions, BreakerState, BudgetConfig, BudgetKind, BulkheadConfig, CancelToken, GuardSet,
-    GuardsBuilder, Jitter, LimiterConfig, LimiterKind, Policy, Refusal, Span, StopReason, Timestamp, Trip, Value,
-    VirtualTime,
+    Backoff, BreakerOptions, BreakerState, BudgetConfig, BudgetKind, BulkheadConfig, CancelToken, GuardSet, Jitter,
+    LimiterConfig, LimiterKind, Options, Policy, Refusal, Span, StopReason, Timestamp, Trip, Value, VirtualTime,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn policy() -> Policy {
     let backoff = Backoff::constant(SECOND);
-    Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(4).build().unwrap()
+    Policy::options().backoff(backoff).jitter(Jitter::None).attempts(4).build().unwrap()
 }
 
 fn breaker(failures: u32) -> GuardSet {
@@ -62,7 +61,7 @@ fn what_a_call_holds_comes_back_when_its_operation_panics() {
 
 #[test]
 fn the_guards_of_a_document_are_made_from_it() {
-    let mut builder = GuardsBuilder::NEW;
+    let mut builder = Options::NEW;
     builder.set("breaker.failures", Value::Number { value: 1.0, unit: 1.0 }).unwrap();
     builder.set("hedge", Value::Text("10ms")).unwrap();
     let guards = GuardSet::of(&builder, 7).unwrap();
@@ -110,7 +109,7 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
         .with_budget(share)
         .with_breaker(observed.build().unwrap());
     let (running, most, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
-    let quick = Policy::builder().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
+    let quick = Policy::options().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let (guards, running, most, ended) = (&guards, &running, &most, &ended);
@@ -150,7 +149,7 @@ fn adaptive_mode_waits_as_long_as_smithys() {
     use {FailureKind::Throttled, FailureKind::Transient};
     let backoff = Backoff::exponential(Duration::from_millis(25), 2.0).max(SECOND * 20);
     let throttled = Backoff::exponential(SECOND, 2.0).max(SECOND * 20);
-    let policy = Policy::builder().backoff(backoff).on(Throttled, throttled).jitter(Jitter::None).attempts(4);
+    let policy = Policy::options().backoff(backoff).on(Throttled, throttled).jitter(Jitter::None).attempts(4);
     let policy = policy.build().unwrap();
     let run = |script: &[&[FailureKind]]| {
         let (guards, time) = (GuardSet::of(&Preset::AwsAdaptive.guards(), 0).unwrap(), VirtualTime::new());
@@ -247,7 +246,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn each_attempt_has_its_own_limit() {
-        let policy = Policy::builder().attempt_timeout(Duration::from_millis(150)).attempts(2).build().unwrap();
+        let policy = Policy::options().attempt_timeout(Duration::from_millis(150)).attempts(2).build().unwrap();
         let started = Instant::now();
         let never = || std::future::pending::<Result<(), ()>>();
         let stopped = holdoff::retry(policy, never).guards(&hedged(100, 2)).await.unwrap_err();
@@ -310,7 +309,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn a_value_that_an_attempt_beside_returned_before_the_last_error_is_not_the_answer() {
-        let policy = Policy::builder().attempts(2).build().unwrap();
+        let policy = Policy::options().attempts(2).build().unwrap();
         let run = |attempt: holdoff::Attempt| async move {
             let first = attempt.number() == 1;
             sleep(Duration::from_millis(if first { 500 } else { 20 })).await;

@@ -1,8 +1,8 @@
 //! Values that count as failures, blocking and async.
 
 use holdoff::{
-    Accept, AnyValue, Backoff, CancelToken, Cause, Failure, FailureKind, Hint, Jitter, OnDeadline, Policy,
-    PolicyBuilder, Retried, Span, StopReason, VirtualTime, retry, retry_with,
+    Accept, AnyValue, Backoff, CancelToken, Cause, Failure, FailureKind, Hint, Jitter, OnDeadline, Options, Policy,
+    Retried, Span, StopReason, VirtualTime, retry, retry_with,
 };
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn steady() -> PolicyBuilder {
-    Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
+fn steady() -> Options {
+    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
 }
 
 /// Polls until it is ready: virtual sleeps ask to be polled again, and nothing else waits in these tests.
@@ -331,7 +331,7 @@ fn the_predicate_may_keep_count() {
 
 #[test]
 fn a_seed_repeats_the_delays_whether_an_error_or_a_value_failed() {
-    let policy = Policy::builder().attempts(4).build().unwrap();
+    let policy = Policy::options().attempts(4).build().unwrap();
     let delays = |list: [Result<u32, &'static str>; 4]| {
         let mut delays = Vec::new();
         let hook = |retried: &Retried<'_, &'static str>| delays.push(retried.delay);

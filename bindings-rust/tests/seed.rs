@@ -14,7 +14,7 @@ fn delays(policy: &Policy) -> Vec<Duration> {
 
 #[test]
 fn the_kth_failing_operation_gets_the_kth_seed() {
-    let policy = Policy::builder().attempts(4).build().unwrap();
+    let policy = Policy::options().attempts(4).build().unwrap();
     assert_ne!(delays(&policy), delays(&policy), "seeds of the operating system differ");
     holdoff::seed(42);
     for k in 0..5 {

@@ -4,7 +4,7 @@
 use crate::layout::{self, Memory};
 use holdoff_core::{
     Call, ConfigError, Decision, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, Kept, Operations, Outcome,
-    Policy, Retry, Schedule, Span, Step, Ticket, Value, seed_at,
+    Policy, Retry, Schedule, Span, Step, Ticket, Value, is_guard, seed_at,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -13,7 +13,7 @@ const MILLISECOND: f64 = 1e6;
 /// Starts a policy in the builder.
 #[unsafe(no_mangle)]
 extern "C" fn policy_start() {
-    layout::with(|memory| memory.builder = Policy::builder());
+    layout::with(|memory| memory.builder = Policy::options());
 }
 
 /// The answer of [`policy_set`] for a value that JavaScript keeps, such as a pattern; other answers are the length of a problem. The
@@ -43,10 +43,12 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
             6 => Value::NoItems,
             _ => Value::Other,
         };
+        if is_guard(memory.name.get(name)) {
+            return HOST_KEEPS | GUARD;
+        }
         let of = |list| HOST_KEEPS | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
         match memory.builder.set(memory.name.get(name), value) {
             Ok(Kept::All) => 0,
-            Ok(Kept::Guard) => HOST_KEEPS | GUARD,
             Ok(Kept::NoPatterns(list)) => of(list) | BEGINS,
             Ok(Kept::Pattern { list, index, .. }) => of(list) | PATTERN | if index == 0 { BEGINS } else { 0 },
             Err(error) => memory.explain(&error),
@@ -63,8 +65,7 @@ extern "C" fn policy_build() -> u32 {
             memory.policy = policy;
             memory.rules = memory.builder.rules();
             memory.span = policy.first_limit().map_or(u64::MAX, Span::as_nanos);
-            let guards = memory.builder.chosen_preset().is_some_and(|preset| !preset.guards().is_new());
-            if guards { HOST_KEEPS | GUARD } else { 0 }
+            if memory.builder.has_no_guards() { 0 } else { HOST_KEEPS | GUARD }
         }
         Err(error) => memory.explain(&error),
     })

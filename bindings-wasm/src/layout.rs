@@ -4,7 +4,7 @@
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Call, ConfigError, FlatStep, HintReader, Policy, PolicyBuilder, Retry, Rules, Schedule, Span, Step, Timestamp,
+    Call, ConfigError, FlatStep, HintReader, Options, Policy, Retry, Rules, Schedule, Span, Step, Timestamp,
 };
 
 /// The values and the states that transitions read and write. Each function says which fields it uses.
@@ -28,7 +28,7 @@ pub(crate) struct Memory {
     pub(crate) name: Name,
     pub(crate) text: Value,
     pub(crate) reader: HintReader,
-    pub(crate) builder: PolicyBuilder,
+    pub(crate) builder: Options,
 }
 
 // The same numbers as in `src-ts/core.ts`.

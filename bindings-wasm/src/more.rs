@@ -21,8 +21,8 @@ mod save;
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, GuardsBuilder,
-    Layered, Layers, Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
+    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, Layered, Layers,
+    Options, Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
 };
 
 /// How many rows of an explanation are in memory at once.
@@ -50,7 +50,7 @@ struct Memory {
     layers: Layers,
     layered: Layered,
     rows: [[u64; 8]; ROWS],
-    builder: GuardsBuilder,
+    builder: Options,
     name: Name,
     text: Value,
     form: FormReader,
@@ -70,7 +70,7 @@ static PLACES: [[u32; 2]; 22] = {
         args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
         call: Call, saved: Saved, stepped: Stepped, pace: Pace, periodic: Periodic, gate_config: GateConfig, gate: Gate,
         bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
-        rows: [[u64; 8]; ROWS], builder: GuardsBuilder, name: Name, text: Value
+        rows: [[u64; 8]; ROWS], builder: Options, name: Name, text: Value
     )
 };
 

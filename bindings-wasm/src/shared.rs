@@ -92,7 +92,14 @@ use small::{name_of, path_of, rule_of};
 mod small {
     use holdoff_core::{ConfigError, ErrorCode, Field};
 
-    const NAMES: &[(&str, Field)] = Field::names();
+    /// The fields of a policy.
+    const FIELDS: &[Field] = {
+        let mut guards = 0;
+        while !Field::ALL[guards].is_guards() {
+            guards += 1;
+        }
+        Field::ALL.split_at(guards).0
+    };
     const ALL: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
 
     /// The codes that this module has.
@@ -118,10 +125,10 @@ mod small {
     }
 
     /// The values that each field of a policy takes.
-    static TAKES: [&str; NAMES.len()] = {
-        let (mut takes, mut at) = ([""; NAMES.len()], 0);
+    static TAKES: [&str; FIELDS.len()] = {
+        let (mut takes, mut at) = ([""; FIELDS.len()], 0);
         while at < takes.len() {
-            takes[at] = ErrorCode::WrongType.rule(Some(NAMES[at].1));
+            takes[at] = ErrorCode::WrongType.rule(Some(FIELDS[at]));
             at += 1;
         }
         takes
@@ -191,18 +198,13 @@ mod small {
         words(error.code).0
     }
 
-    /// The index of its field: the first of a field's names is its path.
-    fn index_of(error: &ConfigError) -> Option<usize> {
-        NAMES.iter().position(|known| Some(known.1) == error.field)
-    }
-
     pub(super) fn path_of(error: &ConfigError) -> &'static str {
-        index_of(error).and_then(|index| NAMES.get(index)).map_or("", |known| known.0)
+        error.field.map_or("", Field::path)
     }
 
     pub(super) fn rule_of(error: &ConfigError) -> &'static str {
         let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
-        match index_of(error) {
+        match FIELDS.iter().position(|field| Some(*field) == error.field) {
             Some(index) if takes => TAKES.get(index).copied().unwrap_or_default(),
             _ => words(error.code).1,
         }

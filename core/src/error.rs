@@ -3,7 +3,7 @@
 //! 1 to 99 say why an operation stopped, 100 to 199 what is wrong with a configuration, a saved state or a log, 200 to 299
 //! that a machine was handed something it cannot work with (only a language without types can do that).
 
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
 use core::fmt;
@@ -188,7 +188,7 @@ impl ErrorCode {
     pub const fn rule(self, field: Option<Field>) -> &'static str {
         match (self, field) {
             (Self::WrongType | Self::UnknownWord | Self::CountRange | Self::RateRange, Some(field))
-            | (Self::FactorRange, Some(field @ (Field::StretchFactor | Field::BreakerOpenFactor))) => field.takes(),
+            | (Self::FactorRange, Some(field @ (Field::StretchFactor | Field::BreakerOpenFactor))) => field.rule(),
             (Self::MaxBelowInitial, Some(Field::BreakerOpenMax)) => {
                 "must not be below the open time at first (it is 30s unless given)"
             }

@@ -55,11 +55,6 @@ impl<'w> Open<'w> {
         write!(self.field(name)?, "\"{span}\"")
     }
 
-    /// A field that is a time, or the word "none" for the longest there is.
-    pub(crate) fn span_or_none(&mut self, name: &str, span: Span) -> fmt::Result {
-        if span == Span::MAX { self.text(name, "none") } else { self.span(name, span) }
-    }
-
     /// Ends it with `]` or `}`.
     pub(crate) fn end(self, bracket: char) -> fmt::Result {
         self.out.write_char(bracket)

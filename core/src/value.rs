@@ -3,7 +3,7 @@
 //! Saying what is wrong with a value happens here once, so that the same mistake gets the same answer everywhere.
 
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::{Field, Range, Takes};
 use crate::nearest::nearest;
 use crate::time::Span;
 
@@ -31,68 +31,115 @@ pub enum Value<'a> {
     NoItems,
 }
 
-/// A word of a document and its number in a policy's flat form.
+/// A word of a document and its number.
 pub(crate) type Word = (&'static str, u8);
 
-/// A whole number from `from` to `to`, or the error of a number that is none.
-pub(crate) fn whole(code: ErrorCode, field: Field, value: Value<'_>, from: u32, to: u32) -> Result<u32, ConfigError> {
-    let Value::Number { value: number, .. } = value else {
-        return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
-    };
-    // The cast saturates, so that whatever is no whole number in range does not come back equal.
-    let whole = number as u32;
-    if f64::from(whole) == number && whole >= from && whole <= to {
-        Ok(whole)
-    } else {
-        Err(ConfigError::new(code, field, shown(value)))
-    }
-}
-
-pub(crate) fn word(field: Field, value: Value<'_>, words: &'static [Word]) -> Result<u8, ConfigError> {
-    let Value::Text(text) = value else {
-        return Err(ConfigError::new(ErrorCode::WrongType, field, shown(value)));
-    };
-    match words.iter().find(|known| known.0 == text) {
-        Some(&(_, number)) => Ok(number),
-        None => {
-            let nearest = nearest(text, words.iter().map(|known| known.0));
-            Err(ConfigError { nearest, ..ConfigError::new(ErrorCode::UnknownWord, field, Given::Unshown) })
+impl Value<'_> {
+    /// The value as errors show it.
+    pub(crate) fn shown(self) -> Given {
+        match self {
+            Value::Number { value, .. } => Given::Number(value),
+            Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
+            _ => Given::Unshown,
         }
     }
 }
 
-pub(crate) fn number(field: Field, value: Value<'_>) -> Result<f64, ConfigError> {
-    match value {
-        Value::Number { value, .. } => Ok(value),
-        _ => Err(ConfigError::new(ErrorCode::WrongType, field, shown(value))),
-    }
-}
-
-pub(crate) fn span(field: Field, value: Value<'_>) -> Result<u64, ConfigError> {
-    let span = match value {
-        Value::Text(text) => Span::parse(text),
-        Value::Number { value, unit } => Span::from_float(value, unit),
-        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
-        Value::Nanos(_) => None,
-        Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {
-            return Err(ConfigError::new(ErrorCode::WrongType, field, Given::Unshown));
+impl Field {
+    /// The value as the number that options keep: nanoseconds, a word's number, a whole number or the bits of a double. A
+    /// list is read item by item. Whether a number or a time is in its range is for [`Field::number`] and [`Field::span`].
+    pub(crate) fn read(self, value: Value<'_>) -> Result<u64, ConfigError> {
+        let wrong = |code| ConfigError::new(code, self, value.shown());
+        match (self.takes(), value) {
+            (Takes::Word(words), Value::Text(text)) => match words.iter().find(|known| known.0 == text) {
+                Some((_, number)) => Ok(number.into()),
+                None => Err(self.unknown(text, words.iter().map(|known| known.0))),
+            },
+            (Takes::SpanOrNone { none, .. }, Value::Text("none")) => Ok(none),
+            (Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::Spans, _) => {
+                let span = match value {
+                    Value::Text(text) => Span::parse(text),
+                    Value::Number { value, unit } => Span::from_float(value, unit),
+                    Value::Nanos(nanos) => Some(Span::from_nanos(nanos)).filter(|span| span.as_nanos() == nanos),
+                    Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {
+                        return Err(wrong(ErrorCode::WrongType));
+                    }
+                };
+                span.map(Span::as_nanos).ok_or_else(|| wrong(ErrorCode::NotADuration))
+            }
+            (Takes::Number(_), Value::Number { value, .. }) => Ok(value.to_bits()),
+            (Takes::Whole(from, to), Value::Number { value: number, .. }) => self.whole_in(number, from, to),
+            (Takes::Attempts, Value::Text("forever")) => Ok(u32::MAX.into()),
+            (Takes::Attempts, Value::Text(text)) => Err(self.unknown(text, core::iter::once("forever"))),
+            (Takes::Attempts, Value::Number { value: number, .. }) => self.whole_in(number, 1, u32::MAX - 1),
+            (Takes::Version, Value::Number { value: 1.0, .. }) => Ok(1),
+            (Takes::Version, _) => Err(wrong(ErrorCode::DocumentVersion)),
+            _ => Err(wrong(ErrorCode::WrongType)),
         }
-    };
-    match span {
-        Some(span) => Ok(span.as_nanos()),
-        None => Err(ConfigError::new(ErrorCode::NotADuration, field, shown(value))),
     }
-}
 
-/// A time, or the word "none" for `unlimited`.
-pub(crate) fn span_or_none(field: Field, value: Value<'_>, unlimited: u64) -> Result<u64, ConfigError> {
-    if value == Value::Text("none") { Ok(unlimited) } else { span(field, value) }
-}
+    fn unknown(self, text: &str, words: impl Iterator<Item = &'static str>) -> ConfigError {
+        ConfigError { nearest: nearest(text, words), ..ConfigError::new(ErrorCode::UnknownWord, self, Given::Unshown) }
+    }
 
-pub(crate) fn shown(value: Value<'_>) -> Given {
-    match value {
-        Value::Number { value, .. } => Given::Number(value),
-        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
-        _ => Given::Unshown,
+    fn whole_in(self, number: f64, from: u32, to: u32) -> Result<u64, ConfigError> {
+        // The cast saturates, so that whatever is no whole number in range does not come back equal.
+        let whole = number as u32;
+        if f64::from(whole) == number && whole >= from && whole <= to {
+            return Ok(whole.into());
+        }
+        let code = match self {
+            Self::Attempts => ErrorCode::AttemptsRange,
+            Self::BackoffTimes => ErrorCode::TimesRange,
+            _ => ErrorCode::CountRange,
+        };
+        Err(ConfigError::new(code, self, Given::Number(number)))
+    }
+
+    /// A whole number, if it is in the field's range.
+    pub(crate) fn whole(self, number: u32) -> Result<u32, ConfigError> {
+        let Takes::Whole(from, to) = self.takes() else { return Ok(number) };
+        self.whole_in(number.into(), from, to).map(|_| number)
+    }
+
+    /// A number, if it is in the field's range.
+    pub(crate) fn number(self, number: f64) -> Result<f64, ConfigError> {
+        let (fits, code) = match (self.takes(), self) {
+            (Takes::Number(Range::From(least)), Self::StretchFactor) => (number >= least, ErrorCode::FactorRange),
+            (Takes::Number(Range::From(least)), _) => (number >= least, ErrorCode::RateRange),
+            (Takes::Number(Range::AboveZero), _) => (number >= f64::MIN_POSITIVE, ErrorCode::RateRange),
+            (Takes::Number(Range::Share), _) => (number > 0.0 && number <= 1.0, ErrorCode::ShareRange),
+            _ => (true, ErrorCode::RateRange),
+        };
+        if fits && number.is_finite() { Ok(number) } else { Err(ConfigError::new(code, self, Given::Number(number))) }
+    }
+
+    /// A time in nanoseconds, if it is not below the field's shortest.
+    pub(crate) fn span(self, span: Span) -> Result<u64, ConfigError> {
+        match self.takes() {
+            Takes::Span { from: 1 } if span == Span::ZERO => {
+                Err(ConfigError::new(ErrorCode::ZeroLimit, self, Given::Span(span)))
+            }
+            _ => Ok(span.as_nanos()),
+        }
+    }
+
+    /// What the field must be, in words.
+    pub(crate) const fn rule(self) -> &'static str {
+        let own = self.own_rule();
+        if !own.is_empty() {
+            return own;
+        }
+        let code = match (self.takes(), self) {
+            (_, Self::BackoffFactor) => ErrorCode::FactorRange,
+            (_, Self::JitterFactor) => ErrorCode::JitterFactorRange,
+            (Takes::Number(Range::Share), _) => ErrorCode::ShareRange,
+            (Takes::Number(_), _) => ErrorCode::RateRange,
+            (Takes::Attempts, _) => ErrorCode::AttemptsRange,
+            (Takes::Spans, _) => ErrorCode::DelaysMissing,
+            (Takes::Version, _) => ErrorCode::DocumentVersion,
+            _ => ErrorCode::NotADuration,
+        };
+        code.text()
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, AdaptiveKind, Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind,
-    Guards, Jitter, Policy, PolicyBuilder, Refusal, Span, Stretch, StretchConfig, Timestamp,
+    Guards, Jitter, Options, Policy, Refusal, Span, Stretch, StretchConfig, Timestamp,
 };
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl Strategy {
         }
     }
 
-    fn new(name: &'static str, policy: PolicyBuilder) -> Result<Self> {
+    fn new(name: &'static str, policy: Options) -> Result<Self> {
         let policy = policy.attempt_timeout(PATIENCE).deadline(DEADLINE).build()?;
         let claim = Claim::None;
         Ok(Self { name, claim, policy, budget: None, breaker: None, adaptive: None, stretch: None })
@@ -80,7 +80,7 @@ impl Strategy {
 
     /// The default policy under another name, to be given guards.
     fn guarded(name: &'static str) -> Result<Self> {
-        Self::new(name, Policy::builder())
+        Self::new(name, Policy::options())
     }
 
     fn budget(mut self, kind: BudgetKind) -> Result<Self> {
@@ -106,7 +106,7 @@ impl Strategy {
 /// # Errors
 /// None of these strategies is invalid; the core checks them all the same.
 pub fn single() -> Result<Strategy> {
-    Strategy::new("no retry", Policy::builder().attempts(1))
+    Strategy::new("no retry", Policy::options().attempts(1))
 }
 
 /// The default policy and no guard.
@@ -166,7 +166,7 @@ pub fn all() -> Result<Vec<Strategy>> {
     let requests = BudgetKind::Requests { k: 2.0, window: Span::from_secs(120) };
     Ok(vec![
         single()?,
-        Strategy::new("retry, no jitter", Policy::builder().jitter(Jitter::None))?.claiming(Claim::Storm),
+        Strategy::new("retry, no jitter", Policy::options().jitter(Jitter::None))?.claiming(Claim::Storm),
         retries_only()?,
         budgeted()?,
         Strategy::guarded("+ breaker")?.breaker()?,

@@ -2,7 +2,7 @@
 
 use crate::format::N;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, AdaptiveStart, GuardsBuilder, Latency, Span, Stretch, Timestamp, Value as Setting,
+    Adaptive, AdaptiveConfig, AdaptiveStart, Latency, Options, Span, Stretch, Timestamp, Value as Setting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -284,13 +284,13 @@ pub fn latency(case: &LatencyCase) -> Result<(), String> {
 }
 
 /// The guards of a document that has only this one.
-pub(crate) fn built(name: &str, value: &Value) -> Result<GuardsBuilder, String> {
-    let mut builder = GuardsBuilder::default();
+pub(crate) fn built(name: &str, value: &Value) -> Result<Options, String> {
+    let mut builder = Options::default();
     set(&mut builder, name, value)?;
     Ok(builder)
 }
 
-fn set(builder: &mut GuardsBuilder, name: &str, value: &Value) -> Result<(), String> {
+fn set(builder: &mut Options, name: &str, value: &Value) -> Result<(), String> {
     let setting = match value {
         Value::Null => Setting::Nothing,
         Value::Object(fields) => {
@@ -300,7 +300,7 @@ fn set(builder: &mut GuardsBuilder, name: &str, value: &Value) -> Result<(), Str
         Value::Number(number) => Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1.0 },
         Value::Array(_) | Value::Bool(_) => Setting::Other,
     };
-    builder.set(name, setting).map_err(|error| error.to_string())
+    builder.set(name, setting).map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn at(n: N) -> Timestamp {

@@ -57,7 +57,7 @@ impl Classifier {
             Value::Null => self.rules.set(path, Setting::Nothing),
         };
         match kept.map_err(|error: ConfigError| format!("retry_on.{path}: {}", error.rule()))? {
-            Kept::All | Kept::Guard => {}
+            Kept::All => {}
             Kept::NoPatterns(list) => self.patterns(list).clear(),
             Kept::Pattern { list, index, text } => {
                 let patterns = self.patterns(list);

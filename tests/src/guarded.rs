@@ -8,7 +8,7 @@ use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, GuardedCall,
-    Guards, GuardsBuilder, HedgeConfig, Latency, Limiter, LimiterConfig, Outcome, Policy, SaveError, Step, Stretch,
+    Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Outcome, Policy, SaveError, Step, Stretch,
     StretchConfig, Ticket, Timestamp,
 };
 use proptest::prelude::*;
@@ -100,7 +100,7 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// The guards of a document.
-    pub(crate) fn new(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::ConfigError> {
+    pub(crate) fn new(builder: &Options, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::ConfigError> {
         Ok(Self {
             budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
             breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),

@@ -2,7 +2,7 @@
 
 use crate::format::N;
 use crate::options;
-use holdoff_core::{Bulkhead, BulkheadConfig, Entry, GuardsBuilder, Limiter, LimiterConfig, QueuePlace, Timestamp};
+use holdoff_core::{Bulkhead, BulkheadConfig, Entry, Limiter, LimiterConfig, Options, QueuePlace, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ pub struct BulkheadAnswer {
 fn config<C>(
     section: &str,
     content: &Value,
-    build: impl Fn(&GuardsBuilder) -> Result<Option<C>, holdoff_core::ConfigError>,
+    build: impl Fn(&Options) -> Result<Option<C>, holdoff_core::ConfigError>,
 ) -> Result<C, String> {
     let document = [(section.to_owned(), content.clone())].into_iter().collect();
     let (_, guards) = options::guarded(&document).map_err(|error| format!("the {section} is refused: {error:?}"))?;
@@ -109,7 +109,7 @@ fn config<C>(
 
 /// Drives a limiter through a case.
 pub fn limiter(case: &LimiterCase) -> Result<(), String> {
-    let config: LimiterConfig = config("limiter", &case.limiter, GuardsBuilder::limiter)?;
+    let config: LimiterConfig = config("limiter", &case.limiter, Options::limiter)?;
     if case.events.len() != case.refused.len() {
         return Err(format!("{} answers for {} events", case.refused.len(), case.events.len()));
     }
@@ -136,7 +136,7 @@ pub fn limiter(case: &LimiterCase) -> Result<(), String> {
 
 /// Drives a bulkhead through a case.
 pub fn bulkhead(case: &BulkheadCase) -> Result<(), String> {
-    let config: BulkheadConfig = config("bulkhead", &case.bulkhead, GuardsBuilder::bulkhead)?;
+    let config: BulkheadConfig = config("bulkhead", &case.bulkhead, Options::bulkhead)?;
     if case.events.len() != case.answers.len() {
         return Err(format!("{} answers for {} events", case.answers.len(), case.events.len()));
     }

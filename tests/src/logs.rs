@@ -6,8 +6,8 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{policy_document, runner};
 use holdoff_core::{
-    ErrorCode, Event, EventError, EventKind, EventReader, Failure, FailureKind, GuardsBuilder, Hint, Notes, Policy,
-    Recorded, Recorder, Replay, ReplayError, ReplayMode, Step, Ticket, Timestamp, Value as Setting, ValueOwner,
+    ErrorCode, Event, EventError, EventKind, EventReader, Failure, FailureKind, Hint, Notes, Options, Policy, Recorded,
+    Recorder, Replay, ReplayError, ReplayMode, Step, Ticket, Timestamp, Value as Setting, ValueOwner,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -220,7 +220,7 @@ impl Written {
 /// A recorded call, its guards and its log.
 struct Session {
     policy: Policy,
-    builder: GuardsBuilder,
+    builder: Options,
     seed: u64,
     guards: Owned,
     call: Recorder,

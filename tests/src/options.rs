@@ -1,7 +1,7 @@
 //! A policy document read the way every host reads its options: flattened, and set field by field.
 
 use crate::format::{Document, ErrorWord};
-use holdoff_core::{ConfigError, GuardsBuilder, Kept, Policy, PolicyBuilder, Value as Setting};
+use holdoff_core::{ConfigError, Options, Policy, Value as Setting};
 use serde_json::Value;
 
 /// The policy that a document describes, or what is wrong with it or its guards.
@@ -10,24 +10,22 @@ pub fn policy(document: &Document) -> Result<Policy, ErrorWord> {
 }
 
 /// The policy and the guards that a document describes, or what is wrong with them.
-pub fn guarded(document: &Document) -> Result<(Policy, GuardsBuilder), ErrorWord> {
-    let mut both = (Policy::builder(), GuardsBuilder::NEW);
+pub fn guarded(document: &Document) -> Result<(Policy, Options), ErrorWord> {
+    let mut options = Options::NEW;
     for (name, value) in document {
-        set(&mut both, name, value)?;
+        set(&mut options, name, value)?;
     }
-    let (builder, guards) = both;
-    let policy = builder.build().map_err(|error| word(&error, ""))?;
-    let guards = guards.upon(builder.chosen_preset());
-    guards.check().map_err(|error| word(&error, ""))?;
-    Ok((policy, guards))
+    let policy = options.build().map_err(|error| word(&error, ""))?;
+    options.check_guards().map_err(|error| word(&error, ""))?;
+    Ok((policy, options.guards()))
 }
 
-fn set(both: &mut (PolicyBuilder, GuardsBuilder), path: &str, value: &Value) -> Result<(), ErrorWord> {
+fn set(options: &mut Options, path: &str, value: &Value) -> Result<(), ErrorWord> {
     let setting = match value {
         Value::Null => Setting::Nothing,
         Value::Object(fields) if fields.is_empty() => Setting::Empty,
         Value::Object(fields) => {
-            return fields.iter().try_for_each(|(name, value)| set(both, &format!("{path}.{name}"), value));
+            return fields.iter().try_for_each(|(name, value)| set(options, &format!("{path}.{name}"), value));
         }
         Value::String(text) => Setting::Text(text),
         // A document's times are text: a number has no unit, and reads as a time of one nanosecond each.
@@ -35,16 +33,11 @@ fn set(both: &mut (PolicyBuilder, GuardsBuilder), path: &str, value: &Value) -> 
         Value::Array(items) if items.is_empty() => Setting::NoItems,
         Value::Array(items) => {
             let mut indexed = items.iter().enumerate();
-            return indexed.try_for_each(|(index, value)| set(both, &format!("{path}[{index}]"), value));
+            return indexed.try_for_each(|(index, value)| set(options, &format!("{path}[{index}]"), value));
         }
         Value::Bool(_) => Setting::Other,
     };
-    let (builder, guards) = both;
-    let set = match builder.set(path, setting) {
-        Ok(Kept::Guard) => guards.set(path, setting),
-        other => other.map(|_| ()),
-    };
-    set.map_err(|error| word(&error, path))
+    options.set(path, setting).map(|_| ()).map_err(|error| word(&error, path))
 }
 
 fn word(error: &ConfigError, given: &str) -> ErrorWord {

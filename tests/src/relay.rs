@@ -17,7 +17,7 @@ const SECOND: Span = Span::from_nanos(1_000_000_000);
 
 /// Goes on with the call whose log is in a file of lines, and in one of bytes beside it; begins it when there is none.
 pub fn leg(path: &Path) -> Result<()> {
-    let policy = Policy::builder().attempts(20).build()?;
+    let policy = Policy::options().attempts(20).build()?;
     let guards = &mut Guards::none();
     let bytes = path.with_extension("bin");
     let (mut call, mut now, said) = if path.exists() {

@@ -4,7 +4,7 @@
 //! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
-use holdoff_core::{ErrorCode, Field, GrpcCode, GuardsBuilder, Policy, Preset, Rules, Value as Setting};
+use holdoff_core::{ErrorCode, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
 use serde_json::{Map, Value, json};
 
 mod guards;
@@ -18,7 +18,7 @@ const DELAYS: usize = 18;
 pub fn schema() -> Value {
     let groups = ["backoff", "jitter", "hint"];
     let mut properties = Map::new();
-    for &(name, field) in Field::names() {
+    for (name, field) in Field::names().filter(|known| !known.1.is_guards()) {
         if !name.contains('.') && !groups.contains(&name) {
             properties.insert(name.to_owned(), described(field));
         }
@@ -117,7 +117,7 @@ fn definitions() -> Value {
 
 /// A guard's section, its kind as it is unless given where no preset has one.
 fn section_of(section: &str) -> Value {
-    let kinds = GuardsBuilder::names().iter().any(|known| {
+    let kinds = Field::names().any(|known| {
         let rest = known.0.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'));
         matches!(rest, Some("kind" | "mode"))
     });
@@ -149,7 +149,7 @@ fn words(field: Field) -> Vec<Value> {
 
 /// The fields under a prefix.
 fn fields_of(prefix: &str) -> Map<String, Value> {
-    let own = Field::names().iter().filter_map(|(name, field)| Some((name.strip_prefix(prefix)?, *field)));
+    let own = Field::names().filter_map(|(name, field)| Some((name.strip_prefix(prefix)?, field)));
     own.map(|(name, field)| (name.to_owned(), described(field))).collect()
 }
 
@@ -192,7 +192,7 @@ fn takes(field: Field) -> Value {
 
 /// Whether a field takes the word "none".
 fn takes_none(field: Field) -> bool {
-    Policy::builder().set(field.path(), Setting::Text("none")).is_ok()
+    Policy::options().set(field.path(), Setting::Text("none")).is_ok()
 }
 
 /// A value that a field takes.
@@ -209,7 +209,7 @@ fn sample(field: Field) -> (String, Setting<'static>) {
 
 /// What building says of a kind alone, or with one more field.
 fn ask(group: &str, kind: &str, more: Option<(String, Setting<'_>)>) -> Option<(ErrorCode, Option<Field>)> {
-    let mut builder = Policy::builder();
+    let mut builder = Policy::options();
     let set = builder.set(group, Setting::Text(kind)).map(|_| ());
     let set = set.and_then(|()| more.map_or(Ok(()), |(name, value)| builder.set(&name, value).map(|_| ())));
     let error = set.and_then(|()| builder.build().map(|_| ())).err()?;
@@ -231,7 +231,7 @@ fn for_kind(group: &str, kind: &str) -> Value {
 fn body(group: &str, kind: &str) -> Value {
     let prefix = format!("{group}.");
     let mut properties = Map::new();
-    for &(name, field) in Field::names() {
+    for (name, field) in Field::names().filter(|known| !known.1.is_guards()) {
         let Some(name) = name.strip_prefix(&prefix).filter(|name| *name != "kind") else { continue };
         if ask(group, kind, Some(sample(field))) == Some((ErrorCode::NotForKind, Some(field))) {
             properties.insert(name.to_owned(), json!({ "type": "null" }));

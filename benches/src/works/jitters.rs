@@ -16,7 +16,7 @@ pub(super) fn works() -> Vec<Work> {
 }
 
 fn policy(backoff: Backoff, jitter: Jitter) -> Policy {
-    black_box(Policy::builder().backoff(backoff).jitter(jitter).forever().build().expect("checked numbers"))
+    black_box(Policy::options().backoff(backoff).jitter(jitter).forever().build().expect("checked numbers"))
 }
 
 fn exponential(jitter: Jitter) -> Policy {

@@ -15,7 +15,7 @@ pub(super) fn works() -> Vec<Work> {
 fn layers() -> Layers {
     let policy = |attempts| {
         let backoff = Backoff::exponential(INITIAL, 2.0).max(MAX);
-        Policy::builder().backoff(backoff).attempts(attempts).build().expect("checked numbers")
+        Policy::options().backoff(backoff).attempts(attempts).build().expect("checked numbers")
     };
     Layers::new(policy(4), policy(2), 8).expect("checked numbers")
 }

@@ -22,7 +22,7 @@ pub(super) fn works() -> Vec<Work> {
             .by("policy", move || {
                 let (initial, max, factor, attempts) = chosen();
                 let backoff = holdoff_core::Backoff::exponential(initial, factor).max(max);
-                Policy::builder().backoff(backoff).attempts(attempts).build()
+                Policy::options().backoff(backoff).attempts(attempts).build()
             })
             .by("backon", move || {
                 let (initial, max, factor, attempts) = chosen();

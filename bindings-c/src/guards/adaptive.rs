@@ -1,7 +1,7 @@
 //! A rate that follows the other side's throttling.
 
 use crate::*;
-use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart, GuardsBuilder};
+use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart, Options};
 
 /// The number of bytes of a saved adaptive rate.
 pub const HOLDOFF_SAVED_ADAPTIVE: usize = 84;
@@ -44,7 +44,7 @@ impl From<holdoff_adaptive_start> for AdaptiveStart {
     }
 }
 
-pub(crate) fn make(builder: &GuardsBuilder, now: Timestamp) -> Made<AdaptiveConfig, Adaptive> {
+pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<AdaptiveConfig, Adaptive> {
     Ok(builder.adaptive()?.map(|config| Guard { config, state: Adaptive::new(&config, now) }))
 }
 

@@ -1,7 +1,7 @@
 //! Breakers, which stop calls to a server that keeps failing.
 
 use crate::*;
-use holdoff_core::{Breaker, BreakerConfig, GuardsBuilder, Permit, Verdict};
+use holdoff_core::{Breaker, BreakerConfig, Options, Permit, Verdict};
 
 /// The number of bytes of a saved breaker.
 pub const HOLDOFF_SAVED_BREAKER: usize = 216;
@@ -19,7 +19,7 @@ memory! {
     holdoff_breaker([u64; 40]) holds Guard<BreakerConfig, Breaker>, b"hoBreak1", NotAGuard
 }
 
-pub(crate) fn make(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Made<BreakerConfig, Breaker> {
+pub(crate) fn make(builder: &Options, seed: u64, now: Timestamp) -> Made<BreakerConfig, Breaker> {
     Ok(builder.breaker()?.map(|config| Guard { config, state: Breaker::new(&config, seed, now) }))
 }
 

@@ -1,7 +1,7 @@
 //! How many retries there may be for the calls there are.
 
 use crate::*;
-use holdoff_core::{Budget, BudgetConfig, GuardsBuilder, Held};
+use holdoff_core::{Budget, BudgetConfig, Held, Options};
 
 /// The number of bytes of a saved budget.
 pub const HOLDOFF_SAVED_BUDGET: usize = 144;
@@ -18,7 +18,7 @@ memory! {
     holdoff_budget([u64; 24]) holds Guard<BudgetConfig, Budget>, b"hoBudge1", NotAGuard
 }
 
-pub(crate) fn make(builder: &GuardsBuilder, seed: u64, now: Timestamp) -> Made<BudgetConfig, Budget> {
+pub(crate) fn make(builder: &Options, seed: u64, now: Timestamp) -> Made<BudgetConfig, Budget> {
     Ok(builder.budget()?.map(|config| Guard { config, state: Budget::new(&config, seed, now) }))
 }
 

@@ -1,7 +1,7 @@
 //! How many calls there may be at once.
 
 use crate::*;
-use holdoff_core::{Bulkhead, BulkheadConfig, Entry, GuardsBuilder, QueuePlace};
+use holdoff_core::{Bulkhead, BulkheadConfig, Entry, Options, QueuePlace};
 
 /// Entry: run, and say holdoff_bulkhead_leave afterwards.
 pub const HOLDOFF_ENTERED: u32 = 1;
@@ -18,7 +18,7 @@ memory! {
     holdoff_bulkhead([u64; 4]) holds Guard<BulkheadConfig, Bulkhead>, b"hoBulkh1", NotAGuard
 }
 
-pub(crate) fn make(builder: &GuardsBuilder) -> Made<BulkheadConfig, Bulkhead> {
+pub(crate) fn make(builder: &Options) -> Made<BulkheadConfig, Bulkhead> {
     Ok(builder.bulkhead()?.map(|config| Guard { config, state: Bulkhead::new() }))
 }
 

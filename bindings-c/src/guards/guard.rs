@@ -1,7 +1,7 @@
 //! One guard: its configuration beside its state, and how options make it.
 
 use crate::*;
-use holdoff_core::{ConfigError, GuardsBuilder};
+use holdoff_core::{ConfigError, Options};
 
 /// A configuration and the state that belongs to it.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) unsafe fn init<M: Memory>(
     options: *const holdoff_options,
     problem: *mut holdoff_problem,
     section: &str,
-    build: impl FnOnce(&GuardsBuilder) -> Result<Option<M::Inner>, ConfigError>,
+    build: impl FnOnce(&Options) -> Result<Option<M::Inner>, ConfigError>,
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { report(problem, build_section(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
@@ -36,10 +36,10 @@ pub(crate) unsafe fn init<M: Memory>(
 pub(crate) unsafe fn build_section<T>(
     options: *const holdoff_options,
     section: &str,
-    build: impl FnOnce(&GuardsBuilder) -> Result<Option<T>, ConfigError>,
+    build: impl FnOnce(&Options) -> Result<Option<T>, ConfigError>,
 ) -> Result<T, holdoff_problem> {
     // SAFETY: passed on.
-    let builder = unsafe { guards_of(options) }?;
-    let made = build(&builder)?;
+    let builder = unsafe { sound(options) }?;
+    let made = build(builder)?;
     made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
 }

@@ -1,7 +1,7 @@
 //! Hedges, which start a second attempt beside a slow one.
 
 use crate::*;
-use holdoff_core::{GuardsBuilder, HedgeConfig, Latency};
+use holdoff_core::{HedgeConfig, Latency, Options};
 
 /// The number of bytes of the saved latency of a hedge.
 pub const HOLDOFF_SAVED_HEDGE: usize = 32;
@@ -13,7 +13,7 @@ memory! {
     holdoff_hedge([u64; 5]) holds Guard<HedgeConfig, Latency>, b"hoHedge1", NotAGuard
 }
 
-pub(crate) fn make(builder: &GuardsBuilder) -> Made<HedgeConfig, Latency> {
+pub(crate) fn make(builder: &Options) -> Made<HedgeConfig, Latency> {
     Ok(builder.hedge()?.map(|config| Guard { config, state: Latency::new() }))
 }
 

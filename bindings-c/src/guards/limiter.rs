@@ -1,7 +1,7 @@
 //! How many calls there may be in a time.
 
 use crate::*;
-use holdoff_core::{GuardsBuilder, Limiter, LimiterConfig};
+use holdoff_core::{Limiter, LimiterConfig, Options};
 
 /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
 /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
@@ -17,7 +17,7 @@ pub struct holdoff_limiter {
 memory!(holdoff_limiter holds Guard<LimiterConfig, Limiter>, b"hoLimit1", NotAGuard);
 const _: () = assert!(size_of::<Guard<LimiterConfig, Limiter>>() == 10 * 8);
 
-pub(crate) fn make(builder: &GuardsBuilder, now: Timestamp) -> Made<LimiterConfig, Limiter> {
+pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<LimiterConfig, Limiter> {
     Ok(builder.limiter()?.map(|config| Guard { config, state: Limiter::new(&config, now) }))
 }
 
@@ -65,7 +65,7 @@ extern_c! {
     /// Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
     /// other kind, for no limiter, and for options with a problem.
     fn holdoff_limiter_log_capacity(options: *const holdoff_options) -> usize =
-        guards_of(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity());
+        sound(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity());
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
     /// holdoff_limiter_log_capacity(options) words in `log`, for as long as the limiter is used; for other kinds `log` may

@@ -1,7 +1,7 @@
 //! Longer delays while much fails.
 
 use crate::*;
-use holdoff_core::{GuardsBuilder, Stretch, StretchConfig};
+use holdoff_core::{Options, Stretch, StretchConfig};
 
 /// The number of bytes of a saved stretch.
 pub const HOLDOFF_SAVED_STRETCH: usize = 160;
@@ -13,7 +13,7 @@ memory! {
     holdoff_stretch([u64; 21]) holds Guard<StretchConfig, Stretch>, b"hoStret1", NotAGuard
 }
 
-pub(crate) fn make(builder: &GuardsBuilder, now: Timestamp) -> Made<StretchConfig, Stretch> {
+pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<StretchConfig, Stretch> {
     Ok(builder.stretch()?.map(|config| Guard { config, state: Stretch::new(&config, now) }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Kind, Now, Seed};
-use holdoff_core::{BudgetConfig, ConfigError, FailureKind, GuardsBuilder, Held, SaveError, Timestamp};
+use holdoff_core::{BudgetConfig, ConfigError, FailureKind, Held, Options, SaveError, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -2,7 +2,7 @@
 
 use super::{Shared, Start, guard};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
-use holdoff_core::{AdaptiveConfig, AdaptiveStart, ConfigError, GuardsBuilder, LimiterConfig, SaveError, Timestamp};
+use holdoff_core::{AdaptiveConfig, AdaptiveStart, ConfigError, LimiterConfig, Options, SaveError, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

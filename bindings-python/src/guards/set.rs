@@ -11,7 +11,7 @@ use super::stretch::Stretch;
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, save, seeds};
-use holdoff_core::{GuardsBuilder, Permit, Span, Timestamp, Verdict};
+use holdoff_core::{Options, Permit, Span, Timestamp, Verdict};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
@@ -21,7 +21,7 @@ enum Source<G> {
     /// An object that other sets may share.
     Object(Py<G>),
     /// A section of a builder: a guard of this set alone.
-    Config(Box<GuardsBuilder>),
+    Config(Box<Options>),
     Nothing,
 }
 
@@ -103,7 +103,7 @@ macro_rules! set {
             }
 
             /// The sections of a policy.
-            fn of_builder(builder: &GuardsBuilder) -> Self {
+            fn of_builder(builder: &Options) -> Self {
                 Self { $($guard: Source::Config(Box::new(*builder)),)* }
             }
 
@@ -223,7 +223,7 @@ impl Recipe {
 
 impl Guards {
     /// The guards of a policy's sections; none without any.
-    pub(crate) fn of_builder(py: Python<'_>, builder: &GuardsBuilder) -> PyResult<Option<Py<Self>>> {
+    pub(crate) fn of_builder(py: Python<'_>, builder: &Options) -> PyResult<Option<Py<Self>>> {
         Recipe::of_builder(builder).shared(py)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, HEDGE, LIMITER, Memory, STRETCH, with};
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, ConfigError, GuardsBuilder, Latency, Limiter, Nesting, Preset, Stretch, Value,
+    Adaptive, Breaker, Budget, Bulkhead, ConfigError, Latency, Limiter, Nesting, Options, Preset, Stretch, Value,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -11,7 +11,7 @@ const MILLISECOND: f64 = 1e6;
 /// `builder` := no guards.
 #[unsafe(no_mangle)]
 extern "C" fn guards_start() {
-    with(|memory| memory.builder = GuardsBuilder::NEW);
+    with(|memory| memory.builder = Options::NEW);
 }
 
 /// Sets a field of `builder`: its name, then its value, which is `kind` 0 none of the others, 1 the text, 2 the number in
@@ -30,7 +30,7 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
             6 => Value::NoItems,
             _ => Value::Other,
         };
-        match memory.builder.set(memory.name.get(name), value) {
+        match memory.builder.set_field(memory.name.get(name), value) {
             Ok(()) => 0,
             Err(error) => memory.explain(&error),
         }
@@ -40,7 +40,10 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `builder` := the same, and the guards of the preset with that name where it has none of its own.
 #[unsafe(no_mangle)]
 extern "C" fn guards_upon(name: u32) {
-    with(|memory| memory.builder = memory.builder.upon(Preset::from_name(memory.name.get(name))));
+    with(|memory| {
+        let preset = Preset::from_name(memory.name.get(name));
+        memory.builder = preset.map_or(memory.builder, |preset| memory.builder.preset(preset).guards());
+    });
 }
 
 /// The configurations of `builder`, where there are some. Which guards there are into slot 0; how it nests into slots 1 and

@@ -3,7 +3,7 @@
 
 use super::{Memory, with};
 use core::fmt;
-use holdoff_core::{Form, FormError, FormKept, Formed, GuardsBuilder, Policy, Preset, Rules, Value, write_guarded};
+use holdoff_core::{Form, FormError, FormKept, Formed, Options, Policy, Preset, Rules, Value, write_guarded};
 
 /// `policy`, `rules` and the guards of `builder` as a JSON document, its lists of patterns empty. The length.
 #[unsafe(no_mangle)]
@@ -17,7 +17,7 @@ extern "C" fn document() -> u32 {
 struct Document {
     policy: Policy,
     rules: Rules,
-    guards: GuardsBuilder,
+    guards: Options,
 }
 
 impl fmt::Display for Document {
@@ -29,7 +29,7 @@ impl fmt::Display for Document {
 /// `builder` := no guards.
 #[unsafe(no_mangle)]
 extern "C" fn guards_start() {
-    with(|memory| memory.builder = GuardsBuilder::NEW);
+    with(|memory| memory.builder = Options::NEW);
 }
 
 /// Sets a field of `builder`, as `guards_set` of the module for guards does. 0, or the length of what is wrong.
@@ -43,7 +43,7 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
             5 => Value::Number { value: number, unit: f64::NAN },
             _ => memory.setting(kind, value),
         };
-        let set = builder.set(memory.name.get(name), value);
+        let set = builder.set_field(memory.name.get(name), value);
         memory.made(set, |memory, ()| memory.builder = builder)
     })
 }
@@ -51,7 +51,10 @@ extern "C" fn guards_set(name: u32, kind: u32, value: u32) -> u32 {
 /// `builder` := the same, and the guards of the preset with that name where it has none of its own.
 #[unsafe(no_mangle)]
 extern "C" fn guards_upon(name: u32) {
-    with(|memory| memory.builder = memory.builder.upon(Preset::from_name(memory.name.get(name))));
+    with(|memory| {
+        let preset = Preset::from_name(memory.name.get(name));
+        memory.builder = preset.map_or(memory.builder, |preset| memory.builder.preset(preset).guards());
+    });
 }
 
 /// The number of the form with that name, 0 when there is none.

@@ -3,7 +3,7 @@
 
 use super::{Memory, with};
 use core::fmt;
-use holdoff_core::{Explanation, FailureKind, Given, GuardsBuilder, Lint, Nesting, Policy, Preset, Span};
+use holdoff_core::{Explanation, FailureKind, Given, Lint, Nesting, Options, Policy, Preset, Span};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(memory: &Memory, rows: u32, kind: u32) -> Explanation {
@@ -53,7 +53,7 @@ extern "C" fn lints() -> u32 {
     })
 }
 
-struct Lints<'p>(&'p Policy, &'p GuardsBuilder, Option<Span>);
+struct Lints<'p>(&'p Policy, &'p Options, Option<Span>);
 
 impl fmt::Display for Lints<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

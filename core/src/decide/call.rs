@@ -454,7 +454,7 @@ mod tests {
     /// One second between attempts, three attempts, two seconds for each, twenty for all.
     fn policy() -> Policy {
         let backoff = Backoff::constant(SECOND);
-        let builder = Policy::builder().backoff(backoff).jitter(Jitter::None);
+        let builder = Policy::options().backoff(backoff).jitter(Jitter::None);
         builder.attempt_timeout(SECOND * 2).deadline(SECOND * 20).build().unwrap()
     }
 

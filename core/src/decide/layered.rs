@@ -10,7 +10,7 @@ use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::decide::rng::seed_at;
 use crate::error::{ConfigError, ErrorCode, Given, StopReason};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
 

@@ -1,8 +1,8 @@
 //! The policy: the choices after a failure, as numbers that are valid by construction.
 //!
-//! Configuration is checked in one place, [`PolicyBuilder::build`](crate::PolicyBuilder::build), and never again: a machine that holds a [`Policy`]
+//! Configuration is checked in one place, [`Options::build`](crate::Options::build), and never again: a machine that holds a [`Policy`]
 //! has nothing left to refuse. The fields, their names and their rules are the same in every language, because every
-//! language sets them through [`PolicyBuilder::set`](crate::PolicyBuilder::set).
+//! language sets them through [`Options::set`](crate::Options::set).
 
 use crate::decide::backoff::{self, Backoff, Flat, Stage};
 use crate::decide::failure::FailureKind;
@@ -20,7 +20,7 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 
 /// A valid retry policy: 256 bytes of plain numbers, to be shared by any number of operations.
 ///
-/// Built by [`Policy::builder`]; [`Policy::default`] is safe to use as it is (spec 3.1).
+/// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Policy {

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_schedule_is_what_retry_decides() {
-        let policy = Policy::builder().attempts(40).build().unwrap();
+        let policy = Policy::options().attempts(40).build().unwrap();
         let mut retry = Retry::new(5, Timestamp::ZERO);
         let mut schedule = Schedule::new(&policy, 5);
         while let Decision::Sleep { until, .. } = retry.on_failure(&policy, Timestamp::ZERO, Failure::TRANSIENT) {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_plain_delay_is_what_the_rules_say() {
-        for policy in [Policy::builder().attempts(40), Policy::builder().forever().deadline(Duration::from_secs(9))] {
+        for policy in [Policy::options().attempts(40), Policy::options().forever().deadline(Duration::from_secs(9))] {
             let policy = policy.build().unwrap();
             let (mut plain, mut general) = (Schedule::new(&policy, 5), Schedule::new(&policy, 5));
             for _ in 0..50 {
@@ -139,7 +139,7 @@ mod tests {
             // Hundreds of millions of steps if they were walked, which is seconds.
             (Backoff::exponential(second, 1.0 + 1e-9), u32::MAX, 1),
         ] {
-            let policy = Policy::builder().backoff(backoff).build().unwrap();
+            let policy = Policy::options().backoff(backoff).build().unwrap();
             assert_eq!(Schedule::base_at(&policy, n).as_nanos() / 1_000_000_000, seconds, "{backoff:?} {n}");
         }
     }

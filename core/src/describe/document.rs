@@ -1,14 +1,12 @@
 //! A policy document, read from any format that serde reads: JSON, YAML, TOML.
 //!
-//! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`PolicyBuilder::set`], or
-//! to [`GuardsBuilder::set`] where they are a guard's, or
-//! to [`FormReader::set`] for another system's form, as every language does with its own objects, so that a document means
-//! the same everywhere.
+//! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`Options::set`], or to
+//! [`FormReader::set`] for another system's form, as every language does with its own objects, so that a document means the
+//! same everywhere.
 
 use crate::decide::policy::Policy;
-use crate::describe::builder::PolicyBuilder;
 use crate::describe::foreign::{Form, FormError, FormKept, FormReader};
-use crate::describe::guards::GuardsBuilder;
+use crate::describe::options::Options;
 use crate::describe::rules::{Kept, Operations, Rules};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::value::Value;
@@ -25,8 +23,8 @@ pub struct Document {
     /// Which failures to try again after.
     pub rules: Rules,
     /// The guards, the preset's where the document has none of its own: their configurations are checked, so that
-    /// [`GuardsBuilder::budget`] and the others are no error.
-    pub guards: GuardsBuilder,
+    /// [`Options::budget`] and the others are no error.
+    pub guards: Options,
     /// The patterns of `retry_on.patterns`.
     pub patterns: Vec<String>,
     /// The patterns of `retry_on.non_idempotent.patterns`.
@@ -107,7 +105,7 @@ impl Document {
     /// # Errors
     /// The first thing that is wrong.
     pub fn read<'de, D: Deserializer<'de>>(input: D) -> Result<Self, DocumentError> {
-        Reading::new(Sink::Policy(Policy::builder())).all(input)
+        Reading::new(Sink::Policy(Policy::options())).all(input)
     }
 
     /// Reads a policy in another system's form: `Document::read_form(Form::Grpc.reader(), input)`.
@@ -157,7 +155,7 @@ const DEPTH: u32 = 8;
 /// What takes the values of a document.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
 enum Sink {
-    Policy(PolicyBuilder),
+    Policy(Options),
     Form(FormReader),
 }
 
@@ -188,11 +186,10 @@ impl Reading {
     /// What is held against each other when all is read.
     fn built(self) -> Result<Document, DocumentError> {
         let (policy, rules, guards) = match &self.sink {
-            Sink::Policy(builder) => {
-                let policy = builder.build()?;
-                let guards = self.kept.guards.upon(builder.chosen_preset());
-                guards.check()?;
-                (policy, builder.rules(), guards)
+            Sink::Policy(options) => {
+                let policy = options.build()?;
+                options.check_guards()?;
+                (policy, options.rules(), options.guards())
             }
             Sink::Form(reader) => (reader.build()?, reader.rules(), reader.guards()?),
         };
@@ -210,15 +207,12 @@ impl Reading {
             cause: None,
         };
         match sink {
-            Sink::Policy(builder) => {
+            Sink::Policy(options) => {
                 let explained = |error: ConfigError| {
                     let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
                     wrong(error.code, error.rule(), error.nearest, path)
                 };
-                match builder.set(path, value).map_err(explained)? {
-                    Kept::Guard => kept.guards.set(path, value).map_err(explained)?,
-                    taken => kept.keep(taken),
-                }
+                kept.keep(options.set(path, value).map_err(explained)?);
             }
             Sink::Form(reader) => {
                 let taken = reader.set(path, value);
@@ -254,7 +248,7 @@ impl Reading {
 impl Document {
     fn keep(&mut self, kept: Kept<'_>) {
         let (list, text) = match kept {
-            Kept::All | Kept::Guard => return,
+            Kept::All => return,
             Kept::NoPatterns(list) => (list, None),
             Kept::Pattern { list, index, text } => (list, Some((index, text))),
         };
@@ -271,7 +265,7 @@ impl Document {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let mut reading = Reading::new(Sink::Policy(Policy::builder()));
+        let mut reading = Reading::new(Sink::Policy(Policy::options()));
         Node(&mut reading).deserialize(input)?;
         reading.built().map_err(D::Error::custom)
     }

@@ -10,8 +10,8 @@ use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
 use crate::decide::retry::{Decision, Retry, Snapshot};
 use crate::decide::rng::Rng;
-use crate::describe::guards::GuardsBuilder;
 use crate::describe::lint::Lint;
+use crate::describe::options::Options;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -90,7 +90,7 @@ impl Explanation {
 
     /// The text with the guards that go with the policy.
     #[must_use]
-    pub const fn guarded(self, guards: &GuardsBuilder) -> GuardedExplanation<'_> {
+    pub const fn guarded(self, guards: &Options) -> GuardedExplanation<'_> {
         GuardedExplanation { explanation: self, guards }
     }
 
@@ -283,14 +283,14 @@ impl fmt::Display for Explanation {
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedExplanation<'g> {
     explanation: Explanation,
-    guards: &'g GuardsBuilder,
+    guards: &'g Options,
 }
 
 impl fmt::Display for GuardedExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let policy = &self.explanation.policy;
         policy.words().fmt(f)?;
-        fmt::write(&mut Lines(f, true), format_args!("{}", self.guards.words()))?;
+        fmt::write(&mut Lines(f, true), format_args!("{}", self.guards.guard_words()))?;
         self.explanation.tables(f)?;
         warnings(f, self.guards.lints(policy))
     }

@@ -7,7 +7,7 @@
 //! Names are the system's own JSON names. As Go and protobuf do, they are compared without regard to case and underscores.
 
 use crate::decide::policy::Policy;
-use crate::describe::guards::GuardsBuilder;
+use crate::describe::options::Options;
 use crate::describe::rules::Rules;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::nearest::nearest;
@@ -193,7 +193,7 @@ impl FormReader {
         Form::from_code(self.form.into()).unwrap_or(Form::Grpc)
     }
 
-    /// Sets the field called `name` to `value`. Paths are made as for [`crate::PolicyBuilder::set`]:
+    /// Sets the field called `name` to `value`. Paths are made as for [`crate::Options::set`]:
     /// `methodConfig[0].retryPolicy.maxAttempts`, `RetryableErrors[2]`. A number counts what the system's own do, whatever
     /// its unit; null is not given.
     ///
@@ -216,7 +216,7 @@ impl FormReader {
             let error = FormError::new(ErrorCode::UnknownFormField, "", shape.unknown);
             return Err(FormError { nearest: near, ..error });
         };
-        let wrong = || FormError::value(field, (shape.rule)(item), said::shown(value));
+        let wrong = || FormError::value(field, (shape.rule)(item), value.shown());
         if item == Item::Ignored || value == Value::Nothing {
             return Ok(FormKept::All);
         }
@@ -270,8 +270,8 @@ impl FormReader {
     ///
     /// # Errors
     /// A field that is missing or out of range.
-    pub fn guards(&self) -> Result<GuardsBuilder, FormError> {
-        if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(GuardsBuilder::NEW) }
+    pub fn guards(&self) -> Result<Options, FormError> {
+        if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(Options::NEW) }
     }
 
     /// What the form says about which errors are retried.

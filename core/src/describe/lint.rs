@@ -11,7 +11,7 @@ use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
 use crate::describe::explain::{COUNTED, Path};
-use crate::describe::guards::GuardsBuilder;
+use crate::describe::options::Options;
 use crate::error::Given;
 use crate::time::Span;
 use crate::words::words;
@@ -201,7 +201,7 @@ impl Policy {
     }
 }
 
-impl GuardsBuilder {
+impl Options {
     /// What is questionable about a policy with these guards, in the order of the numbers: [`Policy::lints`], which a budget
     /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
     pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
@@ -320,20 +320,20 @@ fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Given, Given)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::builder::PolicyBuilder;
+    use crate::describe::options::Options;
     use core::time::Duration;
     use std::string::ToString;
     use std::vec::Vec;
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn found(policy: PolicyBuilder) -> Vec<u16> {
+    fn found(policy: Options) -> Vec<u16> {
         policy.build().unwrap().lints().map(|lint| lint.kind.code()).collect()
     }
 
     #[test]
     fn each_lint_has_its_reason() {
-        let policy = Policy::builder;
+        let policy = Policy::options;
         let exponential = |factor| policy().backoff(Backoff::exponential(SECOND, factor));
         for (policy, lints) in [
             (policy(), &[][..]),
@@ -366,7 +366,7 @@ mod tests {
         use crate::value::Value;
         let text = Value::Text;
         let number = |value| Value::Number { value, unit: 1e9 };
-        let policy = Policy::builder;
+        let policy = Policy::options;
         for (policy, guards, lints) in [
             (policy().forever(), &[][..], &[301][..]),
             (policy().forever(), &[("budget", text("ratio"))], &[]),
@@ -385,7 +385,7 @@ mod tests {
             (policy(), &[("budget.ratio", number(0.0)), ("budget.min_per_second", number(0.0))], &[315]),
             (policy(), &[("budget", text("window"))], &[]),
         ] {
-            let mut builder = GuardsBuilder::NEW;
+            let mut builder = Options::NEW;
             for (name, value) in guards {
                 builder.set(name, *value).unwrap();
             }
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_lint_says_what_it_found_and_what_it_expected() {
-        let policy = Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+        let policy = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
         let policy = policy.attempts(12).deadline(SECOND * 5).build().unwrap();
         let texts: Vec<_> = policy.lints().map(|lint| lint.to_string()).collect();
         let expected = [
@@ -410,8 +410,8 @@ mod tests {
 
     #[test]
     fn sleeps_are_held_against_the_time_that_somebody_waits() {
-        let policy = || Policy::builder().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
-        let within = |policy: PolicyBuilder, seconds| -> Vec<_> {
+        let policy = || Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
+        let within = |policy: Options, seconds| -> Vec<_> {
             policy.build().unwrap().lints_within(Span::from_secs(seconds)).map(|lint| lint.to_string()).collect()
         };
         let text = "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter";
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(within(policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
         assert_eq!(within(policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
         assert_eq!(within(policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
-        let budget = GuardsBuilder::NEW;
+        let budget = Options::NEW;
         let policy = policy().build().unwrap();
         let codes: Vec<_> = budget.lints_within(&policy, Span::from_secs(6)).map(|lint| lint.kind.code()).collect();
         assert_eq!(codes, [316]);
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn looking_is_quick_whatever_the_policy() {
-        let policy = Policy::builder().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
+        let policy = Policy::options().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
         let policy = policy.attempts(u32::MAX - 1).deadline(Duration::MAX).build().unwrap();
         let kinds: Vec<_> = policy.lints().map(|lint| lint.kind).collect();
         assert_eq!(kinds, [LintKind::ManyAttempts, LintKind::LongWait]);

@@ -8,9 +8,8 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
-use crate::describe::builder::PolicyBuilder;
-use crate::describe::guards::{GuardsBuilder, table};
-use crate::field::Field;
+use crate::describe::options::Options;
+use crate::fields::Field;
 use crate::words::words;
 use core::time::Duration;
 
@@ -70,7 +69,7 @@ impl Preset {
     /// Its policy.
     #[must_use]
     pub const fn policy(self) -> Policy {
-        match self.builder().build() {
+        match self.options().build() {
             Ok(policy) => policy,
             // A test builds them all.
             Err(_) => Policy::DEFAULT,
@@ -79,24 +78,29 @@ impl Preset {
 
     /// Its guards: the retry quota of the AWS SDKs, and the send rate of their adaptive mode. The others have none.
     #[must_use]
-    pub fn guards(self) -> GuardsBuilder {
-        let mut guards = GuardsBuilder::NEW;
+    pub fn guards(self) -> Options {
+        Options::NEW.preset(self).guards()
+    }
+
+    /// The number of a field of its guards.
+    pub(crate) fn guard(self, field: Field) -> Option<u64> {
         let (cost, timeout_cost) = match self {
             Self::AwsStandard20 | Self::AwsAdaptive => (5, 10),
             Self::AwsStandard21 => (14, 14),
-            _ => return guards,
+            _ => return None,
         };
-        guards.put(Field::BudgetKind, table::TOKEN.into());
-        guards.put(Field::BudgetCapacity, 500);
-        guards.put(Field::BudgetCost, cost);
-        guards.put(Field::BudgetTimeoutCost, timeout_cost);
-        guards.put(Field::BudgetThrottledCost, 5);
-        guards.put(Field::BudgetReward, 1.0_f64.to_bits());
-        if self == Self::AwsAdaptive {
-            guards.put(Field::AdaptiveKind, table::CUBIC.into());
-            guards.put(Field::AdaptiveRefusal, table::SECOND.into());
-        }
-        guards
+        Some(match field {
+            // A token budget.
+            Field::BudgetKind => 1,
+            Field::BudgetCapacity => 500,
+            Field::BudgetCost => cost,
+            Field::BudgetTimeoutCost => timeout_cost,
+            Field::BudgetThrottledCost => 5,
+            Field::BudgetReward => 1.0_f64.to_bits(),
+            // A cubic rate that calls wait for.
+            Field::AdaptiveKind | Field::AdaptiveRefusal if self == Self::AwsAdaptive => 1,
+            _ => return None,
+        })
     }
 
     /// The policy of the preset with that number; the default one of any other.
@@ -107,9 +111,9 @@ impl Preset {
         }
     }
 
-    const fn builder(self) -> PolicyBuilder {
-        let plain = Policy::builder().jitter(Jitter::None);
-        let full = Policy::builder();
+    const fn options(self) -> Options {
+        let plain = Policy::options().jitter(Jitter::None);
+        let full = Policy::options();
         match self {
             Self::Default => full,
             Self::Langgraphgo => plain.backoff(Backoff::exponential(millis(100), 2.0).max(seconds(5))).attempts(3),
@@ -173,9 +177,8 @@ mod tests {
     fn every_preset_is_a_valid_policy_under_its_name() {
         for (number, preset) in (1..).zip(Preset::ALL) {
             assert_eq!(preset.code(), number);
-            assert_eq!(preset.builder().build(), Ok(preset.policy()), "{preset:?}");
+            assert_eq!(preset.options().build(), Ok(preset.policy()), "{preset:?}");
             assert_eq!(Preset::from_name(preset.name()), Some(preset));
-            assert!(Preset::RULE.contains(preset.name()), "{preset:?}");
         }
         assert_eq!(Preset::Default.policy(), Policy::default());
         assert_eq!(Preset::from_name("kubernets"), None);
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_preset_is_where_other_fields_start() {
-        let aws = Policy::builder().preset(Preset::AwsStandard21);
+        let aws = Policy::options().preset(Preset::AwsStandard21);
         assert_eq!(aws.build(), Ok(Preset::AwsStandard21.policy()));
         let more = aws.attempts(7).build().unwrap();
         assert_eq!(more, Policy { attempts: 7, ..Preset::AwsStandard21.policy() });

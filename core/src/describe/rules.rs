@@ -7,7 +7,7 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::grpc::GrpcCode;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{ConfigError, ErrorCode};
 use crate::nearest::nearest;
 use crate::value::Value;
 
@@ -46,10 +46,8 @@ pub enum Operations {
 /// What is left for the host to keep of a value that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept<'a> {
-    /// The builder holds all of it.
+    /// The options hold all of it.
     All,
-    /// None of it: the name belongs to a guard, and the pair to a [`GuardsBuilder`](crate::GuardsBuilder).
-    Guard,
     /// The list of patterns is empty so far.
     NoPatterns(Operations),
     /// A pattern. With `index` 0 the list begins anew: what the host has kept for these operations goes.
@@ -348,11 +346,7 @@ fn place_in_list(digits: &str) -> Option<u32> {
 
 /// The one place where an error of `retry_on` is made. Whoever set the value knows its path.
 fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> ConfigError {
-    let given = match value {
-        Value::Number { value, .. } => Given::Number(value),
-        _ => Given::Unshown,
-    };
-    ConfigError { given, nearest, ..ConfigError::of_use(code) }
+    ConfigError { given: value.shown(), nearest, ..ConfigError::of_use(code) }
 }
 
 #[cfg(test)]

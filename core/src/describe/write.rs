@@ -4,14 +4,19 @@
 //! rest only what differs from it.
 
 use crate::decide::backoff::{self, Flat};
-use crate::decide::jitter::{Cap, Jitter};
-use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
-use crate::describe::guards::GuardsBuilder;
+use crate::decide::jitter;
+use crate::decide::policy::{FOREVER, Policy};
+use crate::describe::options::Options;
 use crate::describe::rules::{Operations, Rules};
-use crate::field::Field;
+use crate::fields::{Field, Takes};
 use crate::json::{Open, Out, texts};
 use crate::time::Span;
 use core::fmt::{self, Write};
+
+/// The fields that stand by themselves, behind the jitter.
+const LIMITS: [Field; 6] =
+    [Field::Cap, Field::Attempts, Field::Deadline, Field::MinAttempt, Field::OnDeadline, Field::AttemptTimeout];
+const HINT: [Field; 4] = [Field::HintMode, Field::HintMax, Field::HintOver, Field::HintReach];
 
 impl Policy {
     /// Writes the policy as a JSON document of version 1 that reads back to the same policy, and to rules that say nothing.
@@ -45,12 +50,12 @@ pub fn write_document<'p>(
 pub fn write_guarded<'p>(
     policy: &Policy,
     rules: &Rules,
-    guards: &GuardsBuilder,
+    guards: &Options,
     patterns: impl IntoIterator<Item = &'p str>,
     non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
     out: &mut dyn Write,
 ) -> fmt::Result {
-    write(policy, rules, patterns, non_idempotent_patterns, out, |document| guards.write(document))
+    write(policy, rules, patterns, non_idempotent_patterns, out, |document| guards.write_guards(document))
 }
 
 fn write<'p>(
@@ -65,14 +70,12 @@ fn write<'p>(
     document.whole("version", 1)?;
     stages(policy, document.field("backoff")?)?;
     jitter(policy, &mut document)?;
-    if policy.cap() != Cap::KeepSpread {
-        document.text("cap", Field::Cap.word(policy.cap))?;
+    for field in LIMITS {
+        let number = policy.number(field);
+        if field == Field::Attempts || Some(number) != field.default() {
+            write_field(field, number, field.path(), &mut document)?;
+        }
     }
-    match policy.attempts() {
-        Some(attempts) => document.whole("attempts", attempts.into())?,
-        None => document.text("attempts", "forever")?,
-    }
-    limits(policy, &mut document)?;
     hint(policy, &mut document)?;
     if *rules != Rules::NONE {
         let mut retry_on = Open::new(document.field("retry_on")?, '{')?;
@@ -130,99 +133,98 @@ fn continues(part: &Flat, next: &Flat) -> bool {
 }
 
 fn stage(first: &Flat, parts: &[Option<&Flat>], out: Out<'_>) -> fmt::Result {
-    let span = Span::from_nanos;
     let mut stage = Open::new(out, '{')?;
-    stage.text("kind", Field::BackoffKind.word(first.kind))?;
+    write_field(Field::BackoffKind, first.kind.into(), "kind", &mut stage)?;
     match first.kind {
         backoff::LIST => {
             let mut list = Open::new(stage.field("delays")?, '[')?;
             for part in parts.iter().flatten() {
                 for n in 0..part.times.min(3) {
-                    write!(list.item()?, "\"{}\"", span(part.at(n, u64::MAX)))?;
+                    write!(list.item()?, "\"{}\"", Span::from_nanos(part.at(n, u64::MAX)))?;
                 }
             }
             list.end(']')?;
         }
-        backoff::LINEAR
-        | backoff::EXPONENTIAL
-        | backoff::POLYNOMIAL
-        | backoff::FIBONACCI
-        | backoff::DECORRELATED
-        | backoff::DECORRELATED_V2 => {
-            stage.span("initial", span(first.initial))?;
-            match first.kind {
-                backoff::LINEAR => stage.span("increment", span(first.step))?,
-                backoff::POLYNOMIAL => stage.number("exponent", first.factor())?,
-                backoff::EXPONENTIAL | backoff::DECORRELATED => stage.number("factor", first.factor())?,
-                _ => {}
+        backoff::CONSTANT => write_field(Field::BackoffInitial, first.initial, "delay", &mut stage)?,
+        kind => {
+            write_field(Field::BackoffInitial, first.initial, "initial", &mut stage)?;
+            if let Some(field) = Flat::step_of(kind) {
+                write_field(field, first.step, last(field), &mut stage)?;
             }
-            stage.span_or_none("max", span(first.max))?;
+            write_field(Field::BackoffMax, first.max, "max", &mut stage)?;
         }
-        _ => stage.span("delay", span(first.initial))?,
     }
     if first.times != 0 && first.kind != backoff::LIST {
-        stage.whole("times", first.times.into())?;
+        write_field(Field::BackoffTimes, first.times.into(), "times", &mut stage)?;
     }
-    if let Some(kind) = crate::FailureKind::from_code(first.on.into()) {
-        stage.text("on", kind.name())?;
+    if first.on != 0 {
+        write_field(Field::BackoffOn, first.on.into(), "on", &mut stage)?;
     }
     stage.end('}')
 }
 
 fn jitter(policy: &Policy, document: &mut Open<'_>) -> fmt::Result {
-    let word = Field::JitterKind.word(policy.jitter);
-    let (factor, bound) = match policy.jitter() {
-        Jitter::None | Jitter::Full | Jitter::Equal => return document.text("jitter", word),
-        Jitter::Additive { factor } | Jitter::Proportional { factor } | Jitter::Subtractive { factor } => {
-            (Some(factor), None)
-        }
-        Jitter::Bounded { bound } => (None, Some(bound)),
+    let field = match policy.jitter {
+        kind if jitter::has_factor(kind) => Field::JitterFactor,
+        jitter::BOUNDED => Field::JitterBound,
+        kind => return write_field(Field::JitterKind, kind.into(), "jitter", document),
     };
     let mut fields = Open::new(document.field("jitter")?, '{')?;
-    fields.text("kind", word)?;
-    if let Some(factor) = factor {
-        fields.number("factor", factor)?;
-    }
-    if let Some(bound) = bound {
-        fields.span("bound", bound)?;
+    for field in [Field::JitterKind, field] {
+        write_field(field, policy.number(field), last(field), &mut fields)?;
     }
     fields.end('}')
 }
 
-fn limits(policy: &Policy, document: &mut Open<'_>) -> fmt::Result {
-    if let Some(deadline) = policy.deadline() {
-        document.span("deadline", deadline)?;
-    }
-    if policy.min_attempt() != Span::ZERO {
-        document.span("min_attempt", policy.min_attempt())?;
-    }
-    if policy.on_deadline() == OnDeadline::Clip {
-        document.text("on_deadline", Field::OnDeadline.word(policy.on_deadline))?;
-    }
-    if let Some(timeout) = policy.attempt_timeout() {
-        document.span("attempt_timeout", timeout)?;
-    }
-    Ok(())
-}
-
 fn hint(policy: &Policy, document: &mut Open<'_>) -> fmt::Result {
-    let default = Policy::DEFAULT;
-    let said = |policy: &Policy| (policy.hint_mode, policy.hint_max, policy.hint_over, policy.hint_reach);
-    if said(policy) == said(&default) {
+    let differs = |field: &Field| Some(policy.number(*field)) != field.default();
+    if !HINT.iter().any(differs) {
         return Ok(());
     }
     let mut hint = Open::new(document.field("hint")?, '{')?;
-    hint.text("mode", Field::HintMode.word(policy.hint_mode))?;
-    if policy.hint_max != default.hint_max {
-        hint.span_or_none("max", policy.hint_max())?;
-    }
-    if policy.hint_over != default.hint_over {
-        hint.text("over", Field::HintOver.word(policy.hint_over))?;
-    }
-    if policy.hint_reach != UNLIMITED {
-        hint.span("reach", Span::from_nanos(policy.hint_reach))?;
+    for field in HINT.into_iter().filter(|field| *field == Field::HintMode || differs(field)) {
+        write_field(field, policy.number(field), last(field), &mut hint)?;
     }
     hint.end('}')
+}
+
+/// The last name of a field's path.
+fn last(field: Field) -> &'static str {
+    field.path().rsplit_once('.').map_or(field.path(), |path| path.1)
+}
+
+/// Writes the number of a field under a name, as documents have it.
+pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<'_>) -> fmt::Result {
+    match field.takes() {
+        Takes::Word(_) => out.text(name, field.word(number as u8)),
+        Takes::SpanOrNone { none, .. } if number == none => out.text(name, "none"),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } => out.span(name, Span::from_nanos(number)),
+        Takes::Number(_) => out.number(name, f64::from_bits(number)),
+        Takes::Attempts if number == u64::from(FOREVER) => out.text(name, "forever"),
+        _ => out.whole(name, number),
+    }
+}
+
+impl Policy {
+    /// The number of a field that is no stage's, 0 of every other field.
+    pub(super) fn number(&self, field: Field) -> u64 {
+        match field {
+            Field::JitterKind => self.jitter.into(),
+            Field::JitterBound if self.jitter == jitter::BOUNDED => self.jitter_by,
+            Field::JitterFactor if self.jitter != jitter::BOUNDED => self.jitter_by,
+            Field::Cap => self.cap.into(),
+            Field::Attempts => self.attempts.into(),
+            Field::Deadline => self.deadline,
+            Field::MinAttempt => self.min_attempt,
+            Field::OnDeadline => self.on_deadline.into(),
+            Field::AttemptTimeout => self.attempt_timeout,
+            Field::HintMode => self.hint_mode.into(),
+            Field::HintMax => self.hint_max,
+            Field::HintOver => self.hint_over.into(),
+            Field::HintReach => self.hint_reach,
+            _ => 0,
+        }
+    }
 }
 
 #[cfg(test)]

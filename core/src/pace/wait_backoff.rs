@@ -7,7 +7,7 @@
 use crate::decide::backoff::{real, truncated};
 use crate::decide::rng::Rng;
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
 
 /// A backoff that steps: 40 bytes, `Copy`, its own configuration and state.

@@ -53,7 +53,7 @@ fn wrong(error: &DocumentError) {
 
 /// Pairs of a path and a value, one after the other, to a builder and to the reader of each form.
 fn flood(mut data: &[u8]) {
-    let mut builder = Policy::builder();
+    let mut builder = Policy::options();
     let mut readers = Form::ALL.map(Form::reader);
     while let Some((&kind, rest)) = data.split_first() {
         let Some((number, rest)) = rest.split_first_chunk::<8>() else { break };

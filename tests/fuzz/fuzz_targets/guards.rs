@@ -3,7 +3,7 @@
 #![no_main]
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Failure, FailureKind, GuardedCall, Guards, GuardsBuilder, Hint, Latency, Limiter,
+    Adaptive, Breaker, Budget, Bulkhead, Failure, FailureKind, Field, GuardedCall, Guards, Options, Hint, Latency, Limiter,
     Policy, Span, Step, Stretch, Ticket, Timestamp, Value,
 };
 use libfuzzer_sys::fuzz_target;
@@ -30,12 +30,12 @@ impl Source<'_> {
     }
 }
 
-fn configured(source: &mut Source<'_>) -> GuardsBuilder {
-    let mut builder = GuardsBuilder::NEW;
+fn configured(source: &mut Source<'_>) -> Options {
+    let mut builder = Options::NEW;
     for _ in 0..source.byte() % 32 {
-        let names = GuardsBuilder::names();
-        let (name, field) = names[usize::from(source.byte()) % names.len()];
-        let mut words = GuardsBuilder::words_of(field);
+        let names = || Field::names().filter(|known| known.1.is_guards());
+        let (name, field) = names().nth(usize::from(source.byte()) % names().count()).unwrap();
+        let mut words = field.words();
         let value = match source.byte() % 8 {
             0 => Value::Nanos(source.word()),
             1 => Value::Number { value: f64::from_bits(source.word()), unit: 1.0 },
@@ -57,7 +57,7 @@ fn configured(source: &mut Source<'_>) -> GuardsBuilder {
 fuzz_target!(|input: &[u8]| {
     let source = &mut Source(input);
     let builder = configured(source);
-    if let Err(error) = builder.check() {
+    if let Err(error) = builder.check_guards() {
         assert!(!error.to_string().is_empty());
     }
     let mut now = source.number();
@@ -77,7 +77,7 @@ fuzz_target!(|input: &[u8]| {
     let mut bulkhead = Bulkhead::new();
     let mut stretch = stretch_config.map(|config| Stretch::new(&config, at(now)));
     let mut latency = Latency::new();
-    let policy = Policy::builder().attempts(u32::from(source.byte() % 9) + 1).build().unwrap();
+    let policy = Policy::options().attempts(u32::from(source.byte() % 9) + 1).build().unwrap();
     let mut calls: [Option<GuardedCall>; 4] = [None; 4];
     for _ in 0..64 {
         let (what, which) = (source.byte(), usize::from(source.byte()) % 4);

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use holdoff_core::{
     Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field,
-    FlatStep, Form, Growth, GrpcCode, GuardsBuilder, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset,
-    RawPeriodicStep, Refusal, Reopen, ReplayMode, StopReason, Timer,
+    FlatStep, Form, Growth, GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep,
+    Refusal, Reopen, ReplayMode, StopReason, Timer,
 };
 
 /// One row of a table of the core.
@@ -143,7 +143,7 @@ fn literals() {
     literal("HintMode", "What is done with a hint.", words(&rows!(HintMode)));
     literal("HintOver", "What is done with a hint above its maximum.", words(&rows!(HintOver)));
     literal("Refusal", "What a call does when a guard refuses its next attempt.", words(&rows!(Refusal)));
-    let guard = |field| GuardsBuilder::words_of(field).collect();
+    let guard = |field: Field| field.words().collect();
     literal("BudgetKind", "How a budget counts.", guard(Field::BudgetKind));
     literal("BreakerKind", "What a breaker counts.", guard(Field::BreakerKind));
     literal("OpenForKind", "How the open time of a breaker grows.", guard(Field::BreakerOpenKind));
@@ -224,21 +224,16 @@ fn docs() {
         println!("| {} | `{}` |", preset.code(), preset.name());
     }
     println!();
-    fields("Policy fields", Field::names());
+    fields("Policy fields", false);
     println!();
-    fields("Guard fields", GuardsBuilder::names());
+    fields("Guard fields", true);
 }
 
-/// The fields with their names, those of a field one after the other and its path first.
-fn fields(title: &str, names: &[(&str, Field)]) {
+/// The fields of policies or of guards with their names, the path first.
+fn fields(title: &str, guards: bool) {
     println!("## {title}\n\n| number | path | also written |\n|---|---|---|");
-    let mut last = None;
-    for &(_, field) in names {
-        if last == Some(field) {
-            continue;
-        }
-        last = Some(field);
-        let others = names.iter().filter(|known| known.1 == field && known.0 != field.path());
+    for field in Field::ALL.iter().filter(|field| field.is_guards() == guards) {
+        let others = Field::names().filter(|known| known.1 == *field && known.0 != field.path());
         let others: Vec<_> = others.map(|known| format!("`{}`", known.0)).collect();
         println!("| {} | `{}` | {} |", field.code(), field.path(), others.join(", "));
     }

@@ -199,7 +199,7 @@ fn refused(config: &Value, faults: &[(&str, &str)]) -> Result<Verdict, String> {
     let factor = real(config, "backoff_factor")?;
     if !factor.is_finite() {
         // No document can say it, but a program can.
-        let mut builder = Policy::builder();
+        let mut builder = Policy::options();
         let set = builder.set("backoff.factor", Setting::Number { value: factor, unit: 1.0 });
         let code = set.and_then(|_| builder.build().map(|_| ())).map_err(|error| error.code);
         return match code {

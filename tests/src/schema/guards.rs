@@ -1,7 +1,7 @@
 //! The sections of guards, by asking the core: each field is set beside each kind, and what the core says of it is the schema.
 
 use super::{given, reference};
-use holdoff_core::{ConfigError, ErrorCode, Field, GuardsBuilder, Takes, Value as Setting};
+use holdoff_core::{ConfigError, ErrorCode, Field, Options, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
 /// The sections that have kinds, or modes, with what stands for one that is not given.
@@ -32,10 +32,10 @@ pub(super) fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     for (section, name, unless) in KINDS {
         let kinds = field(&format!("{section}.{name}"));
-        let alone = GuardsBuilder::words_of(kinds).filter(|kind| ask(&[(section.to_owned(), kind)]).is_ok());
+        let alone = kinds.words().filter(|kind| ask(&[(section.to_owned(), kind)]).is_ok());
         let words: Vec<Value> = std::iter::once(Value::Null).chain(alone.map(Value::from)).collect();
         let mut object = object_of(section);
-        let conditions = GuardsBuilder::words_of(kinds).map(|kind| {
+        let conditions = kinds.words().map(|kind| {
             json!({ "if": { "properties": { name: { "const": kind } }, "required": [name] }, "then": body(section, name, kind) })
         });
         object["allOf"] = conditions.collect();
@@ -60,7 +60,7 @@ pub(super) fn definitions() -> Map<String, Value> {
     }
     let mut times = object_of("breaker.open_for");
     let name = "kind";
-    let conditions = GuardsBuilder::words_of(Field::BreakerOpenKind).map(|kind| {
+    let conditions = Field::BreakerOpenKind.words().map(|kind| {
         let body = body("breaker.open_for", name, kind);
         json!({ "if": { "properties": { name: { "const": kind } }, "required": [name] }, "then": body })
     });
@@ -71,14 +71,13 @@ pub(super) fn definitions() -> Map<String, Value> {
 }
 
 fn field(path: &str) -> Field {
-    GuardsBuilder::names().iter().find(|known| known.0 == path).map_or(Field::BudgetKind, |known| known.1)
+    Field::names().find(|known| known.0 == path).map_or(Field::BudgetKind, |known| known.1)
 }
 
 /// The names under a section, groups in it by their own name, each with its field.
 fn names(section: &str) -> impl Iterator<Item = (&'static str, Field)> {
     let prefix = format!("{section}.");
-    let own =
-        GuardsBuilder::names().iter().filter_map(move |(name, field)| Some((name.strip_prefix(&prefix)?, *field)));
+    let own = Field::names().filter_map(move |(name, field)| Some((name.strip_prefix(&prefix)?, field)));
     own.filter(|(name, _)| !name.contains('.'))
 }
 
@@ -102,23 +101,22 @@ fn given_any(section: &str) -> Value {
 
 fn takes(field: Field, section: &str) -> Value {
     let or_nothing = |of: Value| json!({ "anyOf": [{ "type": "null" }, of] });
-    match GuardsBuilder::takes(field) {
-        Takes::Word => {
-            let words: Vec<Value> =
-                std::iter::once(Value::Null).chain(GuardsBuilder::words_of(field).map(Value::from)).collect();
+    match field.takes() {
+        Takes::Word(_) => {
+            let words: Vec<Value> = std::iter::once(Value::Null).chain(field.words().map(Value::from)).collect();
             json!({ "enum": words })
         }
-        Takes::Span if OTHERS.iter().any(|of| of.0 == section) && ask_zero(&beside(section), field) => {
+        Takes::Span { .. } if OTHERS.iter().any(|of| of.0 == section) && ask_zero(&beside(section), field) => {
             or_nothing(reference("spanAboveZero"))
         }
-        Takes::Span => or_nothing(reference("span")),
-        Takes::SpanOrNone => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
-        Takes::Whole { from, to } => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
+        Takes::Span { .. } => or_nothing(reference("span")),
+        Takes::SpanOrNone { .. } => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
+        Takes::Whole(from, to) => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
         // What the kind makes of it is said with the kind.
-        Takes::Number if !OTHERS.iter().any(|of| field.path().starts_with(of.0)) => {
+        Takes::Number(_) if !OTHERS.iter().any(|of| field.path().starts_with(of.0)) => {
             json!({ "type": ["number", "null"] })
         }
-        Takes::Number => or_nothing(range(&|number| ask_number(&beside(section), field, number))),
+        _ => or_nothing(range(&|number| ask_number(&beside(section), field, number))),
     }
 }
 
@@ -129,27 +127,27 @@ fn beside(section: &str) -> Vec<(String, &'static str)> {
 
 /// What the core says of a document's fields.
 fn ask(fields: &[(String, &str)]) -> Result<(), ConfigError> {
-    let mut builder = GuardsBuilder::NEW;
-    fields.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)))?;
-    builder.check()
+    let mut builder = Options::NEW;
+    fields.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)).map(|_| ()))?;
+    builder.check_guards()
 }
 
 /// Whether the core lets a number be, given that field beside words; errors about other fields do not count.
 fn ask_number(words: &[(String, &str)], field: Field, value: f64) -> bool {
-    let mut builder = GuardsBuilder::NEW;
+    let mut builder = Options::NEW;
     for (name, word) in words {
-        builder.set(name, Setting::Text(word)).unwrap_or(());
+        let _ = builder.set(name, Setting::Text(word));
     }
     // What the other fields need to be there.
     for (name, value) in NEEDED {
         if words.iter().any(|known| *name == known.0 || name.starts_with(&format!("{}.", known.0)))
             && *name != field.path()
         {
-            builder.set(name, *value).unwrap_or(());
+            let _ = builder.set(name, *value);
         }
     }
     let set = builder.set(field.path(), Setting::Number { value, unit: 1.0 });
-    !set.and_then(|()| builder.check()).is_err_and(|error| error.field == Some(field))
+    !set.and_then(|_| builder.check_guards()).is_err_and(|error| error.field == Some(field))
 }
 
 const NEEDED: &[(&str, Setting<'_>)] = &[("breaker.slow_after", Setting::Text("1s"))];
@@ -189,15 +187,15 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
         if let Some(other) = error.as_ref().and_then(needed).filter(|other| Some(*other) != alone && *other != field) {
             all.extend(own(other).map(|other| json!({ "if": given(name), "then": given(&other) })));
         }
-        match GuardsBuilder::takes(field) {
-            Takes::Number => {
+        match field.takes() {
+            Takes::Number(_) => {
                 let range = range(&|number| ask_number(&words, field, number));
                 properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, range] }));
             }
-            Takes::Whole { from: 0, .. } if !ask_number(&words, field, 0.0) => {
+            Takes::Whole(0, _) if !ask_number(&words, field, 0.0) => {
                 properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "minimum": 1 }] }));
             }
-            Takes::Span if ask_zero(&words, field) => {
+            Takes::Span { .. } if ask_zero(&words, field) => {
                 let above = json!({ "anyOf": [{ "type": "null" }, reference("spanAboveZero")] });
                 properties.insert(name.to_owned(), above);
             }
@@ -217,28 +215,28 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
 
 /// What the core says of a field with a value that suits it, beside words.
 fn ask_with(words: &[(String, &str)], field: Field) -> Option<ConfigError> {
-    let mut builder = GuardsBuilder::NEW;
+    let mut builder = Options::NEW;
     for (name, word) in words {
-        builder.set(name, Setting::Text(word)).unwrap_or(());
+        let _ = builder.set(name, Setting::Text(word));
     }
-    let value = match GuardsBuilder::takes(field) {
-        Takes::Word => Setting::Text(GuardsBuilder::words_of(field).last().unwrap_or("")),
-        Takes::Span | Takes::SpanOrNone => Setting::Text("1m"),
-        Takes::Number | Takes::Whole { .. } => Setting::Number { value: 1.0, unit: 1.0 },
+    let value = match field.takes() {
+        Takes::Word(_) => Setting::Text(field.words().last().unwrap_or("")),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } => Setting::Text("1m"),
+        _ => Setting::Number { value: 1.0, unit: 1.0 },
     };
-    builder.set(field.path(), value).and_then(|()| builder.check()).err()
+    builder.set(field.path(), value).and_then(|_| builder.check_guards()).err()
 }
 
 /// Whether the core refuses no time at all.
 fn ask_zero(words: &[(String, &str)], field: Field) -> bool {
     let with: Vec<_> = words.iter().cloned().chain([(field.path().to_owned(), "0s")]).collect();
-    let mut builder = GuardsBuilder::NEW;
+    let mut builder = Options::NEW;
     let limit = Setting::Number { value: 1.0, unit: 1.0 };
     for name in ["budget.limit", "limiter.limit", "stretch.factor"] {
         if name.split('.').next() == field.path().split('.').next() && ask_with(words, field).is_some() {
-            builder.set(name, limit).unwrap_or(());
+            let _ = builder.set(name, limit);
         }
     }
-    let set = with.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)));
-    set.and_then(|()| builder.check()).is_err_and(|error| error.code == ErrorCode::ZeroLimit)
+    let set = with.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)).map(|_| ()));
+    set.and_then(|_| builder.check_guards()).is_err_and(|error| error.code == ErrorCode::ZeroLimit)
 }

@@ -10,7 +10,7 @@ use super::Refusal;
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
@@ -104,18 +104,18 @@ impl AdaptiveConfig {
         };
         match kind {
             AdaptiveKind::Cubic { beta, scale, smooth, min_rate } => {
-                config.beta = share(Field::AdaptiveBeta, beta)?;
-                config.scale = rate(Field::AdaptiveScale, scale, f64::MIN_POSITIVE, f64::MAX)?;
-                config.smooth = share(Field::AdaptiveSmooth, smooth)?;
-                config.min_rate = rate(Field::AdaptiveMinRate, min_rate, f64::MIN_POSITIVE, f64::MAX)?;
+                config.beta = Field::AdaptiveBeta.number(beta)?;
+                config.scale = Field::AdaptiveScale.number(scale)?;
+                config.smooth = Field::AdaptiveSmooth.number(smooth)?;
+                config.min_rate = Field::AdaptiveMinRate.number(min_rate)?;
             }
             AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate } => {
                 config.kind = AIMD;
-                config.beta = share(Field::AdaptiveBeta, beta)?;
-                config.increase = rate(Field::AdaptiveIncrease, increase, 0.0, f64::MAX)?;
-                config.min_rate = rate(Field::AdaptiveMinRate, min_rate, f64::MIN_POSITIVE, f64::MAX)?;
-                config.max_rate = rate(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?;
-                config.initial_rate = rate(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?;
+                config.beta = Field::AdaptiveBeta.number(beta)?;
+                config.increase = Field::AdaptiveIncrease.number(increase)?;
+                config.min_rate = Field::AdaptiveMinRate.number(min_rate)?;
+                config.max_rate = between(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?;
+                config.initial_rate = between(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?;
             }
         }
         Ok(config)
@@ -146,15 +146,7 @@ impl AdaptiveConfig {
     }
 }
 
-fn share(field: Field, given: f64) -> Result<f64, ConfigError> {
-    if given > 0.0 && given <= 1.0 {
-        Ok(given)
-    } else {
-        Err(ConfigError::new(ErrorCode::ShareRange, field, Given::Number(given)))
-    }
-}
-
-fn rate(field: Field, given: f64, from: f64, to: f64) -> Result<f64, ConfigError> {
+fn between(field: Field, given: f64, from: f64, to: f64) -> Result<f64, ConfigError> {
     if given >= from && given <= to {
         Ok(given)
     } else {

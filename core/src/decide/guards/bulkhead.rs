@@ -3,8 +3,8 @@
 //! The machine counts and keeps the order; the host does the waiting. A queued caller holds a [`QueuePlace`] and asks again
 //! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first.
 
-use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::error::ConfigError;
+use crate::fields::Field;
 use crate::time::Span;
 
 /// How many run and how many wait: 16 bytes, `Copy`, plain numbers; every bit pattern is valid.
@@ -22,12 +22,7 @@ impl BulkheadConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`] for a `limit` of 0 or a `queue` above 64.
     pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, ConfigError> {
-        if limit == 0 {
-            return Err(ConfigError::new(ErrorCode::CountRange, Field::BulkheadLimit, Given::Number(0.0)));
-        }
-        if queue > PLACES {
-            return Err(ConfigError::new(ErrorCode::CountRange, Field::BulkheadQueue, Given::Number(f64::from(queue))));
-        }
+        let (limit, queue) = (Field::BulkheadLimit.whole(limit)?, Field::BulkheadQueue.whole(queue)?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })
     }
 
@@ -49,9 +44,6 @@ impl BulkheadConfig {
         Span::from_nanos(self.max_wait)
     }
 }
-
-/// As many places of the queue as the mask has bits.
-const PLACES: u32 = 64;
 
 /// A place in the queue of a [`Bulkhead`]: a number that is given again only after 65,535 others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -194,6 +186,7 @@ impl Bulkhead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorCode;
     use proptest::prelude::*;
     use std::collections::VecDeque;
     use std::sync::Mutex;

@@ -6,8 +6,8 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::error::ConfigError;
+use crate::fields::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
@@ -88,14 +88,9 @@ impl HedgeConfig {
     /// # Errors
     /// [`ErrorCode::ShareRange`] unless the percentile is above 0 and at most 1; [`ErrorCode::CountRange`] for `attempts`.
     pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, ConfigError> {
-        if let Some(given) = percentile.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return Err(ConfigError::new(ErrorCode::ShareRange, Field::HedgePercentile, Given::Number(given)));
-        }
-        if attempts == 0 || attempts > MOST {
-            let given = Given::Number(f64::from(attempts));
-            return Err(ConfigError::new(ErrorCode::CountRange, Field::HedgeAttempts, given));
-        }
-        Ok(Self { delay: delay.as_nanos(), percentile: percentile.unwrap_or(0.0), attempts, unused: 0 })
+        let percentile = percentile.map_or(Ok(0.0), |share| Field::HedgePercentile.number(share))?;
+        let attempts = Field::HedgeAttempts.whole(attempts)?;
+        Ok(Self { delay: delay.as_nanos(), percentile, attempts, unused: 0 })
     }
 
     /// How long after an attempt's start the next one starts: the percentile once there are 20 records, `delay` without one

@@ -20,7 +20,7 @@ use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 use gcra::Interval;

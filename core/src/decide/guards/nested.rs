@@ -6,8 +6,8 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
-use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::error::ConfigError;
+use crate::fields::Field;
 
 /// The behaviour of a policy inside another retry, or around one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -30,9 +30,9 @@ impl Nesting {
     ///
     /// # Errors
     /// [`ErrorCode::CountRange`] for a cap of 0.
-    pub const fn checked(self) -> Result<Self, ConfigError> {
+    pub fn checked(self) -> Result<Self, ConfigError> {
         match self {
-            Self::Cap(0) => Err(ConfigError::new(ErrorCode::CountRange, Field::NestedCap, Given::Number(0.0))),
+            Self::Cap(cap) => Field::NestedCap.whole(cap).map(Self::Cap),
             _ => Ok(self),
         }
     }

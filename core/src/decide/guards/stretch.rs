@@ -7,8 +7,8 @@
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::error::ConfigError;
+use crate::fields::Field;
 use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
@@ -31,16 +31,9 @@ impl StretchConfig {
     /// [`ErrorCode::FactorRange`] unless `factor` is finite and from 1 on; [`ErrorCode::ZeroLimit`] for a `window` of zero;
     /// [`ErrorCode::CountRange`] for a `min_calls` of 0.
     pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, ConfigError> {
-        if !(factor >= 1.0 && factor.is_finite()) {
-            return Err(ConfigError::new(ErrorCode::FactorRange, Field::StretchFactor, Given::Number(factor)));
-        }
-        if window == Span::ZERO {
-            return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::StretchWindow, Given::Span(window)));
-        }
-        if min_calls == 0 {
-            return Err(ConfigError::new(ErrorCode::CountRange, Field::StretchMinCalls, Given::Number(0.0)));
-        }
-        Ok(Self { factor, window: window.as_nanos(), min_calls, unused: 0 })
+        let factor = Field::StretchFactor.number(factor)?;
+        let window = Field::StretchWindow.span(window)?;
+        Ok(Self { factor, window, min_calls: Field::StretchMinCalls.whole(min_calls)?, unused: 0 })
     }
 
     /// The factor of the delays when every attempt fails.

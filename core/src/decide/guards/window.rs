@@ -11,8 +11,6 @@ use crate::time::{Span, Timestamp};
 
 /// Into how many slots a time is cut at most.
 pub(crate) const SLOTS: u32 = 10;
-/// How many calls are kept one by one at most.
-pub(crate) const CALLS: u32 = 128;
 
 /// The numbers of calls, of failed calls and of slow calls.
 pub(crate) type Counts = [u32; 3];

@@ -14,12 +14,12 @@ fn at(seconds: u64) -> Timestamp {
 /// The same delay before each of `attempts` attempts but the first.
 fn every(seconds: u64, attempts: u32) -> Policy {
     let backoff = Backoff::constant(Duration::from_secs(seconds));
-    Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts).build().unwrap()
+    Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts).build().unwrap()
 }
 
 fn limited(seconds: u64, attempts: u32, deadline: u64) -> Policy {
     let backoff = Backoff::constant(Duration::from_secs(seconds));
-    let builder = Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts);
+    let builder = Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
     builder.deadline(Duration::from_secs(deadline)).build().unwrap()
 }
 
@@ -109,7 +109,7 @@ fn an_outer_level_that_does_not_go_on_leaves_the_reason_to_the_inner() {
 #[test]
 fn a_hint_too_long_for_the_inner_level_is_obeyed_by_the_outer() {
     let hinted = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(90)));
-    let patient = Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).hint_max(SECOND * 100);
+    let patient = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).hint_max(SECOND * 100);
     let layers = Layers::uncapped(patient.attempts(2).build().unwrap(), every(1, 2));
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
     let sleep = layered.fail(&layers, Ticket::FIRST, at(0), hinted);
@@ -128,7 +128,7 @@ fn the_inner_level_does_not_sleep_past_the_deadline_of_the_outer() {
 
 #[test]
 fn the_inner_level_ends_with_the_attempt_of_the_outer() {
-    let outer = Policy::builder().backoff(Backoff::constant(SECOND * 10)).jitter(Jitter::None);
+    let outer = Policy::options().backoff(Backoff::constant(SECOND * 10)).jitter(Jitter::None);
     let outer = outer.attempts(2).attempt_timeout(SECOND * 3).build().unwrap();
     let layers = Layers::uncapped(outer, every(2, 9));
     let (mut layered, step) = Layered::begin(&layers, 0, at(0));
@@ -154,7 +154,7 @@ fn an_inner_sleep_that_ends_too_late_is_a_failure_of_the_outer_level() {
 
 #[test]
 fn the_inner_level_is_clipped_to_the_deadline_of_the_outer() {
-    let inner = Policy::builder().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).min_attempt(SECOND);
+    let inner = Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).min_attempt(SECOND);
     let inner = inner.on_deadline(crate::decide::policy::OnDeadline::Clip).build().unwrap();
     let layers = Layers::uncapped(limited(1, 3, 10), inner);
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
@@ -225,7 +225,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     (0..9_000_000_000u64, 1..6u32, limit(), limit(), 0..2_000_000_000u64, any::<(bool, bool)>()).prop_map(
         |(initial, attempts, deadline, timeout, min_attempt, (clip, full))| {
             let nanos = Duration::from_nanos;
-            let mut builder = Policy::builder().backoff(Backoff::exponential(nanos(initial), 2.0));
+            let mut builder = Policy::options().backoff(Backoff::exponential(nanos(initial), 2.0));
             builder = builder.attempts(attempts).jitter(if full { Jitter::Full } else { Jitter::None });
             if let Some(deadline) = deadline {
                 builder = builder.deadline(nanos(deadline + min_attempt)).min_attempt(nanos(min_attempt));

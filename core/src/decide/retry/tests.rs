@@ -3,7 +3,7 @@ use crate::decide::backoff::{Backoff, UNSTARTED};
 use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::OnDeadline;
-use crate::describe::builder::PolicyBuilder;
+use crate::describe::options::Options;
 use core::time::Duration;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -12,8 +12,8 @@ const SECOND: Duration = Duration::from_secs(1);
 const START: Timestamp = Timestamp::from_nanos(1_000);
 
 /// Exponential from 1 s by 2, no jitter, ten attempts.
-fn plain() -> PolicyBuilder {
-    Policy::builder().backoff(Backoff::exponential(SECOND, 2.0).max(SECOND * 60)).jitter(Jitter::None).attempts(10)
+fn plain() -> Options {
+    Policy::options().backoff(Backoff::exponential(SECOND, 2.0).max(SECOND * 60)).jitter(Jitter::None).attempts(10)
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -28,7 +28,7 @@ fn gave_up(reason: StopReason, seconds: u64) -> Decision {
     Decision::GiveUp { reason, retry_at: at(seconds) }
 }
 
-fn first(policy: PolicyBuilder, failure: Failure) -> Decision {
+fn first(policy: Options, failure: Failure) -> Decision {
     Retry::new(0, START).on_failure(&policy.build().unwrap(), START, failure)
 }
 
@@ -184,7 +184,7 @@ proptest! {
             _ => Jitter::Subtractive { factor },
         };
         let cap = [Cap::KeepSpread, Cap::BeforeJitter, Cap::Clip][cap];
-        let mut policy = Policy::builder().backoff(backoff.max(longest)).jitter(jitter).cap(cap);
+        let mut policy = Policy::options().backoff(backoff.max(longest)).jitter(jitter).cap(cap);
         policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
         if let Some(room) = deadline {
             let deadline = Duration::from_nanos(room + min_attempt + 1);

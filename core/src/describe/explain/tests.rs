@@ -1,7 +1,7 @@
 use super::*;
 use crate::decide::jitter::Cap;
 use crate::decide::schedule::Schedule;
-use crate::describe::builder::PolicyBuilder;
+use crate::describe::options::Options;
 use crate::describe::preset::Preset;
 use crate::value::Value;
 use core::time::Duration;
@@ -11,7 +11,7 @@ use std::vec::Vec;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn built(policy: PolicyBuilder) -> Policy {
+fn built(policy: Options) -> Policy {
     policy.build().unwrap()
 }
 
@@ -31,7 +31,7 @@ retry         min     typical         max   total   min     typical         max
 #[test]
 fn a_deadline_adds_a_column_and_lints_come_last() {
     let policy =
-        Policy::builder().backoff(Backoff::exponential(SECOND, 2.0)).jitter(Jitter::Proportional { factor: 0.5 });
+        Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).jitter(Jitter::Proportional { factor: 0.5 });
     let policy = built(policy.attempts(5).deadline(SECOND * 10).min_attempt(SECOND).attempt_timeout(SECOND * 10));
     let text = "\
 exponential backoff from 1s by 2, proportional jitter 0.5
@@ -51,8 +51,8 @@ warning 307 attempt_timeout_above_deadline: an attempt may take as long as the w
 
 #[test]
 fn every_kind_of_policy_has_words() {
-    let backoff = |backoff: Backoff| built(Policy::builder().backoff(backoff));
-    let jitter = |jitter: Jitter| built(Policy::builder().jitter(jitter));
+    let backoff = |backoff: Backoff| built(Policy::options().backoff(backoff));
+    let jitter = |jitter: Jitter| built(Policy::options().jitter(jitter));
     for (policy, text) in [
         (backoff(Backoff::constant(SECOND)), "constant backoff of 1s, full jitter\n"),
         (
@@ -68,20 +68,20 @@ fn every_kind_of_policy_has_words() {
         (jitter(Jitter::Additive { factor: 0.25 }), ", additive jitter 0.25\n"),
         (jitter(Jitter::Bounded { bound: Span::from_millis(500) }), ", bounded jitter 500ms\n"),
         (jitter(Jitter::Subtractive { factor: 0.4 }), ", subtractive jitter 0.4\n"),
-        (built(Policy::builder().cap(Cap::BeforeJitter)), ", full jitter, capped before jitter\n"),
-        (built(Policy::builder().cap(Cap::Clip)), ", full jitter, clipped after jitter\n"),
-        (built(Policy::builder().hint_mode(HintMode::Ignore)), "\nhints: ignored"),
+        (built(Policy::options().cap(Cap::BeforeJitter)), ", full jitter, capped before jitter\n"),
+        (built(Policy::options().cap(Cap::Clip)), ", full jitter, clipped after jitter\n"),
+        (built(Policy::options().hint_mode(HintMode::Ignore)), "\nhints: ignored"),
         (
-            built(Policy::builder().hint_mode(HintMode::AtLeast).hint_reach(SECOND).hint_over(HintOver::Clamp)),
+            built(Policy::options().hint_mode(HintMode::AtLeast).hint_reach(SECOND).hint_over(HintOver::Clamp)),
             "\nhints: at_least up to 1m, clamp above, at most 1s beyond the delay",
         ),
         (
-            built(Policy::builder().deadline(SECOND).min_attempt(SECOND / 2).on_deadline(OnDeadline::Clip).forever()),
+            built(Policy::options().deadline(SECOND).min_attempt(SECOND / 2).on_deadline(OnDeadline::Clip).forever()),
             "\nattempts for ever, deadline 1s, at least 500ms for an attempt, the last sleep clipped\n",
         ),
         (
             built(
-                Policy::builder()
+                Policy::options()
                     .backoff(Backoff::constant(Duration::ZERO))
                     .then(1, Backoff::constant(SECOND))
                     .then(3, Backoff::fibonacci(SECOND))
@@ -106,12 +106,12 @@ fn failures_with_delays_of_their_own_have_a_table_of_their_own() {
 
 #[test]
 fn there_are_as_many_rows_as_retries_or_as_asked_for() {
-    let attempts = |attempts| built(Policy::builder().attempts(attempts)).explain();
+    let attempts = |attempts| built(Policy::options().attempts(attempts)).explain();
     assert_eq!(attempts(1).iter().count(), 0);
     assert!(attempts(1).to_string().ends_with("\nno retries"));
     assert_eq!(attempts(8).iter().count(), 7);
     assert!(attempts(150).to_string().contains("\nand 49 more\n\nwarning 304"));
-    let forever = built(Policy::builder().forever()).explain();
+    let forever = built(Policy::options().forever()).explain();
     assert_eq!(forever.iter().count(), 10);
     assert_eq!(forever.rows(3).iter().count(), 3);
     assert!(forever.to_string().contains("\nand so on, for ever\n\nwarning 301"));
@@ -119,7 +119,7 @@ fn there_are_as_many_rows_as_retries_or_as_asked_for() {
 
 #[test]
 fn the_last_sleep_is_shown_clipped() {
-    let policy = Policy::builder().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).attempts(3);
+    let policy = Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).attempts(3);
     let policy = built(policy.deadline(SECOND * 10).min_attempt(SECOND).on_deadline(OnDeadline::Clip));
     let rows: Vec<_> = policy.explain().iter().map(|row| (row.typical, row.in_time)).collect();
     assert_eq!(rows, [(Span::from_secs(9), InTime::Always), (Span::from_secs(20), InTime::Never)]);
@@ -127,13 +127,13 @@ fn the_last_sleep_is_shown_clipped() {
 
 #[test]
 fn sums_are_exact_and_saturate() {
-    let total = |policy: PolicyBuilder| built(policy).total_wait();
-    let policy = || Policy::builder().backoff(Backoff::exponential(SECOND, 2.0));
+    let total = |policy: Options| built(policy).total_wait();
+    let policy = || Policy::options().backoff(Backoff::exponential(SECOND, 2.0));
     assert_eq!(total(policy().attempts(1)), Some(Span::ZERO));
     assert_eq!(total(policy().attempts(11)), Some(Span::from_secs(1023)));
     assert_eq!(total(policy().attempts(1000)), Some(Span::MAX));
     assert_eq!(total(policy().forever()), None);
-    let constant = Policy::builder().backoff(Backoff::constant(Duration::from_millis(1)));
+    let constant = Policy::options().backoff(Backoff::constant(Duration::from_millis(1)));
     assert_eq!(total(constant.attempts(1_000_001)), Some(Span::from_secs(1000)));
     assert_eq!(total(constant.attempts(u32::MAX - 1).deadline(SECOND)), Some(Span::from_nanos(4_294_967_293_000_000)));
 }
@@ -142,16 +142,16 @@ fn sums_are_exact_and_saturate() {
 fn a_linear_sum_is_exact_for_any_number_of_attempts() {
     let linear = |max, attempts| {
         let backoff = Backoff::linear(SECOND, SECOND).max(SECOND * max);
-        built(Policy::builder().backoff(backoff).attempts(attempts)).total_wait()
+        built(Policy::options().backoff(backoff).attempts(attempts)).total_wait()
     };
     assert_eq!(linear(9, 1), Some(Span::ZERO));
     assert_eq!(linear(9, 12), Some(Span::from_secs(45 + 9 + 9)));
     assert_eq!(linear(1_000_000, 100_001), Some(Span::from_secs(5_000_050_000)));
     assert_eq!(linear(u32::MAX, u32::MAX - 1), Some(Span::MAX));
-    let still = built(Policy::builder().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
+    let still = built(Policy::options().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
     assert_eq!(still.total_wait(), Some(Span::from_secs(8)));
     let first = Backoff::linear(SECOND * 9, SECOND).max(SECOND * 2);
-    let clipped = built(Policy::builder().backoff(first).cap(Cap::Clip).jitter(Jitter::None).attempts(3));
+    let clipped = built(Policy::options().backoff(first).cap(Cap::Clip).jitter(Jitter::None).attempts(3));
     assert_eq!(clipped.total_wait(), Some(Span::from_secs(4)));
 }
 
@@ -160,7 +160,7 @@ proptest! {
     fn a_linear_sum_is_that_of_its_delays(initial in 0..99u64, by in 0..9u64, more in 0..200u64, times: u8, attempts in 1..60u32) {
         let backoff = Backoff::linear(Duration::from_nanos(initial), Duration::from_nanos(by));
         let backoff = backoff.max(Duration::from_nanos(initial + more));
-        let mut policy = Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts);
+        let mut policy = Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
         if times > 0 {
             policy.set("backoff.times", Value::Number { value: f64::from(times % 60 + 1), unit: 1.0 }).unwrap();
         }
@@ -208,8 +208,8 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let cap = prop_oneof![Just(Cap::KeepSpread), Just(Cap::BeforeJitter), Just(Cap::Clip)];
     let spread = (backoff, jitter, cap);
     let policy = prop_oneof![
-        4 => spread.prop_map(|(backoff, jitter, cap)| Policy::builder().backoff(backoff).jitter(jitter).cap(cap)),
-        1 => random.prop_map(|backoff| Policy::builder().backoff(backoff)),
+        4 => spread.prop_map(|(backoff, jitter, cap)| Policy::options().backoff(backoff).jitter(jitter).cap(cap)),
+        1 => random.prop_map(|backoff| Policy::options().backoff(backoff)),
     ];
     (policy, 1..12u32).prop_map(|(policy, attempts)| built(policy.attempts(attempts)))
 }
@@ -262,7 +262,7 @@ proptest! {
 
 #[test]
 fn each_guard_has_a_line() {
-    let mut guards = GuardsBuilder::NEW;
+    let mut guards = Options::NEW;
     for (name, value) in [
         ("budget", "ratio"),
         ("breaker", "time"),
@@ -286,9 +286,9 @@ fn each_guard_has_a_line() {
     ] {
         guards.set(name, crate::Value::Number { value, unit: 1e9 }).unwrap();
     }
-    guards.check().unwrap();
+    guards.check_guards().unwrap();
     assert_eq!(
-        guards.words().to_string(),
+        guards.guard_words().to_string(),
         "budget: 0.1 retries a call of the last 10s, and 0.1 a second\n\
          breaker: opens when of the calls of 30s 0.5 failed, from 10 calls on; for exponential backoff from 30s by 2 up to \
          5m; 1 at once try, 1 in a row close it; calls wait for it\n\
@@ -299,7 +299,7 @@ fn each_guard_has_a_line() {
          hedge: 2 attempts, each 100ms after the one before, then after what 0.95 of attempts take\n\
          nested: the outermost retries\n"
     );
-    let policy = Policy::builder().forever().build().unwrap();
+    let policy = Policy::options().forever().build().unwrap();
     let text = policy.explain().rows(1).guarded(&guards).to_string();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(
@@ -314,6 +314,6 @@ fn each_guard_has_a_line() {
     );
     assert!(text.contains("nested: the outermost retries\n\nretry"), "{text}");
     assert!(text.ends_with("and so on, for ever"), "a budget quiets the linter: {text}");
-    let bare = GuardsBuilder::NEW;
+    let bare = Options::NEW;
     assert_eq!(policy.explain().guarded(&bare).to_string(), policy.explain().to_string());
 }

@@ -42,7 +42,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
     };
     let bound = Span::from_millis(millis / 2);
     let jitter = if bound == Span::ZERO { Jitter::None } else { Jitter::Bounded { bound } };
-    Ok(Policy::builder().backoff(backoff).jitter(jitter).attempts(said.count()).build()?)
+    Ok(Policy::options().backoff(backoff).jitter(jitter).attempts(said.count()).build()?)
 }
 
 fn said(policy: &Policy) -> Said {

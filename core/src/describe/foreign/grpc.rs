@@ -8,10 +8,11 @@ use crate::decide::guards::budget::BudgetKind;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
-use crate::describe::guards::{GuardsBuilder, table};
+use crate::describe::options::Options;
 use crate::error::{ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
+use crate::value::Value;
 use core::time::Duration;
 
 /// gRPC makes at most five attempts, whatever a config says.
@@ -158,8 +159,8 @@ fn path_behind<'n>(first: &'n str, rest: &str) -> &'n str {
 }
 
 /// The guards of a service config.
-pub(super) fn guards(said: &Said) -> Result<GuardsBuilder, FormError> {
-    let mut guards = GuardsBuilder::NEW;
+pub(super) fn guards(said: &Said) -> Result<Options, FormError> {
+    let mut guards = Options::NEW;
     if said.has(Item::Tokens) || said.has(Item::Ratio) {
         let [tokens, ratio] = ["retryThrottling.maxTokens", "retryThrottling.tokenRatio"];
         match () {
@@ -173,7 +174,7 @@ pub(super) fn guards(said: &Said) -> Result<GuardsBuilder, FormError> {
             }
             () => {}
         }
-        guards.put(Field::BudgetKind, table::THROTTLE.into());
+        guards.set("budget", Value::Text("throttle"))?;
         guards.put(Field::BudgetCapacity, said.tokens);
         guards.put(Field::BudgetReward, said.ratio.to_bits());
     }
@@ -207,7 +208,7 @@ fn hedged(said: &Said) -> Result<Policy, FormError> {
         }
         () => {}
     }
-    let builder = Policy::builder()
+    let builder = Policy::options()
         .backoff(Backoff::constant(Duration::ZERO))
         .jitter(Jitter::None)
         .attempts(said.count().min(MOST))
@@ -218,7 +219,7 @@ fn hedged(said: &Said) -> Result<Policy, FormError> {
 }
 
 /// What a hedge in one round is in the form, as far as it can be said; and a throttle.
-pub(super) fn said_guarded(policy: &Policy, guards: &GuardsBuilder) -> Result<Said, &'static str> {
+pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'static str> {
     let broken = |error: crate::ConfigError| error.field.map_or("", Field::path);
     let hedge = guards.hedge().map_err(broken)?;
     let mut said = match hedge {
@@ -287,7 +288,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
         true => Backoff::constant(initial),
         false => Backoff::exponential(initial, said.factor).max(Duration::from_nanos(said.max)),
     };
-    let builder = Policy::builder()
+    let builder = Policy::options()
         .backoff(backoff)
         .jitter(Jitter::Proportional { factor: 0.2 })
         .cap(Cap::BeforeJitter)

@@ -5,7 +5,7 @@ use super::{FormError, Shape};
 use crate::decide::backoff::{Backoff, real, truncated};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
-use crate::describe::builder::PolicyBuilder;
+use crate::describe::options::Options;
 use crate::error::Given;
 use core::time::Duration;
 
@@ -42,8 +42,8 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
     }
     let first = Duration::from_nanos(said.initial);
     let builder = match () {
-        () if said.factor == 0.0 => Policy::builder().backoff(Backoff::constant(first)),
-        () if said.max == 0 => Policy::builder().backoff(Backoff::exponential(first, said.factor)),
+        () if said.factor == 0.0 => Policy::options().backoff(Backoff::constant(first)),
+        () if said.max == 0 => Policy::options().backoff(Backoff::exponential(first, said.factor)),
         () => bounded(said.initial, said.factor, said.max, true),
     };
     let builder = if said.jitter > 0.0 {
@@ -56,16 +56,16 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
 
 /// Exponential up to `max`, where `max` bounds the delays after the first one: a first delay above it comes once. If `ends`,
 /// a product above `max` is the last there is, and the delay then stays.
-pub(super) fn bounded(initial: u64, factor: f64, max: u64, ends: bool) -> PolicyBuilder {
+pub(super) fn bounded(initial: u64, factor: f64, max: u64, ends: bool) -> Options {
     let (first, longest) = (Duration::from_nanos(initial), Duration::from_nanos(max));
     if initial <= max {
-        return Policy::builder().backoff(Backoff::exponential(first, factor).max(longest));
+        return Policy::options().backoff(Backoff::exponential(first, factor).max(longest));
     }
     let product = truncated(real(initial) * factor);
     let next = Duration::from_nanos(product.min(max));
     let stays = if ends { product > max } else { product >= max && factor >= 1.0 };
     let then = if stays { Backoff::constant(longest) } else { Backoff::exponential(next, factor).max(longest) };
-    Policy::builder().backoff(Backoff::constant(first)).then(1, then)
+    Policy::options().backoff(Backoff::constant(first)).then(1, then)
 }
 
 /// Whether multiplying by the factor leaves the delay as it is, in doubles too.

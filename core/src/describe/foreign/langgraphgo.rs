@@ -58,7 +58,7 @@ fn node(said: &Said) -> Result<Policy, FormError> {
         return Err(FormError::value("BackoffFactor", rule(Item::Factor), Given::Number(said.factor)));
     }
     let builder = if said.initial <= said.max && kubernetes::is_steady(said.initial, said.factor) {
-        Policy::builder().backoff(Backoff::constant(Duration::from_nanos(said.initial)))
+        Policy::options().backoff(Backoff::constant(Duration::from_nanos(said.initial)))
     } else {
         kubernetes::bounded(said.initial, said.factor, said.max, false)
     };
@@ -84,7 +84,7 @@ fn graph(said: &Said) -> Result<Policy, FormError> {
         _ => Backoff::constant(SECOND),
     };
     let attempts = said.count().saturating_add(1).min(u32::MAX.wrapping_sub(1));
-    Ok(Policy::builder().backoff(backoff).jitter(Jitter::None).attempts(attempts).build()?)
+    Ok(Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts).build()?)
 }
 
 fn said_of_graph(policy: &Policy) -> Said {

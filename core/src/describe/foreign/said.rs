@@ -1,7 +1,6 @@
 //! What a form says, as plain numbers: the fields that the systems' forms have in common.
 
 use super::Form;
-use crate::error::Given;
 use crate::time::Span;
 use crate::value::Value;
 
@@ -267,15 +266,6 @@ fn strategy(form: Form, value: Value<'_>) -> Option<u32> {
         Value::Text(text) => known.iter().find(|word| word.0.eq_ignore_ascii_case(text)).map(|word| word.1),
         _ if form == Form::LanggraphgoGraph => u32::try_from(whole(value)?).ok().filter(|number| *number <= LINEAR),
         _ => None,
-    }
-}
-
-/// A value for an error, where it is a number.
-pub(super) fn shown(value: Value<'_>) -> Given {
-    match value {
-        Value::Number { value, .. } => Given::Number(value),
-        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
-        _ => Given::Unshown,
     }
 }
 

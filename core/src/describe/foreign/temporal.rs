@@ -53,7 +53,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
         true => Backoff::constant(first),
         false => Backoff::exponential(first, factor).max(Duration::from_nanos(max)),
     };
-    let builder = Policy::builder().backoff(backoff).jitter(Jitter::None);
+    let builder = Policy::options().backoff(backoff).jitter(Jitter::None);
     Ok(if said.attempts == 0 { builder.forever() } else { builder.attempts(said.count()) }.build()?)
 }
 

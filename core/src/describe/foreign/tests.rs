@@ -277,35 +277,35 @@ fn each_form_is_written_as_its_system_reads_it() {
 fn what_cannot_be_said_is_named() {
     let second = Duration::from_secs(1);
     for (form, builder, error) in [
-        (Form::Kubernetes, Policy::builder(), "jitter.kind: cannot be said in a Kubernetes wait.Backoff"),
+        (Form::Kubernetes, Policy::options(), "jitter.kind: cannot be said in a Kubernetes wait.Backoff"),
         (
             Form::Langgraphgo,
-            Policy::builder().jitter(Jitter::None).deadline(second),
+            Policy::options().jitter(Jitter::None).deadline(second),
             "deadline: cannot be said in langgraphgo's RetryConfig",
         ),
         (
             Form::Temporal,
-            Policy::builder().jitter(Jitter::None).backoff(Backoff::fibonacci(second)),
+            Policy::options().jitter(Jitter::None).backoff(Backoff::fibonacci(second)),
             "backoff: cannot be said in a Temporal RetryPolicy",
         ),
         (
             Form::Grpc,
-            Policy::builder().preset(Preset::Grpc).attempts(6),
+            Policy::options().preset(Preset::Grpc).attempts(6),
             "attempts: cannot be said in a gRPC retryPolicy",
         ),
         (
             Form::Grpc,
-            Policy::builder().preset(Preset::Grpc).forever(),
+            Policy::options().preset(Preset::Grpc).forever(),
             "attempts: cannot be said in a gRPC retryPolicy",
         ),
         (
             Form::Kubernetes,
-            Policy::builder().preset(Preset::Kubernetes).forever(),
+            Policy::options().preset(Preset::Kubernetes).forever(),
             "attempts: cannot be said in a Kubernetes wait.Backoff",
         ),
         (
             Form::Aster,
-            Policy::builder().preset(Preset::Aster).jitter(Jitter::Bounded { bound: Span::from_secs(9) }),
+            Policy::options().preset(Preset::Aster).jitter(Jitter::Bounded { bound: Span::from_secs(9) }),
             "jitter.bound: cannot be said in Aster's RetryPolicy",
         ),
     ] {
@@ -365,14 +365,14 @@ fn guards_that_cannot_be_said_are_named() {
         (Form::Grpc, &[("hedge", "1s")], "hedge.attempts: cannot be said in a gRPC retryPolicy"),
         (Form::Temporal, &[("budget", "throttle")], "budget: cannot be said in a Temporal RetryPolicy"),
     ] {
-        let mut guards = GuardsBuilder::NEW;
+        let mut guards = Options::NEW;
         for (name, word) in fields {
             guards.set(name, Value::Text(word)).unwrap();
         }
         let got = form.of_guarded(&policy, &Rules::NONE, &guards).unwrap_err();
         assert_eq!(std::format!("{got}"), error);
     }
-    let mut none = GuardsBuilder::NEW;
+    let mut none = Options::NEW;
     none.set("budget", Value::Text("none")).unwrap();
     assert!(Form::Temporal.of_guarded(&Preset::Temporal.policy(), &Rules::NONE, &none).is_ok());
 }

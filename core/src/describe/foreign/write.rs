@@ -6,10 +6,10 @@ use crate::decide::backoff::Backoff;
 use crate::decide::grpc::GrpcCode;
 use crate::decide::jitter;
 use crate::decide::policy::Policy;
-use crate::describe::guards::GuardsBuilder;
+use crate::describe::options::Options;
 use crate::describe::rules::{Rules, write_codes};
 use crate::error::ErrorCode;
-use crate::field::Field;
+use crate::fields::Field;
 use crate::json::{Open, Out, texts};
 use crate::time::Span;
 use core::fmt::{self, Write};
@@ -37,7 +37,7 @@ impl Form {
     ///
     /// # Errors
     /// As [`Form::of`], with the name of the guard (`breaker`) or the path of its field.
-    pub fn of_guarded(self, policy: &Policy, rules: &Rules, guards: &GuardsBuilder) -> Result<Formed, FormError> {
+    pub fn of_guarded(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<Formed, FormError> {
         let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
         let sayable: &[&str] = if self == Self::Grpc { &["budget", "hedge"] } else { &[] };
         if let Some(section) = guards.sections().find(|section| !sayable.contains(section)) {
@@ -110,24 +110,10 @@ fn plain(policy: &Policy) -> Policy {
 
 /// The first field in which two policies differ.
 fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
-    let field = match () {
-        () if (a.first, a.others, a.stages) != (b.first, b.others, b.stages) => return Some("backoff"),
-        () if a.jitter != b.jitter => Field::JitterKind,
-        () if a.jitter_by != b.jitter_by && a.jitter == jitter::BOUNDED => Field::JitterBound,
-        () if a.jitter_by != b.jitter_by => Field::JitterFactor,
-        () if a.cap != b.cap => Field::Cap,
-        () if a.attempts != b.attempts => Field::Attempts,
-        () if a.deadline != b.deadline => Field::Deadline,
-        () if a.min_attempt != b.min_attempt => Field::MinAttempt,
-        () if a.on_deadline != b.on_deadline => Field::OnDeadline,
-        () if a.attempt_timeout != b.attempt_timeout => Field::AttemptTimeout,
-        () if a.hint_mode != b.hint_mode => Field::HintMode,
-        () if a.hint_max != b.hint_max => Field::HintMax,
-        () if a.hint_over != b.hint_over => Field::HintOver,
-        () if a.hint_reach != b.hint_reach => Field::HintReach,
-        () => return None,
-    };
-    Some(field.path())
+    if (a.first, a.others, a.stages) != (b.first, b.others, b.stages) {
+        return Some("backoff");
+    }
+    Field::ALL.iter().find(|field| a.number(**field) != b.number(**field)).map(|field| field.path())
 }
 
 /// What an exponential policy says in most forms; of a chain whose first delay comes once, that delay and what follows.

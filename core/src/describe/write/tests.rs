@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Backoff, FailureKind, Preset, Value};
+use crate::{Backoff, Cap, FailureKind, Jitter, Preset, Value};
 use core::time::Duration;
 use proptest::prelude::*;
 use std::string::String;
@@ -13,7 +13,7 @@ fn written(policy: &Policy) -> String {
 
 /// The policy and the rules that a document means, set value by value as a host does.
 fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
-    fn set(builder: &mut crate::PolicyBuilder, kept: &mut [Vec<String>; 2], path: &str, value: &serde_json::Value) {
+    fn set(builder: &mut crate::Options, kept: &mut [Vec<String>; 2], path: &str, value: &serde_json::Value) {
         use serde_json::Value as Json;
         let value = match value {
             Json::Object(fields) => {
@@ -38,7 +38,7 @@ fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
             kept[usize::from(list == Operations::NonIdempotent)].push(text.into());
         }
     }
-    let (mut builder, mut kept) = (Policy::builder(), [Vec::new(), Vec::new()]);
+    let (mut builder, mut kept) = (Policy::options(), [Vec::new(), Vec::new()]);
     set(&mut builder, &mut kept, "", &serde_json::from_str(json).unwrap());
     (builder.build().unwrap(), builder.rules(), kept)
 }
@@ -56,15 +56,15 @@ fn what_always_matters_is_always_said() {
     let second = Duration::from_secs(1);
     for (builder, text) in [
         (
-            Policy::builder(),
+            Policy::options(),
             r#"{"version": 1, "backoff": {"kind": "exponential", "initial": "100ms", "factor": 2, "max": "5s"}, "jitter": "full", "attempts": 3}"#,
         ),
         (
-            Policy::builder().delays(&[second; 5]).jitter(Jitter::Bounded { bound: Span::from_millis(1) }),
+            Policy::options().delays(&[second; 5]).jitter(Jitter::Bounded { bound: Span::from_millis(1) }),
             r#"{"version": 1, "backoff": {"kind": "list", "delays": ["1s", "1s", "1s", "1s", "1s"]}, "jitter": {"kind": "bounded", "bound": "1ms"}, "attempts": 6}"#,
         ),
         (
-            Policy::builder()
+            Policy::options()
                 .backoff(Backoff::constant(second))
                 .then(2, Backoff::linear(second, second))
                 .on(FailureKind::Throttled, Backoff::polynomial(second, 0.5))
@@ -111,7 +111,7 @@ type Hints = (u8, u64, u8, Option<u64>);
 type Any = (Vec<AnyStage>, (u8, f64, u64, u8), Option<u32>, Limits, Hints);
 
 fn built((stages, jitter, attempts, limits, hints): Any) -> Option<Policy> {
-    let mut b = Policy::builder();
+    let mut b = Policy::options();
     let number = |value| Value::Number { value, unit: 1.0 };
     let count = stages.len();
     for (index, (kind, initial, max, factor, times, on, delays)) in stages.into_iter().enumerate() {

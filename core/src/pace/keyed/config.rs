@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::error::{ConfigError, ErrorCode};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::pace::wait_backoff::check;
 use crate::time::Span;
 use crate::words::words;

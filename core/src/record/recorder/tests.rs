@@ -23,7 +23,7 @@ fn at(millis: u64) -> Timestamp {
 
 /// One second between attempts, four attempts, ten seconds for all.
 fn policy() -> Policy {
-    let builder = Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+    let builder = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
     builder.attempts(4).deadline(SECOND * 10).build().unwrap()
 }
 
@@ -153,7 +153,7 @@ fn a_fault_of_ones_own_program_is_a_permanent_failure_in_the_log() {
 
 #[test]
 fn an_interrupted_attempt_runs_again_under_its_own_number_with_a_new_limit() {
-    let policy = Policy::builder().attempt_timeout(SECOND).build().unwrap();
+    let policy = Policy::options().attempt_timeout(SECOND).build().unwrap();
     let guards = &mut Guards::none();
     let (mut call, first) = Recorder::begin(&policy, guards, 7, at(0));
     assert_eq!(first.step, attempt(1, 1000));

@@ -23,7 +23,7 @@ fn at(millis: u64) -> Timestamp {
 }
 
 fn with_delay(delay: Duration) -> Policy {
-    let builder = Policy::builder().backoff(Backoff::constant(delay)).jitter(Jitter::None);
+    let builder = Policy::options().backoff(Backoff::constant(delay)).jitter(Jitter::None);
     builder.attempts(4).deadline(SECOND * 10).build().unwrap()
 }
 

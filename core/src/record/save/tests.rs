@@ -9,7 +9,7 @@ use crate::decide::hint::Hint;
 use crate::decide::jitter::Jitter;
 use crate::decide::retry::Decision;
 use crate::decide::retry::{Cause, Snapshot};
-use crate::describe::builder::PolicyBuilder;
+use crate::describe::options::Options;
 use crate::error::{ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
 use crate::time::Span;
@@ -26,12 +26,12 @@ fn at(seconds: u64) -> Timestamp {
 }
 
 fn policy() -> Policy {
-    Policy::builder().attempts(5).deadline(SECOND * 60).build().unwrap()
+    Policy::options().attempts(5).deadline(SECOND * 60).build().unwrap()
 }
 
 /// A second between attempts, without jitter.
-fn steady() -> PolicyBuilder {
-    Policy::builder().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(5)
+fn steady() -> Options {
+    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(5)
 }
 
 /// A call that is asleep after its first attempt.
@@ -303,8 +303,8 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         if v2 { Backoff::decorrelated_v2(initial) } else { Backoff::decorrelated(initial) }.max(SECOND * 9)
     });
     let delays = prop_oneof![
-        4 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::builder().backoff(backoff).jitter(jitter)),
-        1 => random.prop_map(|backoff| Policy::builder().backoff(backoff)),
+        4 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::options().backoff(backoff).jitter(jitter)),
+        1 => random.prop_map(|backoff| Policy::options().backoff(backoff)),
         1 => Just(steady().then(2, Backoff::linear(SECOND, SECOND)).on(FailureKind::Throttled, Backoff::constant(SECOND))),
     ];
     (delays, prop::option::of(1..9u32), deadline, any::<bool>()).prop_map(|(mut policy, attempts, deadline, clip)| {

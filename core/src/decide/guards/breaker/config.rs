@@ -2,10 +2,9 @@
 
 use crate::decide::backoff::{Backoff, Flat, real, truncated};
 use crate::decide::guards::Refusal;
-use crate::decide::guards::window::{CALLS, SLOTS, slot_length};
-use crate::describe::draft::checked_stage;
+use crate::decide::guards::window::slot_length;
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
 
@@ -174,20 +173,6 @@ impl Default for BreakerConfig {
     }
 }
 
-fn count(field: Field, value: u32, most: u32) -> Result<u32, ConfigError> {
-    if value >= 1 && value <= most {
-        return Ok(value);
-    }
-    Err(ConfigError::new(ErrorCode::CountRange, field, Given::Number(f64::from(value))))
-}
-
-fn share(field: Field, value: f64) -> Result<f64, ConfigError> {
-    if value > 0.0 && value <= 1.0 {
-        return Ok(value);
-    }
-    Err(ConfigError::new(ErrorCode::ShareRange, field, Given::Number(value)))
-}
-
 impl BreakerOptions {
     /// The configuration.
     ///
@@ -201,32 +186,33 @@ impl BreakerOptions {
         let mut config = BreakerConfig { open: opening(self.open_for)?, ..BreakerConfig::default() };
         let (slow_rate, consecutive) = match self.trip {
             Trip::Consecutive { failures } => {
-                config.failures = count(Field::BreakerFailures, failures, u32::MAX)?;
+                config.failures = Field::BreakerFailures.whole(failures)?;
                 (None, true)
             }
             Trip::Count { size, min_calls, failure_rate, slow_rate } => {
                 config.kind = COUNT;
-                config.size = count(Field::BreakerSize, size, CALLS)?;
-                config.min_calls = count(Field::BreakerMinCalls, min_calls, size)?;
-                config.failure_rate = share(Field::BreakerFailureRate, failure_rate)?;
+                config.size = Field::BreakerSize.whole(size)?;
+                config.min_calls = Field::BreakerMinCalls.whole(min_calls)?;
+                if min_calls > size {
+                    let given = Given::Number(f64::from(min_calls));
+                    return Err(ConfigError::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
+                }
+                config.failure_rate = Field::BreakerFailureRate.number(failure_rate)?;
                 config.failures = config.enough_of(size);
                 (slow_rate, false)
             }
             Trip::Time { window, slots, min_calls, failure_rate, slow_rate } => {
                 config.kind = TIME;
-                if window == Span::ZERO {
-                    return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::BreakerWindow, Given::Span(window)));
-                }
-                config.size = count(Field::BreakerSlots, slots, SLOTS)?;
-                config.window = window.as_nanos();
+                config.window = Field::BreakerWindow.span(window)?;
+                config.size = Field::BreakerSlots.whole(slots)?;
                 config.slot_length = slot_length(window, slots);
-                config.min_calls = count(Field::BreakerMinCalls, min_calls, u32::MAX)?;
-                config.failure_rate = share(Field::BreakerFailureRate, failure_rate)?;
+                config.min_calls = Field::BreakerMinCalls.whole(min_calls)?;
+                config.failure_rate = Field::BreakerFailureRate.number(failure_rate)?;
                 (slow_rate, false)
             }
         };
         if let Some(rate) = slow_rate {
-            config.slow_rate = share(Field::BreakerSlowRate, rate)?;
+            config.slow_rate = Field::BreakerSlowRate.number(rate)?;
             if self.slow_after.is_none() {
                 return Err(ConfigError::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Given::Unshown));
             }
@@ -237,12 +223,9 @@ impl BreakerOptions {
             }
             config.slow_after = slow_after.as_nanos();
         }
-        if !(self.jitter >= 0.0 && self.jitter.is_finite()) {
-            return Err(ConfigError::new(ErrorCode::RateRange, Field::BreakerJitter, Given::Number(self.jitter)));
-        }
-        config.jitter = self.jitter;
-        config.probes = count(Field::BreakerProbes, self.probes, u32::MAX)?;
-        config.successes = count(Field::BreakerSuccesses, self.successes, u32::MAX)?;
+        config.jitter = Field::BreakerJitter.number(self.jitter)?;
+        config.probes = Field::BreakerProbes.whole(self.probes)?;
+        config.successes = Field::BreakerSuccesses.whole(self.successes)?;
         if self.reopen == Reopen::Streak && !consecutive {
             return Err(not_for(Field::BreakerReopen));
         }
@@ -268,7 +251,10 @@ fn opening(backoff: Backoff) -> Result<Flat, ConfigError> {
         Field::BackoffKind => Field::BreakerOpenKind,
         _ => Field::BreakerOpenFor,
     };
-    let stage = checked_stage(backoff).map_err(|(code, field, given)| ConfigError::new(code, renamed(field), given))?;
+    let stage = Flat::of(backoff);
+    if let Some((code, field, given)) = stage.broken(false) {
+        return Err(ConfigError::new(code, renamed(field), given));
+    }
     if stage.is_random() {
         return Err(ConfigError::new(ErrorCode::NotForKind, Field::BreakerOpenKind, Given::Unshown));
     }

@@ -3,7 +3,7 @@
 use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
 
 /// How a budget counts. The default is a retry for every ten calls of the last ten seconds, and one every ten seconds in any
@@ -82,8 +82,6 @@ pub(super) const WINDOW: u32 = 6;
 
 /// Into how many slots the recent past is cut.
 pub(super) const SLOTS: usize = 10;
-/// The most whole tokens: in thousandths they fit into 32 bits.
-pub(super) const MOST: u32 = 1_000_000;
 
 /// A checked [`BudgetKind`]: 64 bytes, `Copy`, plain numbers; every bit pattern is valid. A kind that is none
 /// allows no retries.
@@ -131,24 +129,27 @@ impl BudgetConfig {
         Ok(match kind {
             BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, reward, refill } => Self {
                 kind: TOKEN,
-                cost: tokens(Field::BudgetCost, cost, 0)?,
-                timeout_cost: tokens(Field::BudgetTimeoutCost, timeout_cost, 0)?,
-                throttled_cost: tokens(Field::BudgetThrottledCost, throttled_cost, 0)?,
-                capacity: u64::from(tokens(Field::BudgetCapacity, capacity, 0)?),
-                reward: thousandths(rate(Field::BudgetReward, reward)?),
-                rate: rate(Field::BudgetRefill, refill)? * 1000.0,
+                cost: tokens(Field::BudgetCost, cost)?,
+                timeout_cost: tokens(Field::BudgetTimeoutCost, timeout_cost)?,
+                throttled_cost: tokens(Field::BudgetThrottledCost, throttled_cost)?,
+                capacity: u64::from(tokens(Field::BudgetCapacity, capacity)?),
+                reward: thousandths(Field::BudgetReward.number(reward)?),
+                rate: Field::BudgetRefill.number(refill)? * 1000.0,
                 ..none
             },
+            BudgetKind::Throttle { capacity: 0, .. } => {
+                return Err(ConfigError::new(ErrorCode::CountRange, Field::BudgetCapacity, Given::Number(0.0)));
+            }
             BudgetKind::Throttle { capacity, reward } => Self {
                 kind: THROTTLE,
-                capacity: u64::from(tokens(Field::BudgetCapacity, capacity, 1)?),
-                reward: thousandths(rate(Field::BudgetReward, reward)?),
+                capacity: u64::from(tokens(Field::BudgetCapacity, capacity)?),
+                reward: thousandths(Field::BudgetReward.number(reward)?),
                 ..none
             },
             BudgetKind::Ratio { ratio, window, min_per_second } => {
-                let ratio = rate(Field::BudgetRatio, ratio)?;
+                let ratio = Field::BudgetRatio.number(ratio)?;
                 let slot = slot(window, SLOTS as u64)?;
-                let least = rate(Field::BudgetMinPerSecond, min_per_second)?;
+                let least = Field::BudgetMinPerSecond.number(min_per_second)?;
                 // The amounts of Finagle's RetryBudget.
                 let withdrawal = if ratio > 0.0 { truncated(1000.0 / ratio).max(1) } else { 1 };
                 let seconds = real(window.as_nanos()) / 1e9;
@@ -164,11 +165,11 @@ impl BudgetConfig {
             BudgetKind::Share { ratio, min_concurrency } => Self {
                 kind: SHARE,
                 capacity: u64::from(min_concurrency),
-                rate: rate(Field::BudgetRatio, ratio)?,
+                rate: Field::BudgetRatio.number(ratio)?,
                 ..none
             },
             BudgetKind::Requests { k, window } => {
-                Self { kind: REQUESTS, rate: rate(Field::BudgetK, k)?, slot: slot(window, SLOTS as u64)?, ..none }
+                Self { kind: REQUESTS, rate: Field::BudgetK.number(k)?, slot: slot(window, SLOTS as u64)?, ..none }
             }
             BudgetKind::Window { limit, window } => {
                 Self { kind: WINDOW, capacity: u64::from(limit), slot: slot(window, 1)?, ..none }
@@ -214,27 +215,13 @@ impl Default for BudgetConfig {
 }
 
 /// A count of whole tokens in thousandths.
-fn tokens(field: Field, count: u32, least: u32) -> Result<u32, ConfigError> {
-    if count < least || count > MOST {
-        return Err(ConfigError::new(ErrorCode::CountRange, field, Given::Number(f64::from(count))));
-    }
-    Ok(count.saturating_mul(1000))
-}
-
-fn rate(field: Field, rate: f64) -> Result<f64, ConfigError> {
-    if rate >= 0.0 && rate.is_finite() {
-        Ok(rate)
-    } else {
-        Err(ConfigError::new(ErrorCode::RateRange, field, Given::Number(rate)))
-    }
+fn tokens(field: Field, count: u32) -> Result<u32, ConfigError> {
+    Ok(field.whole(count)?.saturating_mul(1000))
 }
 
 /// The nanoseconds of one of the window's slots, at least one.
 fn slot(window: Span, slots: u64) -> Result<u64, ConfigError> {
-    if window == Span::ZERO {
-        return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::BudgetWindow, Given::Span(window)));
-    }
-    Ok(window.as_nanos().checked_div(slots).unwrap_or(0).max(1))
+    Ok(Field::BudgetWindow.span(window)?.checked_div(slots).unwrap_or(0).max(1))
 }
 
 /// The digits of a number up to the third after its point: the most thousandths that are not above it. A product alone

@@ -1,7 +1,7 @@
-use super::config::{MOST, thousandths};
+use super::config::thousandths;
 use super::*;
 use crate::error::ErrorCode;
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::Span;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -261,8 +261,8 @@ fn what_is_out_of_its_range_is_refused() {
         refill,
     };
     for (kind, code, field) in [
-        (token(MOST + 1, 0, 0.0, 0.0), CountRange, Field::BudgetCapacity),
-        (token(0, MOST + 1, 0.0, 0.0), CountRange, Field::BudgetCost),
+        (token(1_000_000 + 1, 0, 0.0, 0.0), CountRange, Field::BudgetCapacity),
+        (token(0, 1_000_000 + 1, 0.0, 0.0), CountRange, Field::BudgetCost),
         (token(0, 0, -0.1, 0.0), RateRange, Field::BudgetReward),
         (token(0, 0, 0.0, f64::INFINITY), RateRange, Field::BudgetRefill),
         (BudgetKind::Throttle { capacity: 0, reward: 0.0 }, CountRange, Field::BudgetCapacity),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::decide::rng::Rng;
+use crate::error::ErrorCode;
 use proptest::prelude::*;
 use std::vec::Vec;
 

@@ -4,7 +4,7 @@
 //! that instant is at most a burst's worth of intervals ahead of `now`. So calls pass evenly, and a burst of them at once.
 
 use crate::error::{ConfigError, ErrorCode, Given};
-use crate::field::Field;
+use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 
 /// A length of time that limits divide: whole nanoseconds and `rest / limit` of one more.
@@ -104,13 +104,8 @@ pub(super) fn check(limit: u32, per: Span, burst: u32) -> Result<(), ConfigError
     if limit == 0 {
         return Err(ConfigError::new(ErrorCode::CountRange, Field::LimiterLimit, Given::Number(0.0)));
     }
-    if per == Span::ZERO {
-        return Err(ConfigError::new(ErrorCode::ZeroLimit, Field::LimiterPer, Given::Span(per)));
-    }
-    if burst == 0 {
-        return Err(ConfigError::new(ErrorCode::CountRange, Field::LimiterBurst, Given::Number(0.0)));
-    }
-    Ok(())
+    Field::LimiterPer.span(per)?;
+    Field::LimiterBurst.whole(burst).map(|_| ())
 }
 
 /// The smallest limiter, for a state a key: 8 bytes, `Copy`. Zeroes are a limiter that was never used.

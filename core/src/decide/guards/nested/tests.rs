@@ -1,6 +1,7 @@
 use super::*;
 use crate::decide::hint::Hint;
 use crate::decide::rng::Rng;
+use crate::error::ErrorCode;
 use crate::time::Span;
 use proptest::prelude::*;
 use std::string::ToString;
@@ -86,7 +87,7 @@ fn a_policy_can_have_other_attempts() {
     assert_eq!(policy.with_attempts(1).attempts(), Some(1));
     assert_eq!(policy.with_attempts(0).attempts(), Some(1));
     assert_eq!(policy.with_attempts(u32::MAX).attempts(), None);
-    let built = Policy::builder().attempts(7).build().unwrap();
+    let built = Policy::options().attempts(7).build().unwrap();
     assert_eq!(policy.with_attempts(7), built);
 }
 

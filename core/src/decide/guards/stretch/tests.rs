@@ -2,6 +2,7 @@ use super::*;
 use crate::decide::policy::Policy;
 use crate::decide::rng::{Rng, seed_at};
 use crate::decide::schedule::Schedule;
+use crate::error::ErrorCode;
 use core::cmp::Reverse;
 use proptest::prelude::*;
 use std::collections::BinaryHeap;
@@ -155,7 +156,7 @@ struct Running {
 impl Simulation {
     fn run(&self) -> Load {
         const TENTH: u64 = 100 * MS;
-        let policy = Policy::builder().attempts(6).build().unwrap();
+        let policy = Policy::options().attempts(6).build().unwrap();
         let config = self.stretch.unwrap_or(config(1.0, 1));
         let mut shared = Stretch::new(&config, at(0));
         let (mut rng, mut seeds) = (Rng::new(2026), 0);

@@ -45,10 +45,10 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let own = (initial(), any::<bool>())
         .prop_map(|(initial, v2)| if v2 { Backoff::decorrelated_v2(initial) } else { Backoff::decorrelated(initial) });
     let delays = prop_oneof![
-        5 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::builder().backoff(backoff).jitter(jitter)),
-        1 => own.prop_map(|own| Policy::builder().backoff(own)),
+        5 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::options().backoff(backoff).jitter(jitter)),
+        1 => own.prop_map(|own| Policy::options().backoff(own)),
         1 => initial().prop_map(|initial| {
-            let chain = Policy::builder().then(2, Backoff::linear(initial, SECOND)).backoff(Backoff::exponential(SECOND, 2.0));
+            let chain = Policy::options().then(2, Backoff::linear(initial, SECOND)).backoff(Backoff::exponential(SECOND, 2.0));
             chain.on(FailureKind::Throttled, Backoff::constant(initial))
         }),
     ];

@@ -1,4 +1,3 @@
-use super::*;
 use crate::decide::guards::adaptive::{AdaptiveConfig, AdaptiveKind};
 use crate::decide::guards::breaker::config::{BreakerMode, BreakerOptions, Reopen, Trip};
 use crate::decide::guards::budget::{BudgetConfig, BudgetKind};
@@ -7,7 +6,12 @@ use crate::decide::guards::latency::HedgeConfig;
 use crate::decide::guards::limiter::{LimiterConfig, LimiterKind};
 use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
-use crate::error::Given;
+use crate::describe::options::{Options, StageOptions};
+use crate::describe::preset::Preset;
+use crate::error::{ErrorCode, Given};
+use crate::fields::{Field, Takes};
+use crate::time::Span;
+use crate::value::Value;
 use crate::{Backoff, Document, Refusal};
 use proptest::prelude::*;
 use std::format;
@@ -17,8 +21,8 @@ fn number(value: f64) -> Value<'static> {
     Value::Number { value, unit: 1e9 }
 }
 
-fn set(name: &str, value: Value<'_>) -> GuardsBuilder {
-    let mut builder = GuardsBuilder::NEW;
+fn set(name: &str, value: Value<'_>) -> Options {
+    let mut builder = Options::NEW;
     builder.set(name, value).unwrap();
     builder
 }
@@ -30,42 +34,7 @@ fn fields_are_set_by_any_of_their_names() {
     assert_eq!(set("bulkhead", number(10.0)), set("bulkhead.limit", number(10.0)));
     assert_eq!(set("hedge", Value::Text("100ms")), set("hedge.delay", Value::Nanos(100_000_000)));
     assert_eq!(set("stretch", number(4.0)), set("stretch.factor", number(4.0)));
-    assert_ne!(set("stretch", number(4.0)), GuardsBuilder::NEW);
-}
-
-#[test]
-fn every_field_of_a_guard_has_a_name_and_the_first_one_is_its_path() {
-    let mut last = FIRST - 1;
-    for &(name, field) in GuardsBuilder::names() {
-        if field.code() != last {
-            assert_eq!((name, field.code()), (field.path(), last + 1));
-            last = field.code();
-        }
-        assert!(is_guard(name), "{name}");
-        assert_eq!(
-            GuardsBuilder::words_of(field).next().is_some(),
-            GuardsBuilder::takes(field) == Takes::Word,
-            "{name}"
-        );
-    }
-    assert_eq!(last, Field::NestedCap.code());
-    assert_eq!(usize::from(last - FIRST) + 1, FIELDS);
-}
-
-#[test]
-fn a_name_belongs_to_guards_by_its_section() {
-    for (name, guard) in [
-        ("budget", true),
-        ("budget.colour", true),
-        ("hedge[0].delay", true),
-        ("nested[0]", true),
-        ("budgets", false),
-        ("backoff.kind", false),
-        ("", false),
-        (".budget", false),
-    ] {
-        assert_eq!(is_guard(name), guard, "{name}");
-    }
+    assert_ne!(set("stretch", number(4.0)), Options::NEW);
 }
 
 #[test]
@@ -98,7 +67,7 @@ fn a_wrong_value_is_explained() {
         ("budget.ratio", Value::Other, "budget.ratio: must be a finite number from 0 on"),
         ("breaker.failure_rate", Value::Empty, "breaker.failure_rate: must be a number above 0 and at most 1"),
     ] {
-        let error = GuardsBuilder::NEW.clone().set(name, value).unwrap_err();
+        let error = Options::NEW.clone().set(name, value).unwrap_err();
         assert_eq!(format!("{error}"), text, "{name}");
     }
 }
@@ -111,19 +80,19 @@ fn nothing_is_as_good_as_not_given_under_a_name_that_is_one() {
         ("breaker.open_for", Value::Empty),
         ("hedge", Value::Empty),
     ] {
-        assert!(set(name, value).is_new(), "{name}");
+        assert!(set(name, value).has_no_guards(), "{name}");
     }
     for (name, value, code) in [
         ("budget.colour", Value::Nothing, ErrorCode::UnknownField),
         ("budget.limit", Value::Empty, ErrorCode::WrongType),
         ("budget", Value::NoItems, ErrorCode::WrongType),
     ] {
-        assert_eq!(GuardsBuilder::NEW.clone().set(name, value).unwrap_err().code, code, "{name}");
+        assert_eq!(Options::NEW.clone().set(name, value).unwrap_err().code, code, "{name}");
     }
 }
 
 /// The guards of a document.
-fn guards(json: &str) -> GuardsBuilder {
+fn guards(json: &str) -> Options {
     Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap().guards
 }
 
@@ -135,7 +104,7 @@ fn wrong(json: &str) -> String {
 #[test]
 fn a_word_alone_takes_the_defaults() {
     let second = Span::from_secs;
-    assert_eq!(GuardsBuilder::NEW.budget(), Ok(None));
+    assert_eq!(Options::NEW.budget(), Ok(None));
     for (word, kind) in [
         (
             "token",
@@ -301,7 +270,7 @@ fn a_presets_guards_are_where_a_document_starts() {
     assert_eq!(ratio.budget(), BudgetConfig::new(BudgetKind::default()).map(Some));
     assert_eq!(ratio.adaptive(), AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait).map(Some));
     for preset in Preset::ALL {
-        assert_eq!(preset.guards().check(), Ok(()), "{preset:?}");
+        assert_eq!(preset.guards().check_guards(), Ok(()), "{preset:?}");
     }
 }
 
@@ -317,47 +286,54 @@ fn an_error_of_two_fields_shows_the_value() {
 }
 
 /// A value for a field that is often right.
-fn value(of: usize, number: f64, nanos: u64, pick: usize) -> Value<'static> {
-    let field = GuardsBuilder::names()[of].1;
-    match GuardsBuilder::takes(field) {
-        Takes::Word => {
-            Value::Text(GuardsBuilder::words_of(field).nth(pick).or(GuardsBuilder::words_of(field).next()).unwrap())
-        }
-        Takes::Span => Value::Nanos(nanos),
-        Takes::SpanOrNone if pick == 0 => Value::Text("none"),
-        Takes::SpanOrNone => Value::Nanos(nanos),
-        Takes::Number => Value::Number { value: number, unit: 1.0 },
-        Takes::Whole { .. } => Value::Number { value: number.trunc(), unit: 1.0 },
+fn value(field: Field, number: f64, nanos: u64, pick: usize) -> Value<'static> {
+    match field.takes() {
+        Takes::Word(_) => Value::Text(field.words().nth(pick).or(field.words().next()).unwrap()),
+        Takes::SpanOrNone { .. } if pick == 0 => Value::Text("none"),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } => Value::Nanos(nanos),
+        Takes::Whole(..) => Value::Number { value: number.trunc(), unit: 1.0 },
+        _ => Value::Number { value: number, unit: 1.0 },
     }
+}
+
+fn names() -> impl Iterator<Item = (&'static str, Field)> + Clone {
+    Field::names().filter(|known| known.1.is_guards())
 }
 
 proptest! {
     #[test]
     fn what_was_set_is_written_and_read_back(
-        fields in prop::collection::vec((0..GuardsBuilder::names().len(), 0.0..20.0_f64, 1_u64..1 << 40, 0_usize..8), 0..12),
+        fields in prop::collection::vec((0..names().count(), 0.0..20.0_f64, 1_u64..1 << 40, 0_usize..8), 0..12),
     ) {
-        let mut builder = GuardsBuilder::NEW;
+        let mut options = Options::NEW;
         for (of, number, nanos, pick) in fields {
-            let _ = builder.set(GuardsBuilder::names()[of].0, value(of, number, nanos, pick));
+            let (name, field) = names().nth(of).unwrap();
+            let _ = options.set(name, value(field, number, nanos, pick));
         }
         let mut json = String::new();
-        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &builder, [], [], &mut json).unwrap();
+        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut json).unwrap();
         match Document::read(&mut serde_json::Deserializer::from_str(&json)) {
-            Ok(document) => prop_assert_eq!(document.guards, builder, "{}", json),
-            Err(error) => prop_assert_eq!(Some(error.to_string()), builder.check().err().map(|e| e.to_string()), "{}", json),
+            Ok(document) => prop_assert_eq!(document.guards, options, "{}", json),
+            Err(error) => {
+                prop_assert_eq!(Some(error.to_string()), options.check_guards().err().map(|e| e.to_string()), "{}", json);
+            }
         }
     }
 
     #[test]
-    fn no_bits_panic(values: [u64; 30], given: u64, name in "[a-z._\\[\\]0-9]{0,20}") {
-        let mut builder = GuardsBuilder { values: [0; FIELDS], given };
-        for (place, value) in builder.values.iter_mut().zip(values.iter().chain(&values)) {
-            *place = *value;
+    fn no_bits_panic(values: [u64; 30], given: [u64; 2], counts: [u8; 4], name in "[a-z._\\[\\]0-9]{0,20}") {
+        let mut options = Options { given, ..Options::NEW };
+        for (slot, value) in options.values.iter_mut().zip(values.iter().cycle()) {
+            *slot = *value;
         }
-        let _ = (builder.budget(), builder.breaker(), builder.limiter(), builder.bulkhead(), builder.adaptive());
-        let _ = (builder.stretch(), builder.hedge(), builder.nested(), builder.set(&name, Value::Empty));
+        for (slot, value) in options.stages.iter_mut().zip(values.chunks(5)) {
+            *slot = StageOptions::any(value);
+        }
+        [options.listed, options.more, options.chained, options.overflow] = counts;
+        let _ = (options.budget(), options.breaker(), options.limiter(), options.bulkhead(), options.adaptive());
+        let _ = (options.stretch(), options.hedge(), options.nested(), options.build(), options.guards());
         let mut out = String::new();
-        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &builder, [], [], &mut out).unwrap();
-        let _ = builder.upon(Some(Preset::AwsAdaptive));
+        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut out).unwrap();
+        let _ = options.set(&name, Value::Empty);
     }
 }

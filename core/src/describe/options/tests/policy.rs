@@ -1,12 +1,18 @@
-use super::*;
-use crate::decide::backoff::Stage;
+use crate::decide::backoff::{Backoff, Stage};
+use crate::decide::failure::FailureKind;
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::{Cap, Jitter};
+use crate::decide::policy::{OnDeadline, Policy};
+use crate::error::ErrorCode;
+use crate::time::Span;
+use core::time::Duration;
 use std::vec::Vec;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_policy_can_be_a_constant() {
-    const POLICY: Policy = match Policy::builder().attempts(5).deadline(SECOND).build() {
+    const POLICY: Policy = match Policy::options().attempts(5).deadline(SECOND).build() {
         Ok(policy) => policy,
         Err(_) => Policy::DEFAULT,
     };
@@ -16,7 +22,7 @@ fn a_policy_can_be_a_constant() {
 
 #[test]
 fn what_goes_in_comes_out() {
-    let policy = Policy::builder()
+    let policy = Policy::options()
         .backoff(Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9))
         .jitter(Jitter::Proportional { factor: 0.25 })
         .forever()
@@ -40,7 +46,7 @@ fn what_goes_in_comes_out() {
 
 #[test]
 fn each_broken_rule_is_named() {
-    let policy = Policy::builder;
+    let policy = Policy::options;
     let backoff = |backoff| policy().backoff(backoff);
     let jitter = |jitter| policy().jitter(jitter);
     for (builder, code, text) in [
@@ -78,7 +84,7 @@ fn each_broken_rule_is_named() {
 
 #[test]
 fn a_chain_is_stages_one_after_the_other() {
-    let chain = Policy::builder()
+    let chain = Policy::options()
         .backoff(Backoff::constant(Duration::ZERO))
         .then(1, Backoff::linear(SECOND, SECOND))
         .then(3, Backoff::exponential(SECOND * 8, 2.0).max(SECOND * 60))
@@ -94,19 +100,19 @@ fn a_chain_is_stages_one_after_the_other() {
 #[test]
 fn a_list_says_its_delays_and_how_many_attempts_there_are() {
     let listed = [5, 300, 1800, 7200, 18000].map(Duration::from_secs);
-    let list = Policy::builder().delays(&listed).jitter(Jitter::None).build().unwrap();
+    let list = Policy::options().delays(&listed).jitter(Jitter::None).build().unwrap();
     assert_eq!(list.attempts(), Some(6));
     assert_eq!(crate::Schedule::new(&list, 0).map(|delay| delay.as_duration()).collect::<Vec<_>>(), listed);
-    let longer = Policy::builder().delays(&listed).jitter(Jitter::None).attempts(9).build().unwrap();
+    let longer = Policy::options().delays(&listed).jitter(Jitter::None).attempts(9).build().unwrap();
     assert_eq!(crate::Schedule::new(&longer, 0).last().unwrap().as_duration(), listed[4]);
-    assert!(Policy::builder().delays(&[SECOND; 18]).build().is_ok());
-    let error = Policy::builder().delays(&[SECOND; 19]).build().unwrap_err();
+    assert!(Policy::options().delays(&[SECOND; 18]).build().is_ok());
+    let error = Policy::options().delays(&[SECOND; 19]).build().unwrap_err();
     assert_eq!(error.code, ErrorCode::TooManyStages);
 }
 
 #[test]
 fn a_last_stage_that_is_its_own_jitter_goes_on() {
-    let smooth = Policy::builder().backoff(Backoff::decorrelated_v2(SECOND)).forever();
+    let smooth = Policy::options().backoff(Backoff::decorrelated_v2(SECOND)).forever();
     let mut ended = smooth;
     ended.set("backoff.times", crate::value::Value::Number { value: 2.0, unit: 1.0 }).unwrap();
     let [smooth, ended] = [smooth, ended].map(|policy| crate::Schedule::new(&policy.build().unwrap(), 7));
@@ -115,7 +121,7 @@ fn a_last_stage_that_is_its_own_jitter_goes_on() {
 
 #[test]
 fn a_kind_of_failure_may_have_a_backoff_of_its_own() {
-    let policy = Policy::builder()
+    let policy = Policy::options()
         .backoff(Backoff::exponential(SECOND, 2.0))
         .on(FailureKind::Throttled, Backoff::exponential(SECOND * 10, 3.0))
         .jitter(Jitter::None)
@@ -159,7 +165,7 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
                 ("backoff.exponent", Value::Number { value: 3.0, unit: 1.0 }),
                 ("backoff.factor", Value::Number { value: 2.0, unit: 1.0 }),
             ],
-            "backoff.exponent: has no meaning for the chosen kind",
+            "backoff.exponent = 3: has no meaning for the chosen kind",
         ),
         (
             &[
@@ -167,7 +173,7 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
                 ("jitter.factor", Value::Number { value: 0.5, unit: 1.0 }),
                 ("jitter.bound", text("1s")),
             ],
-            "jitter.factor: has no meaning for the chosen kind",
+            "jitter.factor = 0.5: has no meaning for the chosen kind",
         ),
         (&[("jitter", text("bounded"))], "jitter.bound: is needed by bounded jitter"),
         (
@@ -175,7 +181,7 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
             "jitter.kind: has no meaning for the chosen kind",
         ),
     ] {
-        let mut builder = Policy::builder();
+        let mut builder = Policy::options();
         for (name, value) in fields {
             builder.set(name, *value).unwrap();
         }
@@ -186,7 +192,7 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
 #[test]
 fn a_list_of_one_stage_replaces_the_backoff_of_a_preset() {
     use crate::value::Value;
-    let mut builder = Policy::builder();
+    let mut builder = Policy::options();
     builder.set("preset", Value::Text("kubernetes")).unwrap();
     builder.set("backoff[0].initial", Value::Text("20ms")).unwrap();
     let policy = builder.build().unwrap();
@@ -233,6 +239,42 @@ fn what_cannot_be_set_is_said_with_its_index() {
              tenacity-random-exponential, aws-adaptive; did you mean \"kubernetes\"?",
         ),
     ] {
-        assert_eq!(std::format!("{}", Policy::builder().set(name, value).unwrap_err()), error);
+        assert_eq!(std::format!("{}", Policy::options().set(name, value).unwrap_err()), error);
     }
+}
+
+#[test]
+fn the_words_of_fields_are_those_of_their_types() {
+    use crate::decide::guards::Refusal;
+    use crate::decide::guards::breaker::config::{BreakerMode, Reopen};
+    use crate::describe::preset::Preset;
+    use crate::fields::{Field, Takes};
+    for (field, words) in [
+        (Field::Cap, Cap::WORDS),
+        (Field::OnDeadline, OnDeadline::WORDS),
+        (Field::HintMode, HintMode::WORDS),
+        (Field::HintOver, HintOver::WORDS),
+        (Field::Preset, Preset::WORDS),
+        (Field::BackoffOn, &FailureKind::WORDS[..3]),
+        (Field::BreakerReopen, Reopen::WORDS),
+        (Field::BreakerMode, BreakerMode::WORDS),
+        (Field::BreakerRefusal, Refusal::WORDS),
+        (Field::LimiterRefusal, Refusal::WORDS),
+        (Field::AdaptiveRefusal, Refusal::WORDS),
+    ] {
+        let Takes::Word(known) = field.takes() else { panic!("{field:?}") };
+        assert_eq!(known.iter().collect::<Vec<_>>(), words, "{field:?}");
+    }
+}
+
+#[test]
+fn the_default_of_each_field_is_the_default_policys() {
+    use crate::fields::Field;
+    let mut all = Policy::options();
+    for field in Field::ALL.iter().filter(|field| !field.is_guards() && !field.is_stages()) {
+        if let Some(default) = field.default() {
+            all.put(*field, default);
+        }
+    }
+    assert_eq!(all.backoff(Backoff::exponential(SECOND / 10, 2.0).max(SECOND * 5)).build(), Ok(Policy::DEFAULT));
 }

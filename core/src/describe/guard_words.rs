@@ -1,26 +1,26 @@
 //! Guards in words, a line each, for an explanation.
 
-use super::GuardsBuilder;
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::AdaptiveKind;
 use crate::decide::guards::breaker::config::{BreakerMode, BreakerOptions, Reopen, Trip};
 use crate::decide::guards::budget::BudgetKind;
 use crate::decide::guards::limiter::LimiterKind;
 use crate::decide::guards::nested::Nesting;
+use crate::describe::options::Options;
 use crate::time::Span;
 use core::fmt;
 
-impl GuardsBuilder {
+impl Options {
     /// The guards in words: a line for each, in the order of the sections; nothing for one that breaks a rule.
     #[must_use]
-    pub const fn words(&self) -> GuardWords<'_> {
+    pub const fn guard_words(&self) -> GuardWords<'_> {
         GuardWords(self)
     }
 }
 
 /// Guards in words, by `Display`. Each line ends with a line feed.
 #[derive(Clone, Copy, Debug)]
-pub struct GuardWords<'g>(&'g GuardsBuilder);
+pub struct GuardWords<'g>(&'g Options);
 
 impl fmt::Display for GuardWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

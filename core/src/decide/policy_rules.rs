@@ -1,0 +1,70 @@
+//! A backoff as a stage in flat form, and the rules that stages and limits must keep, however they were given.
+
+use crate::decide::backoff::{
+    Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, Flat, LINEAR, LIST, POLYNOMIAL,
+};
+use crate::decide::policy::{CLIP, Policy};
+use crate::error::{ErrorCode, Given};
+use crate::fields::Field;
+use crate::time::Span;
+
+impl Flat {
+    /// A backoff as a stage without an end, for every kind of failure.
+    pub(crate) const fn of(backoff: Backoff) -> Self {
+        let (kind, initial, step, max) = match backoff {
+            Backoff::Constant { delay } => (CONSTANT, delay, 0, Span::MAX),
+            Backoff::Linear { initial, increment, max } => (LINEAR, initial, increment.as_nanos(), max),
+            Backoff::Exponential { initial, factor, max } => (EXPONENTIAL, initial, factor.to_bits(), max),
+            Backoff::Polynomial { initial, exponent, max } => (POLYNOMIAL, initial, exponent.to_bits(), max),
+            Backoff::Fibonacci { initial, max } => (FIBONACCI, initial, 0, max),
+            Backoff::Decorrelated { initial, factor, max } => (DECORRELATED, initial, factor.to_bits(), max),
+            Backoff::DecorrelatedV2 { initial, max } => (DECORRELATED_V2, initial, 0, max),
+        };
+        Self { initial: initial.as_nanos(), step, max: max.as_nanos(), kind, ..Self::EMPTY }
+    }
+
+    /// The field that a kind's step is, where it has one.
+    pub(crate) const fn step_of(kind: u8) -> Option<Field> {
+        match kind {
+            LINEAR => Some(Field::BackoffIncrement),
+            EXPONENTIAL | DECORRELATED => Some(Field::BackoffFactor),
+            POLYNOMIAL => Some(Field::BackoffExponent),
+            _ => None,
+        }
+    }
+
+    /// The first rule that the stage breaks, with field and value. `clip` says that the longest delay may be below the first.
+    #[inline]
+    pub(crate) const fn broken(&self, clip: bool) -> Option<(ErrorCode, Field, Given)> {
+        let factor = self.factor();
+        let least = if self.kind == DECORRELATED { 1.0 } else { 0.0 };
+        let ranged = matches!(self.kind, EXPONENTIAL | DECORRELATED | POLYNOMIAL);
+        if ranged && !(factor >= least && factor < f64::INFINITY) {
+            return Some(match self.kind {
+                POLYNOMIAL => (ErrorCode::ExponentRange, Field::BackoffExponent, Given::Number(factor)),
+                _ => (ErrorCode::FactorRange, Field::BackoffFactor, Given::Number(factor)),
+            });
+        }
+        let bounded = !matches!(self.kind, CONSTANT | LIST) && (!clip || self.kind == DECORRELATED);
+        if bounded && self.max < self.initial {
+            return Some((ErrorCode::MaxBelowInitial, Field::BackoffMax, Given::Span(Span::from_nanos(self.max))));
+        }
+        None
+    }
+}
+
+impl Policy {
+    /// The first rule about limits that the policy breaks, with the field.
+    #[inline]
+    pub(crate) const fn broken_limit(&self) -> Option<(ErrorCode, Field)> {
+        Some(match () {
+            () if self.deadline == 0 => (ErrorCode::ZeroLimit, Field::Deadline),
+            () if self.attempt_timeout == 0 => (ErrorCode::ZeroLimit, Field::AttemptTimeout),
+            () if self.min_attempt >= self.deadline => (ErrorCode::MinAttemptRange, Field::MinAttempt),
+            () if self.on_deadline == CLIP && self.min_attempt == 0 => {
+                (ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline)
+            }
+            () => return None,
+        })
+    }
+}

@@ -1,0 +1,319 @@
+//! The options of a policy and its guards: fields are set in any order, and held against each other when it is built.
+//!
+//! Programs in Rust set them by typed methods, documents and other languages by name. A field's row in `fields.rs` says what
+//! it takes, what stands for it when it is not given, and which kinds have a use for it.
+
+use crate::decide::backoff::{self, Backoff, Flat};
+use crate::decide::failure::FailureKind;
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::policy::{FOREVER, OnDeadline, Policy};
+use crate::decide::stages::STAGES;
+use crate::describe::preset::Preset;
+use crate::describe::rules::Rules;
+use crate::fields::Field;
+use crate::time::Span;
+use core::time::Duration;
+
+mod guards;
+mod policy;
+mod set;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use stage::StageOptions;
+
+/// How many delays a policy's lists hold together: three a stage.
+const DELAYS: usize = STAGES * 3;
+
+/// The options of a policy and its guards: 1456 bytes of plain numbers, every bit pattern valid.
+///
+/// # Contract
+/// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order. Then
+/// [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and [`Options::budget`],
+/// [`Options::breaker`] and the others the guards' configurations. What is not given is the preset's, else the default.
+///
+/// ```
+/// use core::time::Duration;
+/// use holdoff_core::{Backoff, Policy};
+///
+/// let backoff = Backoff::exponential(Duration::from_millis(50), 2.0).max(Duration::from_secs(10));
+/// let policy = Policy::options().backoff(backoff).attempts(5).deadline(Duration::from_secs(30)).build()?;
+/// # Ok::<(), holdoff_core::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Options {
+    /// The value of each field by its number: a word's number, nanoseconds, a whole number, or the bits of a double.
+    values: [u64; Field::LAST + 1],
+    /// One bit for each field that was given, by its number.
+    given: [u64; 2],
+    stages: [StageOptions; STAGES],
+    /// The delays of lists, in the order in which they were given.
+    delays: [u64; DELAYS],
+    /// The stage of each delay.
+    delay_of: [u8; DELAYS],
+    /// How many delays there are.
+    listed: u8,
+    /// How many stages were begun, the first not counted.
+    more: u8,
+    /// Whether the stages were given as a list, so that their paths have an index.
+    chained: u8,
+    /// More stages or delays were added than there is room for.
+    overflow: u8,
+    /// No padding: options are their bytes.
+    unused: [u8; 2],
+    rules: Rules,
+}
+
+const _: () = assert!(size_of::<Options>() == 1456);
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::NEW
+    }
+}
+
+impl Policy {
+    /// Options of which nothing is given: those of the default policy.
+    #[must_use]
+    pub const fn options() -> Options {
+        Options::NEW
+    }
+}
+
+/// The item with that index.
+const fn nth<T>(row: &mut [T], index: usize) -> Option<&mut T> {
+    match row.split_at_mut_checked(index) {
+        Some((_, [item, ..])) => Some(item),
+        _ => None,
+    }
+}
+
+impl Options {
+    /// Options of which nothing is given.
+    pub const NEW: Self = Self {
+        values: [0; Field::LAST + 1],
+        given: [0; 2],
+        stages: [StageOptions::NEW; STAGES],
+        delays: [0; DELAYS],
+        delay_of: [0; DELAYS],
+        listed: 0,
+        more: 0,
+        chained: 0,
+        overflow: 0,
+        unused: [0; 2],
+        rules: Rules::NONE,
+    };
+
+    /// Whether a field was given. Fields of stages are in [`StageOptions`].
+    const fn has(&self, field: Field) -> bool {
+        let [low, high] = self.given;
+        let word = if field.code() < 64 { low } else { high };
+        word.wrapping_shr(field.code() as u32) & 1 == 1
+    }
+
+    /// The number of a field, 0 unless it was given.
+    const fn at(&self, field: Field) -> u64 {
+        match self.values.split_at_checked(field.code() as usize) {
+            Some((_, [value, ..])) => *value,
+            _ => 0,
+        }
+    }
+
+    /// Gives a field that number.
+    pub(crate) const fn put(&mut self, field: Field, number: u64) {
+        if let Some(value) = nth(&mut self.values, field.code() as usize) {
+            *value = number;
+        }
+        let [low, high] = &mut self.given;
+        let word = if field.code() < 64 { low } else { high };
+        *word |= 1_u64.wrapping_shl(field.code() as u32);
+    }
+
+    const fn with(mut self, field: Field, number: u64) -> Self {
+        self.put(field, number);
+        self
+    }
+
+    const fn with_span(self, field: Field, span: Duration) -> Self {
+        self.with(field, Span::from_duration(span).as_nanos())
+    }
+
+    const fn take_back(&mut self, field: Field) {
+        let [low, high] = &mut self.given;
+        let word = if field.code() < 64 { low } else { high };
+        *word &= !1_u64.wrapping_shl(field.code() as u32);
+    }
+
+    /// Starts from a named policy and its guards instead of the default ones.
+    #[must_use]
+    pub const fn preset(self, preset: Preset) -> Self {
+        self.with(Field::Preset, preset.code() as u64)
+    }
+
+    /// The number of the preset, 0 for none.
+    const fn preset_code(&self) -> u8 {
+        if self.has(Field::Preset) { self.at(Field::Preset) as u8 } else { 0 }
+    }
+
+    /// How delays grow; exponential from 100 ms by 2 up to 5 s unless given. Replaces all stages there are.
+    #[must_use]
+    pub const fn backoff(mut self, backoff: Backoff) -> Self {
+        self.stages = [StageOptions::NEW; STAGES];
+        let [first, ..] = &mut self.stages;
+        *first = StageOptions::of(backoff);
+        (self.more, self.chained, self.listed, self.overflow) = (0, 0, 0, 0);
+        self
+    }
+
+    /// Delay after delay as they are listed, up to 18; the last one stays. Unless given, there is one attempt more.
+    /// Replaces all stages there are.
+    #[must_use]
+    pub const fn delays(mut self, delays: &[Duration]) -> Self {
+        self = self.backoff(Backoff::constant(Duration::ZERO));
+        let [first, ..] = &mut self.stages;
+        *first = StageOptions::NEW;
+        first.put(Field::BackoffDelays, 0);
+        let mut rest = delays;
+        while let [delay, tail @ ..] = rest {
+            self.overflow |= !self.list(0, Span::from_duration(*delay).as_nanos()) as u8;
+            rest = tail;
+        }
+        self
+    }
+
+    /// Another backoff after `times` delays (1 to 536870911) of the one set last: `backoff(a).then(2, b)` is two delays of
+    /// `a` and from then on `b`. Up to six in all.
+    #[must_use]
+    pub const fn then(mut self, times: u32, backoff: Backoff) -> Self {
+        let mut next = StageOptions::of(backoff);
+        if let Some(last) = nth(&mut self.stages, self.more as usize) {
+            last.put(Field::BackoffTimes, times as u64);
+            if last.has(Field::BackoffOn) {
+                next.put(Field::BackoffOn, last.at(Field::BackoffOn));
+            }
+        }
+        self.append(next)
+    }
+
+    /// Another backoff for one kind of failure: a throttled client may have to wait longer than others.
+    #[must_use]
+    pub const fn on(self, kind: FailureKind, backoff: Backoff) -> Self {
+        let mut next = StageOptions::of(backoff);
+        next.put(Field::BackoffOn, kind.code() as u64);
+        self.append(next)
+    }
+
+    const fn append(mut self, next: StageOptions) -> Self {
+        match nth(&mut self.stages, (self.more as usize).saturating_add(1)) {
+            Some(slot) => {
+                *slot = next;
+                self.more = self.more.wrapping_add(1);
+            }
+            None => self.overflow = 1,
+        }
+        self.chained = 1;
+        self
+    }
+
+    /// Lists a delay for a stage; whether there was room.
+    const fn list(&mut self, stage: u8, nanos: u64) -> bool {
+        let index = self.listed as usize;
+        let (Some(delay), Some(of)) = (nth(&mut self.delays, index), nth(&mut self.delay_of, index)) else {
+            return false;
+        };
+        (*delay, *of) = (nanos, stage);
+        self.listed = self.listed.wrapping_add(1);
+        true
+    }
+
+    /// How delays are spread; full jitter unless given.
+    #[must_use]
+    pub const fn jitter(mut self, jitter: Jitter) -> Self {
+        let (kind, by) = jitter.flat();
+        self.take_back(Field::JitterFactor);
+        self.take_back(Field::JitterBound);
+        self.put(Field::JitterKind, kind as u64);
+        if jitter::has_factor(kind) {
+            self.put(Field::JitterFactor, by);
+        } else if kind == jitter::BOUNDED {
+            self.put(Field::JitterBound, by);
+        }
+        self
+    }
+
+    /// What the longest delay bounds; the jittered delay, its spread kept, unless given.
+    #[must_use]
+    pub const fn cap(self, cap: Cap) -> Self {
+        self.with(Field::Cap, cap.flat() as u64)
+    }
+
+    /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
+    #[must_use]
+    pub const fn attempts(self, attempts: u32) -> Self {
+        // The number that means "for ever" is out of range like 0: saying so needs the word.
+        self.with(Field::Attempts, if attempts == FOREVER { 0 } else { attempts as u64 })
+    }
+
+    /// No limit on attempts.
+    #[must_use]
+    pub const fn forever(self) -> Self {
+        self.with(Field::Attempts, FOREVER as u64)
+    }
+
+    /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
+    #[must_use]
+    pub const fn deadline(self, deadline: Duration) -> Self {
+        self.with_span(Field::Deadline, deadline)
+    }
+
+    /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
+    #[must_use]
+    pub const fn min_attempt(self, min_attempt: Duration) -> Self {
+        self.with_span(Field::MinAttempt, min_attempt)
+    }
+
+    /// What happens when the next attempt would not fit before the deadline; stop unless given.
+    #[must_use]
+    pub const fn on_deadline(self, on_deadline: OnDeadline) -> Self {
+        self.with(Field::OnDeadline, on_deadline as u64)
+    }
+
+    /// How long one attempt may take: above 0; without a limit unless given.
+    #[must_use]
+    pub const fn attempt_timeout(self, timeout: Duration) -> Self {
+        self.with_span(Field::AttemptTimeout, timeout)
+    }
+
+    /// What is done with a server's hint; floor unless given.
+    #[must_use]
+    pub const fn hint_mode(self, mode: HintMode) -> Self {
+        self.with(Field::HintMode, mode as u64)
+    }
+
+    /// The longest hint that is obeyed; 60 s unless given.
+    #[must_use]
+    pub const fn hint_max(self, max: Duration) -> Self {
+        self.with_span(Field::HintMax, max)
+    }
+
+    /// What is done with a longer one; stop unless given.
+    #[must_use]
+    pub const fn hint_over(self, over: HintOver) -> Self {
+        self.with(Field::HintOver, over as u64)
+    }
+
+    /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
+    #[must_use]
+    pub const fn hint_reach(self, reach: Duration) -> Self {
+        self.with_span(Field::HintReach, reach)
+    }
+
+    /// What was set under `retry_on`: the rules, without the texts of their patterns.
+    #[must_use]
+    pub const fn rules(&self) -> Rules {
+        self.rules
+    }
+}

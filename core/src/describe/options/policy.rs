@@ -1,0 +1,263 @@
+//! A policy from its options, and the rules between its fields (spec 3).
+
+use super::stage::StageOptions;
+use super::{Options, nth};
+use crate::decide::backoff::{self, Flat};
+use crate::decide::jitter;
+use crate::decide::policy::Policy;
+use crate::decide::stages::{COUNTED, STAGES};
+use crate::describe::preset::Preset;
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::fields::Field;
+
+impl Options {
+    /// The policy, or the first rule that is broken (spec 3).
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names field, value and rule.
+    pub const fn build(&self) -> Result<Policy, ConfigError> {
+        let base = Preset::policy_of(self.preset_code());
+        let mut p = self.over(&base);
+        if let Err(error) = self.stages(&base, &mut p) {
+            return Err(error);
+        }
+        if let Some(error) = self.broken(&p) {
+            return Err(error);
+        }
+        Ok(p.prepared())
+    }
+
+    /// The policy with the fields that were given in the place of its own.
+    const fn over(&self, base: &Policy) -> Policy {
+        let mut p = *base;
+        macro_rules! take {
+            ($($place:ident = $field:ident as $number:ty;)+) => {
+                $(if self.has(Field::$field) {
+                    p.$place = self.at(Field::$field) as $number;
+                })+
+            };
+        }
+        if self.has(Field::JitterKind) {
+            p.jitter_by = 0;
+        }
+        take! {
+            jitter = JitterKind as u8;
+            cap = Cap as u8;
+            attempts = Attempts as u32;
+            deadline = Deadline as u64;
+            min_attempt = MinAttempt as u64;
+            on_deadline = OnDeadline as u8;
+            attempt_timeout = AttemptTimeout as u64;
+            hint_mode = HintMode as u8;
+            hint_max = HintMax as u64;
+            hint_over = HintOver as u8;
+            hint_reach = HintReach as u64;
+        }
+        if jitter::has_factor(p.jitter) && self.has(Field::JitterFactor) {
+            p.jitter_by = self.at(Field::JitterFactor);
+        } else if p.jitter == jitter::BOUNDED && self.has(Field::JitterBound) {
+            p.jitter_by = self.at(Field::JitterBound);
+        }
+        p
+    }
+
+    /// Puts the stages into `p`, and what follows from them.
+    const fn stages(&self, base: &Policy, p: &mut Policy) -> Result<(), ConfigError> {
+        let mut stages = self.stages;
+        let [first, ..] = &mut stages;
+        if self.overflow != 0 {
+            return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
+        }
+        let chained = self.chained != 0;
+        // Without a backoff of its own the policy has the preset's.
+        if chained || !first.is_new() {
+            let whole = first.has(Field::BackoffKind) || first.has(Field::BackoffDelays);
+            if !chained && !whole && self.preset_code() != 0 {
+                if base.stages != 1 || base.first.kind == backoff::LIST {
+                    return Err(unshown(ErrorCode::PresetStages, Field::BackoffKind));
+                }
+                *first = first.over(&base.first);
+            }
+            if let Err(error) = self.chain(&stages, p) {
+                return Err(error);
+            }
+            if !self.has(Field::Attempts)
+                && let Some(delays) = ends(p)
+            {
+                p.attempts = delays.saturating_add(1);
+            }
+        }
+        if all_random(p) {
+            if self.has(Field::JitterKind) && p.jitter != jitter::NONE {
+                return Err(unshown(ErrorCode::NotForKind, Field::JitterKind));
+            }
+            (p.jitter, p.jitter_by) = (jitter::NONE, 0);
+        }
+        Ok(())
+    }
+
+    /// Builds stage after stage into `p`. A list takes the place of one for each three delays.
+    const fn chain(&self, stages: &[StageOptions; STAGES], p: &mut Policy) -> Result<(), ConfigError> {
+        let mut flat = [Flat::EMPTY; STAGES];
+        let mut rest: &[StageOptions] = stages;
+        let (mut index, mut used, mut tables) = (0_u8, 0, 0_u8);
+        while let [options, tail @ ..] = rest {
+            if index > self.more {
+                break;
+            }
+            let stage = match options.build(p.cap) {
+                Ok(stage) => stage,
+                Err((code, field, given)) => return Err(self.of_stage(ConfigError::new(code, field, given), index)),
+            };
+            if stage.on != 0 {
+                tables |= 1_u8.wrapping_shl(stage.on as u32);
+            }
+            let endless = stage.times == 0 && stage.kind != backoff::LIST;
+            if endless && followed(tail, stage.on, self.more.wrapping_sub(index)) {
+                return Err(self.of_stage(unshown(ErrorCode::TimesMissing, Field::BackoffTimes), index));
+            }
+            if !self.lay(stage, index, &mut flat, &mut used) {
+                return Err(self.of_stage(unshown(ErrorCode::TooManyStages, Field::BackoffKind), index));
+            }
+            rest = tail;
+            index = index.wrapping_add(1);
+        }
+        let [first, others @ ..] = flat;
+        (p.first, p.others, p.stages, p.tables) = (first, others, used as u8, tables);
+        if !followed(stages, 0, self.more.wrapping_add(1)) {
+            return Err(unshown(ErrorCode::NoStageForAll, Field::BackoffOn));
+        }
+        Ok(())
+    }
+
+    /// Puts a stage behind the `used` ones, and a list as one stage for each three delays; whether there was room.
+    const fn lay(&self, stage: Flat, index: u8, flat: &mut [Flat; STAGES], used: &mut usize) -> bool {
+        let mut part = stage;
+        if stage.kind == backoff::LIST {
+            part = Flat { initial: 0, step: 0, max: 0, times: 0, ..stage };
+            let (mut delays, mut stages): (&[u64], &[u8]) = (&self.delays, &self.delay_of);
+            let mut left = self.listed;
+            while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages) {
+                (delays, stages) = (more, others);
+                if left == 0 {
+                    break;
+                }
+                left = left.wrapping_sub(1);
+                if *of != index {
+                    continue;
+                }
+                if part.times == 3 {
+                    let Some(slot) = nth(flat, *used) else { return false };
+                    *slot = part;
+                    *used = used.wrapping_add(1);
+                    part = Flat { initial: 0, step: 0, max: 0, times: 0, ..stage };
+                }
+                match part.times {
+                    0 => part.initial = *delay,
+                    1 => part.step = *delay,
+                    _ => part.max = *delay,
+                }
+                part.times = part.times.wrapping_add(1);
+            }
+            if part.times == 0 {
+                return true;
+            }
+        }
+        let Some(slot) = nth(flat, *used) else { return false };
+        *slot = part;
+        *used = used.wrapping_add(1);
+        true
+    }
+
+    /// The first rule between the fields that is broken.
+    const fn broken(&self, p: &Policy) -> Option<ConfigError> {
+        let factor = f64::from_bits(p.jitter_by);
+        let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
+        let own = self.has(Field::JitterKind) || self.preset_code() == 0;
+        let (code, field, number) = match () {
+            () if self.has(Field::JitterBound) && !bounded => {
+                (ErrorCode::NotForKind, Field::JitterBound, self.at(Field::JitterBound))
+            }
+            () if self.has(Field::JitterFactor) && !factored => {
+                (ErrorCode::NotForKind, Field::JitterFactor, self.at(Field::JitterFactor))
+            }
+            () if own && factored && !self.has(Field::JitterFactor) => {
+                return Some(unshown(ErrorCode::JitterFactorMissing, Field::JitterFactor));
+            }
+            () if own && bounded && !self.has(Field::JitterBound) => {
+                return Some(unshown(ErrorCode::JitterBoundMissing, Field::JitterBound));
+            }
+            () if factored
+                && (!(factor >= 0.0 && factor < f64::INFINITY) || (p.jitter != jitter::ADDITIVE && factor > 1.0)) =>
+            {
+                (ErrorCode::JitterFactorRange, Field::JitterFactor, p.jitter_by)
+            }
+            () if p.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts, 0),
+            () => match p.broken_limit() {
+                Some((code, field)) => (code, field, self.at(field)),
+                None => return None,
+            },
+        };
+        Some(ConfigError::new(code, field, field.takes().shown(number)))
+    }
+
+    /// The error with the index of its stage, where the stages were given as a list.
+    const fn of_stage(&self, error: ConfigError, index: u8) -> ConfigError {
+        if self.chained != 0 { error.of_stage(index) } else { error }
+    }
+}
+
+const fn unshown(code: ErrorCode, field: Field) -> ConfigError {
+    ConfigError::new(code, field, Given::Unshown)
+}
+
+/// Whether one of the next `count` stages is for the same failures.
+const fn followed(stages: &[StageOptions], on: u8, count: u8) -> bool {
+    let mut rest = stages;
+    let mut left = count;
+    while let [stage, tail @ ..] = rest {
+        if left == 0 {
+            return false;
+        }
+        if stage.on() == on {
+            return true;
+        }
+        left = left.wrapping_sub(1);
+        rest = tail;
+    }
+    false
+}
+
+/// How many delays the stages for every kind of failure name, if they end.
+const fn ends(p: &Policy) -> Option<u32> {
+    let mut stage = &p.first;
+    let mut rest: &[Flat] = &p.others;
+    let (mut left, mut sum) = (p.stages, 0_u32);
+    loop {
+        if stage.on == 0 {
+            if stage.times == 0 {
+                return None;
+            }
+            sum = sum.saturating_add(stage.times);
+        }
+        left = left.saturating_sub(1);
+        match rest {
+            [next, tail @ ..] if left > 0 => (stage, rest) = (next, tail),
+            _ => break,
+        }
+    }
+    Some(if sum > COUNTED { COUNTED } else { sum })
+}
+
+/// Whether every stage is its own jitter.
+const fn all_random(p: &Policy) -> bool {
+    let mut all = p.first.is_random();
+    let mut rest: &[Flat] = &p.others;
+    let mut left = p.stages;
+    while let [stage, tail @ ..] = rest {
+        left = left.saturating_sub(1);
+        all &= left == 0 || stage.is_random();
+        rest = tail;
+    }
+    all
+}

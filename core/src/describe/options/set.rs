@@ -1,0 +1,172 @@
+//! Setting a field by its name.
+//!
+//! Every language and every document configures a policy with (name, value) pairs. Looking the name up happens here once.
+
+use super::{Options, nth};
+use crate::describe::rules::Kept;
+use crate::error::{ConfigError, ErrorCode, Given};
+use crate::fields::{Field, Section, is_guard};
+use crate::nearest::nearest;
+use crate::value::Value;
+
+/// What the rules of classification are under.
+const RETRY_ON: &str = "retry_on";
+
+impl Options {
+    /// Sets the field called `name` to `value` (spec 3.3). Whether the fields fit together is the question of
+    /// [`Options::build`] and of each guard's configuration.
+    ///
+    /// A name is a path, `backoff.initial`; the items of a list have their index behind it, `backoff.delays[0]`, and so
+    /// have the stages of a chain, `backoff[1].initial`. Items come in the order of their indexes.
+    ///
+    /// # Errors
+    /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, ConfigError> {
+        match name.strip_prefix(RETRY_ON) {
+            Some("") => return self.rules.set("", value),
+            Some(rest) => match rest.strip_prefix('.') {
+                Some(list) if !list.is_empty() => return self.rules.set(list, value),
+                _ => {}
+            },
+            None => {}
+        }
+        self.set_field(name, value).map(|()| Kept::All)
+    }
+
+    /// [`Options::set`] for names that are not under `retry_on`.
+    ///
+    /// # Errors
+    /// As of [`Options::set`].
+    pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
+        let path = Path::read(name);
+        let Some(field) = path.field() else {
+            return Err(ConfigError { nearest: path.nearest(name), ..ConfigError::of_use(ErrorCode::UnknownField) });
+        };
+        let place = |error: ConfigError| ConfigError { stage: path.stage, item: path.item, ..error };
+        if path.item.is_some() && field != Field::BackoffDelays {
+            return Err(ConfigError {
+                stage: path.stage,
+                ..ConfigError::new(ErrorCode::WrongType, field, value.shown())
+            });
+        }
+        if let Some(stage) = path.stage {
+            self.begin(stage).map_err(place)?;
+        }
+        let group = path.item.is_none() && is_group(path.base());
+        if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
+            return Ok(());
+        }
+        let stage = path.stage.unwrap_or(0);
+        if field == Field::BackoffDelays {
+            self.set_delay(stage, path.item, value).map_err(place)?;
+        } else if !field.is_stages() {
+            self.put(field, field.read(value)?);
+        } else if let Some(options) = nth(&mut self.stages, stage.into()) {
+            options.put(field, field.read(value).map_err(place)?);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that there is a stage with that index.
+    fn begin(&mut self, stage: u8) -> Result<(), ConfigError> {
+        if nth(&mut self.stages, stage.into()).is_none() {
+            return Err(ConfigError::new(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown));
+        }
+        self.chained = 1;
+        self.more = self.more.max(stage);
+        Ok(())
+    }
+
+    /// Adds a delay to a list.
+    fn set_delay(&mut self, stage: u8, item: Option<u8>, value: Value<'_>) -> Result<(), ConfigError> {
+        let field = Field::BackoffDelays;
+        if value == Value::NoItems {
+            return Err(ConfigError::new(ErrorCode::DelaysMissing, field, Given::Unshown));
+        }
+        let known = self.delay_of.iter().take(self.listed.into()).filter(|of| **of == stage).count();
+        if item.map(usize::from) != Some(known) {
+            return Err(ConfigError::new(ErrorCode::WrongType, field, value.shown()));
+        }
+        // The field itself takes a list, so that its rule would say nothing about an item.
+        let nanos = field.read(value).map_err(|error| ConfigError { code: ErrorCode::NotADuration, ..error })?;
+        if !self.list(stage, nanos) {
+            return Err(ConfigError::new(ErrorCode::TooManyStages, field, Given::Unshown));
+        }
+        if let Some(options) = nth(&mut self.stages, stage.into()) {
+            options.put(field, 0);
+        }
+        Ok(())
+    }
+}
+
+/// A field's name with the indexes in it.
+#[derive(Clone, Copy)]
+struct Path<'n> {
+    /// The name before the index of the stage and the rest behind it: `backoff` and `.max`, or all of it and nothing.
+    parts: (&'n str, &'n str),
+    stage: Option<u8>,
+    item: Option<u8>,
+}
+
+impl<'n> Path<'n> {
+    fn read(name: &'n str) -> Self {
+        let (name, item) = indexed(name);
+        if item.is_some() && name == "backoff" {
+            return Self { parts: (name, ""), stage: item, item: None };
+        }
+        if let Some(dot) = name.find('.')
+            && let Some((before, behind)) = name.split_at_checked(dot)
+            && let ("backoff", Some(stage)) = indexed(before)
+        {
+            return Self { parts: ("backoff", behind), stage: Some(stage), item };
+        }
+        Self { parts: (name, ""), stage: None, item }
+    }
+
+    /// The name without a field behind the stage.
+    fn base(&self) -> &'n str {
+        if self.parts.1.is_empty() { self.parts.0 } else { "" }
+    }
+
+    fn field(&self) -> Option<Field> {
+        let is = |name: &str| name.strip_prefix(self.parts.0) == Some(self.parts.1);
+        Field::names().find(|known| is(known.0)).map(|known| known.1)
+    }
+
+    /// The valid name nearest to one that is unknown.
+    fn nearest(&self, name: &str) -> Option<&'static str> {
+        let guards = is_guard(name);
+        let names = Field::names().filter(|known| known.1.is_guards() == guards).map(|known| known.0);
+        let sections = || Section::GUARDS.iter().map(|section| section.name);
+        if guards {
+            return nearest(self.parts.0, names);
+        }
+        if self.stage.is_none() {
+            let near = nearest(name, names.clone().chain([RETRY_ON]).chain(sections()));
+            // A field of a section that is misspelled, or one that is given without its section.
+            return near.or_else(|| match name.split_once('.') {
+                Some((section, _)) => nearest(section, sections()),
+                None => names.clone().find(|known| known.split_once('.').is_some_and(|(_, field)| field == name)),
+            });
+        }
+        let behind = |known: &'static str| known.strip_prefix("backoff.");
+        let near = nearest(self.parts.1.trim_start_matches('.'), names.clone().filter_map(behind))?;
+        names.clone().find(|known| behind(known) == Some(near))
+    }
+}
+
+/// A name and the index behind it, `delays[3]`.
+fn indexed(name: &str) -> (&str, Option<u8>) {
+    let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    // A number has one way to be written here.
+    let digits = |index: &str| index == "0" || index.starts_with(|first: char| matches!(first, '1'..='9'));
+    match inner.and_then(|(base, index)| Some((base, index.parse().ok().filter(|_| digits(index))?))) {
+        Some((base, index)) => (base, Some(index)),
+        None => (name, None),
+    }
+}
+
+/// Whether there are fields "`name`.something".
+fn is_group(name: &str) -> bool {
+    Field::names().any(|known| known.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}

@@ -1,0 +1,4 @@
+#[cfg(feature = "serde")]
+mod guards;
+mod policy;
+mod set;

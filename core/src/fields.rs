@@ -1,0 +1,572 @@
+//! Every field of a policy and of its guards, one row each: number, path, what it takes, default, kinds, rule and doc.
+//!
+//! [`Options`](crate::Options) reads, checks and builds by these rows, in every language. The JSON Schema, the tables of
+//! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
+//! they are written, and in which errors about several of them are told.
+
+use crate::words::one_of;
+use core::ops::RangeInclusive;
+
+/// The number of "none" or "forever" where a field takes such a word beside its values.
+const UNLIMITED: u64 = u64::MAX;
+/// The longest [`Span`](crate::Span), for a limit that no delay reaches.
+const LONGEST: u64 = i64::MAX as u64;
+
+/// What a field takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Takes {
+    /// One of some words.
+    Word(Words),
+    /// A length of time of at least so many nanoseconds.
+    Span {
+        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
+        from: u64,
+    },
+    /// A length of time, or "none" for no limit.
+    SpanOrNone {
+        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
+        from: u64,
+        /// The number that stands for "none".
+        none: u64,
+    },
+    /// A finite number.
+    Number(Range),
+    /// A whole number from the first to the second.
+    Whole(u32, u32),
+    /// A whole number from 1 on, or "forever".
+    Attempts,
+    /// A list of lengths of time.
+    Spans,
+    /// The number of the format: 1.
+    Version,
+}
+
+/// The numbers that a field takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Range {
+    /// Any finite number from this one on.
+    From(f64),
+    /// Any finite number above 0.
+    AboveZero,
+    /// A share: above 0 and at most 1.
+    Share,
+}
+
+/// The words that a field takes. A word's number is its place in the list, counted from `first`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Words {
+    list: &'static [&'static str],
+    first: u8,
+    rule: &'static str,
+}
+
+macro_rules! words {
+    ($first:literal: $word:literal $(, $more:literal)*) => {
+        Words { list: &[$word $(, $more)*], first: $first, rule: one_of!($word $(, $more)*) }
+    };
+}
+
+impl Words {
+    /// Each word with its number.
+    pub fn iter(self) -> impl Iterator<Item = (&'static str, u8)> + Clone {
+        self.list.iter().copied().zip(self.first..)
+    }
+
+    /// The bits of some of the words, by their numbers. Evaluated at compile time: a word that is none stops it.
+    const fn bits(self, some: &[&str]) -> u16 {
+        let mut bits = 0;
+        let mut some = some;
+        while let [word, others @ ..] = some {
+            let mut number = self.first;
+            let mut list = self.list;
+            while let [known, rest @ ..] = list {
+                if same(known.as_bytes(), word.as_bytes()) {
+                    break;
+                }
+                list = rest;
+                number = number.wrapping_add(1);
+            }
+            assert!(!list.is_empty(), "a kind that is no word of its section");
+            bits |= 1_u16.wrapping_shl(number as u32);
+            some = others;
+        }
+        bits
+    }
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let (mut a, mut b) = (a, b);
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (rest, others);
+    }
+    a.is_empty() && b.is_empty()
+}
+
+const BACKOFFS: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci", "list", "decorrelated", "decorrelated_v2");
+const FAILURES: Words = words!(1: "transient", "throttled", "timeout");
+const JITTERS: Words = words!(0: "none", "full", "equal", "additive", "proportional", "bounded", "subtractive");
+const CAPS: Words = words!(0: "keep_spread", "before_jitter", "clip");
+const ON_DEADLINE: Words = words!(0: "stop", "clip");
+const HINT_MODES: Words = words!(0: "floor", "replace", "ignore", "exact", "at_least");
+const HINT_OVERS: Words = words!(0: "stop", "clamp");
+const PRESETS: Words = words!(1:
+    "default", "langgraphgo", "langgraphgo-graph", "kubernetes", "aster", "aws-standard-2.0", "aws-standard-2.1", "grpc",
+    "temporal", "google-cloud", "resilience4j", "polly", "chromium", "tenacity-random-exponential", "aws-adaptive"
+);
+const BUDGETS: Words = words!(0: "none", "token", "throttle", "ratio", "share", "requests", "window");
+const BREAKERS: Words = words!(0: "none", "consecutive", "count", "time");
+const OPEN_TIMES: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci");
+const REOPENS: Words = words!(0: "first", "streak");
+const MODES: Words = words!(0: "enforce", "observe");
+const HINTS: Words = words!(0: "ignore", "open");
+const REFUSALS: Words = words!(0: "stop", "wait");
+const LIMITERS: Words = words!(0: "none", "gcra", "bucket", "window", "log");
+const ADAPTIVES: Words = words!(0: "none", "cubic", "aimd");
+const NESTINGS: Words = words!(0: "allow", "innermost", "outermost", "cap");
+
+/// A field's row.
+struct Row {
+    path: &'static str,
+    aliases: &'static [&'static str],
+    takes: Takes,
+    /// The number that stands for a field that is not given.
+    default: Option<u64>,
+    /// The kinds of the section that have a use for it, one bit each by number: unless listed all but 0, which is "none".
+    kinds: u16,
+    /// What it must be, where `takes` does not say it all; else empty.
+    rule: &'static str,
+}
+
+const fn millis(millis: u64) -> u64 {
+    millis.saturating_mul(1_000_000)
+}
+
+const fn seconds(seconds: u64) -> u64 {
+    millis(seconds.saturating_mul(1000))
+}
+
+const fn real(number: f64) -> u64 {
+    number.to_bits()
+}
+
+/// `Name = number "path" ["alias" ...] (what it takes), default number, but note, for WORDS kinds, rule text;`, of which what
+/// follows the brackets may be left out.
+macro_rules! fields {
+    (@takes word $words:ident) => { Takes::Word($words) };
+    (@takes span) => { Takes::Span { from: 0 } };
+    (@takes span above zero) => { Takes::Span { from: 1 } };
+    (@takes span or none = $none:expr) => { Takes::SpanOrNone { from: 0, none: $none } };
+    (@takes span above zero or none = $none:expr) => { Takes::SpanOrNone { from: 1, none: $none } };
+    (@takes number from $from:literal) => { Takes::Number(Range::From($from)) };
+    (@takes number above zero) => { Takes::Number(Range::AboveZero) };
+    (@takes share) => { Takes::Number(Range::Share) };
+    (@takes whole $from:literal to $to:literal) => { Takes::Whole($from, $to) };
+    (@takes attempts) => { Takes::Attempts };
+    (@takes spans) => { Takes::Spans };
+    (@takes version) => { Takes::Version };
+    (@rule [$rule:literal] $($takes:tt)+) => { $rule };
+    (@rule [] word $words:ident) => { $words.rule };
+    (@rule [] whole $from:literal to $to:literal) => { concat!("must be a whole number from ", $from, " to ", $to) };
+    (@rule [] number above zero) => { "must be a finite number above 0" };
+    (@rule [] $($takes:tt)+) => { "" };
+    (@default) => { None };
+    (@default $default:expr) => { Some($default) };
+    (@kinds) => { !1 };
+    (@kinds $words:ident [$($kind:literal)+]) => { $words.bits(&[$($kind),+]) };
+    (@note) => { "" };
+    (@note $note:literal) => { $note };
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident = $code:literal $path:literal [$($alias:literal)*] ($($takes:tt)+)
+        $(, default $default:expr)? $(, but $note:literal)? $(, for $words:ident $kinds:tt)? $(, rule $rule:literal)?;
+    )+) => {
+        /// A field of a policy or of a guard, by the number it has in every language.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Field {
+            $(
+                #[doc = concat!("`", $path, "`:")]
+                $(#[doc = $doc])+
+                $name = $code,
+            )+
+        }
+
+        impl Field {
+            /// Every field, in the order in which a document has them.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$name => &const { Row {
+                        path: $path,
+                        aliases: &[$($alias),*],
+                        takes: fields!(@takes $($takes)+),
+                        default: fields!(@default $($default)?),
+                        kinds: fields!(@kinds $($words $kinds)?),
+                        rule: fields!(@rule [$($rule)?] $($takes)+),
+                    } },)+
+                }
+            }
+
+            /// What the field says, in a sentence.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($doc),+),)+
+                }
+            }
+
+            /// What else there is to say of the default: that some kinds have another one, or which other field it is.
+            #[must_use]
+            pub const fn default_note(self) -> &'static str {
+                match self {
+                    $(Self::$name => fields!(@note $($note)?),)+
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    /// How delays grow from one failure to the next.
+    BackoffKind = 1 "backoff.kind" ["backoff"] (word BACKOFFS), default 3;
+    /// The first delay.
+    BackoffInitial = 2 "backoff.initial" ["backoff.delay"] (span), default millis(100),
+        for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
+    /// The number that each failure multiplies the delay by.
+    BackoffFactor = 3 "backoff.factor" [] (number from 0.0), default real(2.0), but "decorrelated: 3",
+        for BACKOFFS ["exponential" "decorrelated"];
+    /// The time that each failure adds to the delay.
+    BackoffIncrement = 4 "backoff.increment" [] (span), but "the first delay", for BACKOFFS ["linear"];
+    /// The longest delay.
+    BackoffMax = 5 "backoff.max" [] (span or none = LONGEST), default seconds(5),
+        for BACKOFFS ["linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
+    /// The power that the delay grows with.
+    BackoffExponent = 16 "backoff.exponent" [] (number from 0.0), default real(2.0), for BACKOFFS ["polynomial"];
+    /// The number of delays before the next stage takes over.
+    BackoffTimes = 17 "backoff.times" [] (whole 1 to 536870911), but "the last stage stays",
+        for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
+    /// The one kind of failure that the stage is for.
+    BackoffOn = 18 "backoff.on" [] (word FAILURES), but "every kind that has no stages of its own";
+    /// The delays, one by one, up to 18. Unless `attempts` is given, there is one attempt more.
+    BackoffDelays = 19 "backoff.delays" [] (spans), for BACKOFFS ["list"];
+    /// How delays are spread, so that clients do not come back at the same moment.
+    JitterKind = 6 "jitter.kind" ["jitter"] (word JITTERS), default 1;
+    /// The part of the delay that is spread.
+    JitterFactor = 7 "jitter.factor" [] (number from 0.0), for JITTERS ["additive" "proportional" "subtractive"];
+    /// The most that may be added to a delay.
+    JitterBound = 20 "jitter.bound" [] (span), for JITTERS ["bounded"];
+    /// What `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay cut off.
+    Cap = 21 "cap" [] (word CAPS), default 0;
+    /// The number of attempts, the first one included.
+    Attempts = 8 "attempts" [] (attempts), default 3, but "one more than the delays of a backoff that ends";
+    /// The time that the whole operation may take, sleeps included.
+    Deadline = 9 "deadline" [] (span above zero or none = UNLIMITED), default UNLIMITED;
+    /// The time that an attempt must have left before the deadline to be worth starting.
+    MinAttempt = 10 "min_attempt" [] (span), default 0;
+    /// What happens when the next attempt would not fit before the deadline: give up at once, or sleep less for a last attempt (needs `min_attempt`).
+    OnDeadline = 11 "on_deadline" [] (word ON_DEADLINE), default 0;
+    /// The time that one attempt may take.
+    AttemptTimeout = 12 "attempt_timeout" [] (span above zero or none = UNLIMITED), default UNLIMITED;
+    /// What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take the longer of it and the delay.
+    HintMode = 13 "hint.mode" ["hint"] (word HINT_MODES), default 0;
+    /// The longest hint that is obeyed.
+    HintMax = 14 "hint.max" [] (span or none = LONGEST), default seconds(60);
+    /// What happens with a longer hint: give up, or wait for `hint.max`.
+    HintOver = 15 "hint.over" [] (word HINT_OVERS), default 0;
+    /// How far a hint may move a delay beyond the policy's own.
+    HintReach = 22 "hint.reach" [] (span or none = UNLIMITED), default UNLIMITED;
+    /// The named policy that the other fields start from.
+    Preset = 23 "preset" [] (word PRESETS), default 1;
+    /// The version of the document's format.
+    Version = 24 "version" [] (version), default 1;
+
+    /// How the budget counts retries.
+    BudgetKind = 25 "budget.kind" ["budget"] (word BUDGETS), default 3;
+    /// The most tokens there are, and how many there are at first.
+    BudgetCapacity = 26 "budget.capacity" [] (whole 0 to 1000000), default 500, but "throttle: 10",
+        for BUDGETS ["token" "throttle"], rule "must be a whole number from 0 to 1000000, for a throttle from 1 on";
+    /// The tokens that a retry costs.
+    BudgetCost = 27 "budget.cost" [] (whole 0 to 1000000), default 5, for BUDGETS ["token"];
+    /// The tokens that a retry after a timeout costs.
+    BudgetTimeoutCost = 28 "budget.timeout_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
+    /// The tokens that a retry after throttling costs.
+    BudgetThrottledCost = 29 "budget.throttled_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
+    /// The tokens that a success gives back; of a token budget only a success without a retry.
+    BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1",
+        for BUDGETS ["token" "throttle"];
+    /// The tokens that come back by themselves each second.
+    BudgetRefill = 31 "budget.refill" [] (number from 0.0), default real(0.0), for BUDGETS ["token"];
+    /// The retries for each call.
+    BudgetRatio = 32 "budget.ratio" [] (number from 0.0), default real(0.1), but "share: 0.2",
+        for BUDGETS ["ratio" "share"];
+    /// How far back calls count.
+    BudgetWindow = 33 "budget.window" [] (span above zero), default seconds(10), but "requests: 2m",
+        for BUDGETS ["ratio" "requests" "window"];
+    /// The retries a second that are allowed in any case.
+    BudgetMinPerSecond = 34 "budget.min_per_second" [] (number from 0.0), default real(0.1), for BUDGETS ["ratio"];
+    /// The retries at once that are allowed in any case.
+    BudgetMinConcurrency = 35 "budget.min_concurrency" [] (whole 0 to 4294967295), default 3, for BUDGETS ["share"];
+    /// The requests that are let through for each one that is accepted.
+    BudgetK = 36 "budget.k" [] (number from 0.0), default real(2.0), for BUDGETS ["requests"];
+    /// The retries in a window.
+    BudgetLimit = 37 "budget.limit" [] (whole 0 to 4294967295), for BUDGETS ["window"];
+
+    /// What opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
+    BreakerKind = 38 "breaker.kind" ["breaker"] (word BREAKERS), default 1;
+    /// The failures in a row that open the breaker.
+    BreakerFailures = 39 "breaker.failures" [] (whole 1 to 4294967295), default 5, for BREAKERS ["consecutive"];
+    /// The number of latest calls that count.
+    BreakerSize = 40 "breaker.size" [] (whole 1 to 128), default 100, for BREAKERS ["count"];
+    /// How far back calls count.
+    BreakerWindow = 41 "breaker.window" [] (span above zero), default seconds(30), for BREAKERS ["time"];
+    /// The number of parts that the window is cut into.
+    BreakerSlots = 42 "breaker.slots" [] (whole 1 to 10), default 10, for BREAKERS ["time"];
+    /// The share of failures that opens the breaker.
+    BreakerFailureRate = 43 "breaker.failure_rate" [] (share), default real(0.5), for BREAKERS ["count" "time"];
+    /// The time from which on a call is slow.
+    BreakerSlowAfter = 44 "breaker.slow_after" [] (span or none = LONGEST), default LONGEST, for BREAKERS ["count" "time"];
+    /// The share of slow calls that opens the breaker; needs `slow_after`.
+    BreakerSlowRate = 45 "breaker.slow_rate" [] (share), but "slow calls do not count", for BREAKERS ["count" "time"];
+    /// The number of calls below which no share counts.
+    BreakerMinCalls = 46 "breaker.min_calls" [] (whole 1 to 4294967295), default 10, but "at most the size",
+        for BREAKERS ["count" "time"], rule "must be a whole number from 1 to 4294967295, at most the size of a count";
+    /// How the open time grows with each opening in a row.
+    BreakerOpenKind = 47 "breaker.open_for.kind" [] (word OPEN_TIMES), default 1;
+    /// The time that the breaker stays open at first.
+    BreakerOpenFor = 48 "breaker.open_for" ["breaker.open_for.initial" "breaker.open_for.delay"] (span), default seconds(30);
+    /// The number that each opening in a row multiplies the open time by.
+    BreakerOpenFactor = 49 "breaker.open_for.factor" [] (number from 0.0), default real(2.0), for OPEN_TIMES ["exponential"];
+    /// The time that each opening in a row adds to the open time.
+    BreakerOpenIncrement = 50 "breaker.open_for.increment" [] (span), but "the open time at first", for OPEN_TIMES ["linear"];
+    /// The power that the open time grows with.
+    BreakerOpenExponent = 51 "breaker.open_for.exponent" [] (number from 0.0), default real(2.0), for OPEN_TIMES ["polynomial"];
+    /// The longest open time.
+    BreakerOpenMax = 52 "breaker.open_for.max" [] (span or none = LONGEST), default LONGEST,
+        for OPEN_TIMES ["linear" "exponential" "polynomial" "fibonacci"];
+    /// The part of itself that an open time is lengthened by at most.
+    BreakerJitter = 53 "breaker.jitter" [] (number from 0.0), default real(0.0);
+    /// The calls at once that may try a half-open breaker.
+    BreakerProbes = 54 "breaker.probes" [] (whole 1 to 4294967295), default 1;
+    /// The successes in a row that close a half-open breaker.
+    BreakerSuccesses = 55 "breaker.successes" [] (whole 1 to 4294967295), default 1;
+    /// What opens a half-open breaker again: its first failure, or as many in a row as `failures`.
+    BreakerReopen = 56 "breaker.reopen" [] (word REOPENS), default 0, for BREAKERS ["consecutive"];
+    /// Whether the breaker refuses calls, or only shows what it would do.
+    BreakerMode = 57 "breaker.mode" [] (word MODES), default 0;
+    /// Whether a server's hint opens the breaker.
+    BreakerHint = 58 "breaker.hint" [] (word HINTS), default 0;
+    /// What a call does that the breaker refuses: give up, or sleep until the breaker would let it through.
+    BreakerRefusal = 59 "breaker.refusal" [] (word REFUSALS), default 0;
+
+    /// How calls are counted.
+    LimiterKind = 60 "limiter.kind" ["limiter"] (word LIMITERS), default 1;
+    /// The number of calls in each `per`.
+    LimiterLimit = 61 "limiter.limit" [] (number from 0.0),
+        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on";
+    /// The time that the limit is for.
+    LimiterPer = 62 "limiter.per" [] (span above zero), default seconds(1);
+    /// The number of calls that may come at once.
+    LimiterBurst = 63 "limiter.burst" [] (whole 1 to 4294967295), but "the limit", for LIMITERS ["gcra" "bucket"];
+    /// What a call does that the limiter refuses: give up, or sleep until the limiter would let it through.
+    LimiterRefusal = 64 "limiter.refusal" [] (word REFUSALS), default 0;
+
+    /// The number of attempts that may run at once.
+    BulkheadLimit = 65 "bulkhead.limit" ["bulkhead"] (whole 1 to 4294967295);
+    /// The number of calls that may wait for a place.
+    BulkheadQueue = 66 "bulkhead.queue" [] (whole 0 to 64), default 0;
+    /// The time that a call waits for a place at most.
+    BulkheadMaxWait = 67 "bulkhead.max_wait" [] (span or none = LONGEST), default LONGEST;
+
+    /// How the rate moves.
+    AdaptiveKind = 68 "adaptive.kind" ["adaptive"] (word ADAPTIVES), default 1;
+    /// The number that throttling multiplies the rate by.
+    AdaptiveBeta = 69 "adaptive.beta" [] (share), default real(0.7), but "aimd: 0.5";
+    /// How fast a cubic rate grows, in calls a second for each cubed second.
+    AdaptiveScale = 70 "adaptive.scale" [] (number above zero), default real(0.4), for ADAPTIVES ["cubic"];
+    /// The weight of the latest half second in the measured rate.
+    AdaptiveSmooth = 71 "adaptive.smooth" [] (share), default real(0.8), for ADAPTIVES ["cubic"];
+    /// The calls a second that each success adds to the rate.
+    AdaptiveIncrease = 72 "adaptive.increase" [] (number from 0.0), default real(1.0), for ADAPTIVES ["aimd"];
+    /// The lowest rate, in calls a second.
+    AdaptiveMinRate = 73 "adaptive.min_rate" [] (number above zero), default real(0.5);
+    /// The highest rate, in calls a second.
+    AdaptiveMaxRate = 74 "adaptive.max_rate" [] (number above zero), default real(1000.0), for ADAPTIVES ["aimd"],
+        rule "must be a finite number, not below min_rate";
+    /// The rate at first, in calls a second.
+    AdaptiveInitialRate = 75 "adaptive.initial_rate" [] (number above zero), default real(10.0), for ADAPTIVES ["aimd"],
+        rule "must be a number from min_rate to max_rate";
+    /// What a call does that finds no token: give up, or sleep until there is one.
+    AdaptiveRefusal = 76 "adaptive.refusal" [] (word REFUSALS), default 0;
+
+    /// The number that delays are multiplied by when every attempt fails.
+    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number from 1 on";
+    /// How far back attempts count.
+    StretchWindow = 78 "stretch.window" [] (span above zero), default seconds(30);
+    /// The number of attempts below which delays stay as they are.
+    StretchMinCalls = 79 "stretch.min_calls" [] (whole 1 to 4294967295), default 10;
+
+    /// The time after an attempt's start at which the next one starts beside it.
+    HedgeDelay = 80 "hedge.delay" ["hedge"] (span);
+    /// The share of attempts that end before the next one starts; takes the place of `delay` once enough attempts were measured.
+    HedgePercentile = 81 "hedge.percentile" [] (share), but "the delay alone counts";
+    /// The number of attempts in a round, the first one included.
+    HedgeAttempts = 82 "hedge.attempts" [] (whole 1 to 8), default 2;
+
+    /// What a retry does inside another one, or around one.
+    NestedMode = 83 "nested.mode" ["nested"] (word NESTINGS), default 0;
+    /// The number of attempts that nested retries may make together.
+    NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
+}
+
+/// Fields with a name in common, by the numbers of the first and the last. The first one says the kind, where there are kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// The name: what the paths of its fields begin with.
+    pub name: &'static str,
+    /// The field that may stand for the whole section.
+    pub first: Field,
+    last: Field,
+}
+
+impl Section {
+    const fn new(name: &'static str, first: Field, last: Field) -> Self {
+        Self { name, first, last }
+    }
+
+    pub(crate) const BUDGET: Self = Self::new("budget", Field::BudgetKind, Field::BudgetLimit);
+    pub(crate) const BREAKER: Self = Self::new("breaker", Field::BreakerKind, Field::BreakerRefusal);
+    pub(crate) const LIMITER: Self = Self::new("limiter", Field::LimiterKind, Field::LimiterRefusal);
+    pub(crate) const BULKHEAD: Self = Self::new("bulkhead", Field::BulkheadLimit, Field::BulkheadMaxWait);
+    pub(crate) const ADAPTIVE: Self = Self::new("adaptive", Field::AdaptiveKind, Field::AdaptiveRefusal);
+    pub(crate) const STRETCH: Self = Self::new("stretch", Field::StretchFactor, Field::StretchMinCalls);
+    pub(crate) const HEDGE: Self = Self::new("hedge", Field::HedgeDelay, Field::HedgeAttempts);
+    pub(crate) const NESTED: Self = Self::new("nested", Field::NestedMode, Field::NestedCap);
+    /// The group within a breaker.
+    pub(crate) const OPEN_FOR: Self = Self::new("breaker.open_for", Field::BreakerOpenKind, Field::BreakerOpenMax);
+
+    /// The sections of guards, in the order of a document.
+    pub const GUARDS: [Self; 8] = [
+        Self::BUDGET,
+        Self::BREAKER,
+        Self::LIMITER,
+        Self::BULKHEAD,
+        Self::ADAPTIVE,
+        Self::STRETCH,
+        Self::HEDGE,
+        Self::NESTED,
+    ];
+
+    const fn numbers(&self) -> RangeInclusive<u8> {
+        self.first.code()..=self.last.code()
+    }
+
+    /// Whether a field is one of the section's.
+    pub(crate) fn has(&self, field: Field) -> bool {
+        self.numbers().contains(&field.code())
+    }
+
+    /// The section's fields.
+    pub(crate) fn fields(self) -> impl Iterator<Item = Field> {
+        Field::ALL.iter().copied().filter(move |field| self.has(*field))
+    }
+}
+
+impl Field {
+    /// The highest number there is.
+    pub(crate) const LAST: usize = Self::NestedCap as usize;
+
+    /// The field's number, the same in every language.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The field's path in a document.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        self.row().path
+    }
+
+    /// What the field takes.
+    #[must_use]
+    pub const fn takes(self) -> Takes {
+        self.row().takes
+    }
+
+    /// The number that stands for the field where it is not given: nanoseconds, a word's number, a whole number or the bits of
+    /// a double. `None` where there is nothing, or another field.
+    #[must_use]
+    pub const fn default(self) -> Option<u64> {
+        self.row().default
+    }
+
+    /// Whether a kind that has a use for the field cannot do without it.
+    #[must_use]
+    pub const fn is_needed(self) -> bool {
+        self.default().is_none() && self.default_note().is_empty()
+    }
+
+    /// Whether the kind with that number has a use for the field.
+    #[must_use]
+    pub const fn fits(self, kind: u8) -> bool {
+        self.row().kinds.wrapping_shr(kind as u32) & 1 == 1
+    }
+
+    /// What the field must be, where the row says it; else empty.
+    pub(crate) const fn own_rule(self) -> &'static str {
+        self.row().rule
+    }
+
+    /// Every name that [`Options::set`](crate::Options::set) knows, with the field it means. The first of a field is its path.
+    pub fn names() -> impl Iterator<Item = (&'static str, Self)> + Clone {
+        let names = |field: &Self| {
+            let field = *field;
+            let row = field.row();
+            core::iter::once(row.path).chain(row.aliases.iter().copied()).map(move |name| (name, field))
+        };
+        Self::ALL.iter().flat_map(names)
+    }
+
+    /// The words of a field that takes words; none of every other field.
+    pub fn words(self) -> impl Iterator<Item = &'static str> + Clone {
+        let words = match self.takes() {
+            Takes::Word(words) => words,
+            _ => Words { list: &[], first: 0, rule: "" },
+        };
+        words.iter().map(|word| word.0)
+    }
+
+    /// The word with that number, the first one of any other number.
+    pub(crate) const fn word(self, number: u8) -> &'static str {
+        let Takes::Word(Words { list, first, .. }) = self.takes() else { return "" };
+        match (list.split_at_checked(number.wrapping_sub(first) as usize), list) {
+            (Some((_, [word, ..])), _) | (_, [word, ..]) => word,
+            _ => "",
+        }
+    }
+
+    /// Whether the field is a guard's.
+    #[must_use]
+    pub const fn is_guards(self) -> bool {
+        self.code() >= Self::BudgetKind.code()
+    }
+
+    /// Whether each stage of the backoff has its own.
+    pub(crate) const fn is_stages(self) -> bool {
+        matches!(self.code(), 1..=5 | 16..=19)
+    }
+}
+
+/// Whether a name belongs to a guard: what is before its first dot or bracket is the name of a section.
+#[must_use]
+pub fn is_guard(name: &str) -> bool {
+    let end = name.find(['.', '[']).unwrap_or(name.len());
+    name.get(..end).is_some_and(|section| Section::GUARDS.iter().any(|known| known.name == section))
+}
+
+#[cfg(test)]
+mod tests;
