@@ -4,9 +4,9 @@
 //! its own objects, so that a document means the same everywhere.
 
 use crate::*;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use holdoff_core::{Event, FormKept, Kept, Operations, Saved, Value, ValueOwner};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -230,17 +230,16 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
             return reading.put(Value::Other);
         }
         let before = reading.path.len();
-        let mut names: Vec<String> = Vec::new();
+        let mut names = BTreeSet::new();
         reading.level += 1;
         while let Some(name) = map.next_key::<String>()? {
             if reading.level > 1 {
                 reading.path.push('.');
             }
             reading.path.push_str(&name);
-            if names.contains(&name) {
+            if !names.insert(name) {
                 return reading.stop(holdoff_problem::from(ErrorCode::Twice).at(&reading.path));
             }
-            names.push(name);
             if reading.level > DEPTH {
                 map.next_value::<IgnoredAny>()?;
                 reading.put(Value::Other)?;

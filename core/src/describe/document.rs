@@ -10,6 +10,7 @@ use crate::describe::options::Options;
 use crate::describe::rules::{Kept, Operations, Rules};
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::value::Value;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
@@ -292,18 +293,17 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let reading = self.0;
         let before = reading.path.len();
-        let mut names: Vec<String> = Vec::new();
+        let mut names = BTreeSet::new();
         reading.depth = reading.depth.saturating_add(1);
         while let Some(name) = map.next_key::<String>()? {
             if reading.depth > 1 {
                 reading.path.push('.');
             }
             reading.path.push_str(&name);
-            if names.contains(&name) {
+            if !names.insert(name) {
                 let wrong = DocumentError::new(ErrorCode::Twice, &reading.path, None);
                 return reading.fail(wrong);
             }
-            names.push(name);
             if reading.depth > DEPTH {
                 map.next_value::<IgnoredAny>()?;
                 reading.put(Value::Other, &"...")?;
