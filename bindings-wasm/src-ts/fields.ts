@@ -1,4 +1,4 @@
-/** The types of a policy's fields. The core knows the names, reads the values and reports errors. */
+/** What a policy can be given as. The core reads the values and says what is wrong. Generated from core/src/fields.rs by `cargo xtask generate`. */
 import type { GuardFields, NestedFields } from "./guards/fields.js";
 import type { Duration } from "./times.js";
 import type { FailureKind } from "./words.js";
@@ -20,9 +20,10 @@ export type PresetName =
   | "resilience4j"
   | "polly"
   | "chromium"
-  | "aws-adaptive"
-  | "tenacity-random-exponential";
+  | "tenacity-random-exponential"
+  | "aws-adaptive";
 
+/** How delays grow. */
 export type BackoffKind =
   | "constant"
   | "linear"
@@ -33,51 +34,62 @@ export type BackoffKind =
   | "decorrelated"
   | "decorrelated_v2";
 
+/** How delays are spread. */
 export type JitterKind = "none" | "full" | "equal" | "additive" | "proportional" | "bounded" | "subtractive";
 
 type Retried = Exclude<FailureKind, "permanent">;
 
-/** How delays grow, before jitter: one stage of it, when there are several. */
+/** How delays grow from one failure to the next; one stage of a chain. */
 export interface BackoffFields {
+  /** How delays grow from one failure to the next. Default: exponential. */
   kind?: Maybe<BackoffKind>;
-  /** The first delay; 100 ms unless given. */
+  /** The first delay. Not for list. Default: 100ms. */
   initial?: Maybe<Duration>;
-  /** Another name of `initial`, for constant delays. */
+  /** Another name of `initial`. */
   delay?: Maybe<Duration>;
-  /** Exponential: what each failure multiplies the delay by; 2 unless given. Decorrelated: 3. */
+  /**
+   * The number that each failure multiplies the delay by. From 0 on. For exponential, decorrelated. Default: 2;
+   * decorrelated: 3.
+   */
   factor?: Maybe<number>;
-  /** Linear: what each failure adds; as much as `initial` unless given. */
+  /** The time that each failure adds to the delay. For linear. Default: the first delay. */
   increment?: Maybe<Duration>;
-  /** Polynomial: the power that the delay grows with; 2 unless given. */
-  exponent?: Maybe<number>;
-  /** The longest delay; 5 s unless given, `"none"` for no limit. */
+  /** The longest delay. Not for constant and list. Default: 5s. */
   max?: Maybe<Duration>;
-  /** List: the delays, one by one, up to 18. Unless `attempts` says otherwise there is one attempt more. */
-  delays?: Maybe<readonly Duration[]>;
-  /** For how many delays, before the next stage takes over. */
+  /** The power that the delay grows with. From 0 on. For polynomial. Default: 2. */
+  exponent?: Maybe<number>;
+  /**
+   * The number of delays before the next stage takes over. 1 to 536870911. Not for list. Default: the last stage stays.
+   */
   times?: Maybe<number>;
-  /** The one kind of failure that the stage is for; every kind without stages of its own unless given. */
+  /** The one kind of failure that the stage is for. Default: every kind that has no stages of its own. */
   on?: Maybe<Retried>;
+  /** The delays, one by one, up to 18. Unless `attempts` is given, there is one attempt more. For list. */
+  delays?: Maybe<readonly Duration[]>;
 }
 
 /** How delays are spread. */
 export interface JitterFields {
+  /** How delays are spread, so that clients do not come back at the same moment. Default: full. */
   kind?: Maybe<JitterKind>;
-  /** Additive, proportional and subtractive: the part of the delay that is spread. */
+  /** The part of the delay that is spread. From 0 on. For additive, proportional, subtractive. Needed there. */
   factor?: Maybe<number>;
-  /** Bounded: what may be added. */
+  /** The most that may be added to a delay. For bounded. Needed there. */
   bound?: Maybe<Duration>;
 }
 
-/** The use of a server's hint. */
+/** What is done with a server's hint on when to come back. */
 export interface HintFields {
-  /** Never before it, it and the spread, not at all, it alone, or the longer of both; floor unless given. */
+  /**
+   * What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or
+   * take the longer of it and the delay. Default: floor.
+   */
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
-  /** The longest hint that is obeyed; 60 s unless given, `"none"` for any. */
+  /** The longest hint that is obeyed. Default: 1m. */
   max?: Maybe<Duration>;
-  /** The use of a longer hint; stop unless given. */
+  /** What happens with a longer hint: give up, or wait for `hint.max`. Default: stop. */
   over?: Maybe<"stop" | "clamp">;
-  /** How far one may move a delay beyond the policy's own; no limit unless given. */
+  /** How far a hint may move a delay beyond the policy's own. Default: none. */
   reach?: Maybe<Duration>;
 }
 
@@ -87,14 +99,17 @@ export interface RetryOnLists {
   http?: Maybe<readonly (number | "1xx" | "2xx" | "3xx" | "4xx" | "5xx")[]>;
   /** Codes by number or name: `["UNAVAILABLE"]`. */
   grpc?: Maybe<readonly (number | string)[]>;
+  /** Kinds of failures. */
   kinds?: Maybe<readonly Retried[]>;
-  /** Texts that a message must contain, in this case of letters. */
+  /** Texts, one of which a message must contain; case counts. */
   patterns?: Maybe<readonly string[]>;
 }
 
 /** The same, with lists of their own for operations that may not run twice (`idempotent: false`). */
 export interface RetryOnFields extends RetryOnLists {
+  /** The lists for operations that may not run twice. */
   nonIdempotent?: Maybe<RetryOnLists>;
+  /** Another spelling of `nonIdempotent`. */
   non_idempotent?: Maybe<RetryOnLists>;
 }
 
@@ -102,31 +117,47 @@ type Backoff = BackoffKind | BackoffFields;
 
 /** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
 export interface PolicyFields extends GuardFields {
-  /** The named policy whose fields those are that are not given. */
-  preset?: Maybe<PresetName>;
-  /** One backoff, or up to six stages; each takes over from the one before. */
-  backoff?: Maybe<Backoff | readonly Backoff[]>;
-  jitter?: Maybe<JitterKind | JitterFields>;
-  /** The value that the longest delay bounds: the jittered delay, its spread kept, the delay before jitter, or the jittered alone. */
+  /**
+   * What `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay
+   * cut off. Default: keep_spread.
+   */
   cap?: Maybe<"keep_spread" | "before_jitter" | "clip">;
-  /** How many attempts there may be, the first one included; 3 unless given. */
+  /**
+   * The number of attempts, the first one included. From 1 on. Default: 3; one more than the delays of a backoff that
+   * ends.
+   */
   attempts?: Maybe<number | "forever">;
-  /** How long the whole operation may take, sleeps included; no limit unless given. */
+  /** The time that the whole operation may take, sleeps included. Above 0. Default: none. */
   deadline?: Maybe<Duration>;
-  /** The least time before the deadline in which an attempt is worth starting. */
+  /** The time that an attempt must have left before the deadline to be worth starting. Default: 0s. */
   minAttempt?: Maybe<Duration>;
+  /** Another spelling of `minAttempt`. */
   min_attempt?: Maybe<Duration>;
-  /** When the next attempt would not fit: give up at once, or sleep less for one last attempt; stop unless given. */
+  /**
+   * What happens when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
+   * attempt (needs `min_attempt`). Default: stop.
+   */
   onDeadline?: Maybe<"stop" | "clip">;
+  /** Another spelling of `onDeadline`. */
   on_deadline?: Maybe<"stop" | "clip">;
-  /** How long one attempt may take; no limit unless given. */
+  /** The time that one attempt may take. Above 0. Default: none. */
   attemptTimeout?: Maybe<Duration>;
+  /** Another spelling of `attemptTimeout`. */
   attempt_timeout?: Maybe<Duration>;
-  hint?: Maybe<HintFields["mode"] | HintFields>;
-  retryOn?: Maybe<RetryOnFields>;
-  retry_on?: Maybe<RetryOnFields>;
-  /** The behaviour inside another retry, or around one; needs `holdoff/guards`, as the guards do. */
-  nested?: Maybe<NestedFields["mode"] | NestedFields>;
-  /** Of the document's format: 1. */
+  /** The named policy that the other fields start from. Default: default. */
+  preset?: Maybe<PresetName>;
+  /** The version of the document's format. Default: 1. */
   version?: Maybe<1>;
+  /** How delays grow: one backoff, or up to six stages of which each takes over from the one before. */
+  backoff?: Maybe<Backoff | readonly Backoff[]>;
+  /** How delays are spread. */
+  jitter?: Maybe<JitterKind | JitterFields>;
+  /** What is done with a server's hint on when to come back. */
+  hint?: Maybe<HintFields["mode"] | HintFields>;
+  /** Which failures are worth another try. */
+  retryOn?: Maybe<RetryOnFields>;
+  /** Another spelling of `retryOn`. */
+  retry_on?: Maybe<RetryOnFields>;
+  /** What a retry does inside another one, or around one; needs `holdoff/guards`, as the guards do. */
+  nested?: Maybe<NestedFields["mode"] | NestedFields>;
 }

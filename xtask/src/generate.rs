@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 8] = [
+const PRINTED: [(&str, &[&str]); 12] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -14,6 +14,10 @@ const PRINTED: [(&str, &[&str]); 8] = [
     ("bindings-wasm/src-ts/lite/rules.ts", &["lite"]),
     ("bindings-python/python/holdoff/_words.py", &["words", "python"]),
     ("bindings-python/python/holdoff/_literals.py", &["words", "literals"]),
+    ("bindings-wasm/src-ts/fields.ts", &["fields", "policy.ts"]),
+    ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
+    ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
+    ("docs/policy.md", &["fields", "docs"]),
 ];
 
 /// Writes every generated file that is not up to date.

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from ._fields import AdaptiveFields as AdaptiveFields
+from ._fields import Backoff as Backoff
+from ._fields import BreakerFields as BreakerFields
+from ._fields import BudgetFields as BudgetFields
+from ._fields import BulkheadFields as BulkheadFields
+from ._fields import Duration as Duration
+from ._fields import HedgeFields as HedgeFields
+from ._fields import Hint as Hint
+from ._fields import Jitter as Jitter
+from ._fields import LimiterFields as LimiterFields
+from ._fields import NestedFields as NestedFields
+from ._fields import OpenFor as OpenFor
+from ._fields import StretchFields as StretchFields
 from ._holdoff import (
     Adaptive,
     Breaker,
@@ -21,18 +33,12 @@ from ._holdoff import (
 )
 from ._literals import (
     AdaptiveKind,
-    BreakerHint,
     BreakerKind,
-    BreakerMode,
     BudgetKind,
     Cap,
     GrpcName,
-    HintOver,
-    LimiterKind,
     NestedMode,
     OnDeadline,
-    OpenForKind,
-    Reopen,
     RetryKind,
 )
 from ._literals import BackoffKind as BackoffKind
@@ -43,8 +49,6 @@ from ._literals import PresetName as PresetName
 from ._literals import Refusal as Refusal
 from ._literals import Word as Word
 
-Duration: TypeAlias = float | str | timedelta
-"""A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
 Limit: TypeAlias = Duration | Literal["none"]
 """A length of time, or "none" for no limit."""
 HintSeconds: TypeAlias = float | Literal["never"]
@@ -79,38 +83,6 @@ GrpcCode: TypeAlias = GrpcName | int
 """A status code of gRPC: its name or its number."""
 
 
-class Backoff(TypedDict, total=False):
-    """How the delay grows from one failure to the next; one stage of a chain."""
-
-    kind: BackoffKind | None
-    delay: Duration | None
-    initial: Duration | None
-    factor: float | None
-    increment: Duration | None
-    exponent: float | None
-    max: Duration | Literal["none"] | None
-    delays: Sequence[Duration] | None
-    times: int | None
-    on: RetryKind | None
-
-
-class Jitter(TypedDict, total=False):
-    """How delays are spread."""
-
-    kind: JitterKind | None
-    factor: float | None
-    bound: Duration | None
-
-
-class Hint(TypedDict, total=False):
-    """The use of a server's hint."""
-
-    mode: HintMode | None
-    max: Duration | Literal["none"] | None
-    over: HintOver | None
-    reach: Duration | Literal["none"] | None
-
-
 class Causes(TypedDict, total=False):
     """Failures that are worth another try; a list that is given is all there is of its sort."""
 
@@ -124,112 +96,6 @@ class RetryOn(Causes, total=False):
     """The failures to retry for all operations, and for operations that may not run twice."""
 
     non_idempotent: Causes | None
-
-
-class BudgetFields(TypedDict, total=False):
-    """How many retries there may be, all calls taken together."""
-
-    kind: BudgetKind | None
-    capacity: int | None
-    cost: int | None
-    timeout_cost: int | None
-    throttled_cost: int | None
-    reward: float | None
-    refill: float | None
-    ratio: float | None
-    window: Duration | None
-    min_per_second: float | None
-    min_concurrency: int | None
-    k: float | None
-    limit: int | None
-
-
-class OpenFor(TypedDict, total=False):
-    """How long a breaker stays open, longer with each opening in a row."""
-
-    kind: OpenForKind | None
-    initial: Duration | None
-    factor: float | None
-    increment: Duration | None
-    exponent: float | None
-    max: Duration | Literal["none"] | None
-
-
-class BreakerFields(TypedDict, total=False):
-    """When the other side is not to be called."""
-
-    kind: BreakerKind | None
-    failures: int | None
-    size: int | None
-    window: Duration | None
-    slots: int | None
-    failure_rate: float | None
-    slow_after: Duration | Literal["none"] | None
-    slow_rate: float | None
-    min_calls: int | None
-    open_for: OpenFor | Duration | None
-    jitter: float | None
-    probes: int | None
-    successes: int | None
-    reopen: Reopen | None
-    mode: BreakerMode | None
-    hint: BreakerHint | None
-    refusal: Refusal | None
-
-
-class LimiterFields(TypedDict, total=False):
-    """How many attempts there may be in a time."""
-
-    kind: LimiterKind | None
-    limit: float | None
-    per: Duration | None
-    burst: int | None
-    refusal: Refusal | None
-
-
-class BulkheadFields(TypedDict, total=False):
-    """How many attempts there may be at once."""
-
-    limit: int | None
-    queue: int | None
-    max_wait: Duration | Literal["none"] | None
-
-
-class AdaptiveFields(TypedDict, total=False):
-    """A rate of attempts that follows the server's throttling."""
-
-    kind: AdaptiveKind | None
-    beta: float | None
-    scale: float | None
-    smooth: float | None
-    increase: float | None
-    min_rate: float | None
-    max_rate: float | None
-    initial_rate: float | None
-    refusal: Refusal | None
-
-
-class StretchFields(TypedDict, total=False):
-    """Longer delays while much fails."""
-
-    factor: float | None
-    window: Duration | None
-    min_calls: int | None
-
-
-class HedgeFields(TypedDict, total=False):
-    """A second attempt beside a slow one."""
-
-    delay: Duration | None
-    percentile: float | None
-    attempts: int | None
-
-
-class NestedFields(TypedDict, total=False):
-    """The mode of a retry inside another retry."""
-
-    mode: NestedMode | None
-    cap: int | None
 
 
 BudgetConfig: TypeAlias = BudgetFields | BudgetKind | None

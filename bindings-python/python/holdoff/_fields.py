@@ -1,0 +1,268 @@
+"""The types of the fields of policies and guards. Generated from core/src/fields.rs by `cargo xtask generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Literal, TypeAlias, TypedDict
+
+from ._literals import (
+    AdaptiveKind,
+    BackoffKind,
+    BreakerHint,
+    BreakerKind,
+    BreakerMode,
+    BudgetKind,
+    HintMode,
+    HintOver,
+    JitterKind,
+    LimiterKind,
+    NestedMode,
+    OpenForKind,
+    Refusal,
+    Reopen,
+    RetryKind,
+)
+
+Duration: TypeAlias = float | str | timedelta
+"""A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
+
+
+class Backoff(TypedDict, total=False):
+    """How delays grow from one failure to the next; one stage of a chain."""
+
+    kind: BackoffKind | None
+    """How delays grow from one failure to the next. Default: exponential."""
+    initial: Duration | None
+    """The first delay. Not for list. Default: 100ms."""
+    delay: Duration | None
+    """Another name of ``initial``."""
+    factor: float | None
+    """The number that each failure multiplies the delay by. From 0 on. For exponential, decorrelated. Default: 2;
+    decorrelated: 3.
+    """
+    increment: Duration | None
+    """The time that each failure adds to the delay. For linear. Default: the first delay."""
+    max: Duration | Literal["none"] | None
+    """The longest delay. Not for constant and list. Default: 5s."""
+    exponent: float | None
+    """The power that the delay grows with. From 0 on. For polynomial. Default: 2."""
+    times: int | None
+    """The number of delays before the next stage takes over. 1 to 536870911. Not for list. Default: the last stage
+    stays.
+    """
+    on: RetryKind | None
+    """The one kind of failure that the stage is for. Default: every kind that has no stages of its own."""
+    delays: Sequence[Duration] | None
+    """The delays, one by one, up to 18. Unless ``attempts`` is given, there is one attempt more. For list."""
+
+
+class Jitter(TypedDict, total=False):
+    """How delays are spread."""
+
+    kind: JitterKind | None
+    """How delays are spread, so that clients do not come back at the same moment. Default: full."""
+    factor: float | None
+    """The part of the delay that is spread. From 0 on. For additive, proportional, subtractive. Needed there."""
+    bound: Duration | None
+    """The most that may be added to a delay. For bounded. Needed there."""
+
+
+class Hint(TypedDict, total=False):
+    """What is done with a server's hint on when to come back."""
+
+    mode: HintMode | None
+    """What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is,
+    or take the longer of it and the delay. Default: floor.
+    """
+    max: Duration | Literal["none"] | None
+    """The longest hint that is obeyed. Default: 1m."""
+    over: HintOver | None
+    """What happens with a longer hint: give up, or wait for ``hint.max``. Default: stop."""
+    reach: Duration | Literal["none"] | None
+    """How far a hint may move a delay beyond the policy's own. Default: none."""
+
+
+class BudgetFields(TypedDict, total=False):
+    """How many retries there may be for the calls there are."""
+
+    kind: BudgetKind | None
+    """How the budget counts retries. Default: ratio."""
+    capacity: int | None
+    """The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle. Default: 500;
+    throttle: 10.
+    """
+    cost: int | None
+    """The tokens that a retry costs. 0 to 1000000. For token. Default: 5."""
+    timeout_cost: int | None
+    """The tokens that a retry after a timeout costs. 0 to 1000000. For token. Default: the cost."""
+    throttled_cost: int | None
+    """The tokens that a retry after throttling costs. 0 to 1000000. For token. Default: the cost."""
+    reward: float | None
+    """The tokens that a success gives back; of a token budget only a success without a retry. From 0 on. For token,
+    throttle. Default: 1; throttle: 0.1.
+    """
+    refill: float | None
+    """The tokens that come back by themselves each second. From 0 on. For token. Default: 0."""
+    ratio: float | None
+    """The retries for each call. From 0 on. For ratio, share. Default: 0.1; share: 0.2."""
+    window: Duration | None
+    """How far back calls count. Above 0. For ratio, requests, window. Default: 10s; requests: 2m."""
+    min_per_second: float | None
+    """The retries a second that are allowed in any case. From 0 on. For ratio. Default: 0.1."""
+    min_concurrency: int | None
+    """The retries at once that are allowed in any case. From 0 on. For share. Default: 3."""
+    k: float | None
+    """The requests that are let through for each one that is accepted. From 0 on. For requests. Default: 2."""
+    limit: int | None
+    """The retries in a window. From 0 on. For window. Needed there."""
+
+
+class OpenFor(TypedDict, total=False):
+    """How long a breaker stays open, longer with each opening in a row."""
+
+    kind: OpenForKind | None
+    """How the open time grows with each opening in a row. Default: constant."""
+    initial: Duration | None
+    """The time that the breaker stays open at first. Default: 30s."""
+    delay: Duration | None
+    """Another name of ``initial``."""
+    factor: float | None
+    """The number that each opening in a row multiplies the open time by. From 0 on. For exponential. Default: 2."""
+    increment: Duration | None
+    """The time that each opening in a row adds to the open time. For linear. Default: the open time at first."""
+    exponent: float | None
+    """The power that the open time grows with. From 0 on. For polynomial. Default: 2."""
+    max: Duration | Literal["none"] | None
+    """The longest open time. Not for constant. Default: none."""
+
+
+class BreakerFields(TypedDict, total=False):
+    """When a breaker stops calls to a server that keeps failing."""
+
+    kind: BreakerKind | None
+    """What opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
+    Default: consecutive.
+    """
+    failures: int | None
+    """The failures in a row that open the breaker. From 1 on. For consecutive. Default: 5."""
+    size: int | None
+    """The number of latest calls that count. 1 to 128. For count. Default: 100."""
+    window: Duration | None
+    """How far back calls count. Above 0. For time. Default: 30s."""
+    slots: int | None
+    """The number of parts that the window is cut into. 1 to 10. For time. Default: 10."""
+    failure_rate: float | None
+    """The share of failures that opens the breaker. Above 0, at most 1. For count, time. Default: 0.5."""
+    slow_after: Duration | Literal["none"] | None
+    """The time from which on a call is slow. For count, time. Default: none."""
+    slow_rate: float | None
+    """The share of slow calls that opens the breaker; needs ``slow_after``. Above 0, at most 1. For count, time.
+    Default: slow calls do not count.
+    """
+    min_calls: int | None
+    """The number of calls below which no share counts. From 1 on. For count, time. Default: 10; at most the size."""
+    open_for: Duration | OpenFor | None
+    """The time that the breaker stays open at first. Default: 30s."""
+    jitter: float | None
+    """The part of itself that an open time is lengthened by at most. From 0 on. Default: 0."""
+    probes: int | None
+    """The calls at once that may try a half-open breaker. From 1 on. Default: 1."""
+    successes: int | None
+    """The successes in a row that close a half-open breaker. From 1 on. Default: 1."""
+    reopen: Reopen | None
+    """What opens a half-open breaker again: its first failure, or as many in a row as ``failures``. For consecutive.
+    Default: first.
+    """
+    mode: BreakerMode | None
+    """Whether the breaker refuses calls, or only shows what it would do. Default: enforce."""
+    hint: BreakerHint | None
+    """Whether a server's hint opens the breaker. Default: ignore."""
+    refusal: Refusal | None
+    """What a call does that the breaker refuses: give up, or sleep until the breaker would let it through. Default:
+    stop.
+    """
+
+
+class LimiterFields(TypedDict, total=False):
+    """How many attempts there may be in a time."""
+
+    kind: LimiterKind | None
+    """How calls are counted. Default: gcra."""
+    limit: float | None
+    """The number of calls in each ``per``. From 0 on. Needed."""
+    per: Duration | None
+    """The time that the limit is for. Above 0. Default: 1s."""
+    burst: int | None
+    """The number of calls that may come at once. From 1 on. Not for window and log. Default: the limit."""
+    refusal: Refusal | None
+    """What a call does that the limiter refuses: give up, or sleep until the limiter would let it through. Default:
+    stop.
+    """
+
+
+class BulkheadFields(TypedDict, total=False):
+    """How many attempts may run at once."""
+
+    limit: int | None
+    """The number of attempts that may run at once. From 1 on. Needed."""
+    queue: int | None
+    """The number of calls that may wait for a place. 0 to 64. Default: 0."""
+    max_wait: Duration | Literal["none"] | None
+    """The time that a call waits for a place at most. Default: none."""
+
+
+class AdaptiveFields(TypedDict, total=False):
+    """A rate of attempts that follows the server's throttling."""
+
+    kind: AdaptiveKind | None
+    """How the rate moves. Default: cubic."""
+    beta: float | None
+    """The number that throttling multiplies the rate by. Above 0, at most 1. Default: 0.7; aimd: 0.5."""
+    scale: float | None
+    """How fast a cubic rate grows, in calls a second for each cubed second. Above 0. For cubic. Default: 0.4."""
+    smooth: float | None
+    """The weight of the latest half second in the measured rate. Above 0, at most 1. For cubic. Default: 0.8."""
+    increase: float | None
+    """The calls a second that each success adds to the rate. From 0 on. For aimd. Default: 1."""
+    min_rate: float | None
+    """The lowest rate, in calls a second. Above 0. Default: 0.5."""
+    max_rate: float | None
+    """The highest rate, in calls a second. Above 0. For aimd. Default: 1000."""
+    initial_rate: float | None
+    """The rate at first, in calls a second. Above 0. For aimd. Default: 10."""
+    refusal: Refusal | None
+    """What a call does that finds no token: give up, or sleep until there is one. Default: stop."""
+
+
+class StretchFields(TypedDict, total=False):
+    """Longer delays while many attempts fail."""
+
+    factor: float | None
+    """The number that delays are multiplied by when every attempt fails. From 1 on. Needed."""
+    window: Duration | None
+    """How far back attempts count. Above 0. Default: 30s."""
+    min_calls: int | None
+    """The number of attempts below which delays stay as they are. From 1 on. Default: 10."""
+
+
+class HedgeFields(TypedDict, total=False):
+    """A second attempt beside one that takes long."""
+
+    delay: Duration | None
+    """The time after an attempt's start at which the next one starts beside it. Needed."""
+    percentile: float | None
+    """The share of attempts that end before the next one starts; takes the place of ``delay`` once enough attempts
+    were measured. Above 0, at most 1. Default: the delay alone counts.
+    """
+    attempts: int | None
+    """The number of attempts in a round, the first one included. 1 to 8. Default: 2."""
+
+
+class NestedFields(TypedDict, total=False):
+    """What a retry does inside another one."""
+
+    mode: NestedMode | None
+    """What a retry does inside another one, or around one. Default: allow."""
+    cap: int | None
+    """The number of attempts that nested retries may make together. From 1 on. For cap. Needed there."""
