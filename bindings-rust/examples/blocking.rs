@@ -3,7 +3,7 @@
 use holdoff::{Backoff, Failure, Hint, Policy, Span};
 use std::time::Duration;
 
-/// What a client's error may look like.
+/// An error as clients have them.
 #[derive(Debug)]
 struct Refused {
     status: u32,
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     .call();
     assert_eq!(page.map_err(|stopped| stopped.reason()), Ok("a page"));
 
-    // What an operation of another kind was told by its server, said by hand.
+    // A failure made by hand: the server asked for two minutes.
     let throttled = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(120)));
     let stopped = holdoff::retry(&policy, || Err::<(), _>("come back in two minutes"))
         .classify(|_| throttled)

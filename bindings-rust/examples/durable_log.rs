@@ -14,7 +14,7 @@ use std::{env, thread};
 
 /// How often an attempt is run again that a worker died in.
 const RERUNS: u32 = 3;
-/// What a worker that is interrupted exits with.
+/// The exit code of an interrupted worker.
 const INTERRUPTED: i32 = 9;
 
 /// The wall clock, as the log must mean the same times to every process.

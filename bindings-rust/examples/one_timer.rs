@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const CALLS: u32 = 10_000;
 
-/// Whether the server answers: it is down for the first twenty seconds, and then refuses one call in ten.
+/// True if the server answers: it is down for the first twenty seconds, and then refuses one call in ten.
 fn answers(call: u32, attempt: u32, now: Timestamp) -> bool {
     now.as_nanos() > 20_000_000_000 && !(call + attempt).is_multiple_of(10)
 }
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut calls, mut pending) = (Vec::new(), Vec::new());
     let (mut succeeded, mut wakes, mut most) = (0_u32, 0_u32, 0);
 
-    // What a call wants next: it runs its attempts at once, and waits by a timer whose index says whose it is.
+    // Follows the step of a call: attempts run at once; a sleep becomes a timer, and the index of the timer is that of the call.
     let mut go_on =
         |number: u32, call: &mut Call, mut step: Step, now: Timestamp, wheel: &mut Wheel, pending: &mut Vec<u32>| {
             loop {

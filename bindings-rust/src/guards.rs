@@ -43,13 +43,13 @@ impl<C, S> Shared<C, S> {
     }
 }
 
-/// A limiter and the room that its kind needs.
+/// A limiter and the times of its calls, if its kind keeps them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limited {
     /// The state of the limiter.
     pub limiter: Limiter,
     /// The times of a log's calls; empty for other kinds.
-    pub room: Vec<u64>,
+    pub times: Vec<u64>,
 }
 
 impl Shared<BreakerConfig, Breaker> {
@@ -193,7 +193,8 @@ impl GuardSet {
     /// With a limiter of its own.
     #[must_use]
     pub fn with_limiter(self, config: LimiterConfig) -> Self {
-        let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), room: vec![0; config.log_capacity()] };
+        let limited =
+            Limited { limiter: Limiter::new(&config, Timestamp::ZERO), times: vec![0; config.log_capacity()] };
         self.with_shared_limiter(&Shared::new(config, limited))
     }
 
@@ -290,8 +291,8 @@ impl GuardSet {
             budget: budget.as_mut().map(|(config, state)| (*config, &mut **state)),
             breaker: breaker.as_mut().map(|(config, state)| (*config, &mut **state)),
             limiter: limiter.as_mut().map(|(config, state)| {
-                let Limited { limiter, room } = &mut **state;
-                (*config, limiter, room.as_mut_slice())
+                let Limited { limiter, times } = &mut **state;
+                (*config, limiter, times.as_mut_slice())
             }),
             adaptive: adaptive.as_mut().map(|(config, state)| (*config, &mut **state)),
             bulkhead: bulkhead.as_mut().map(|(config, places)| (*config, &mut places.bulkhead)),
@@ -336,9 +337,9 @@ impl GuardSet {
         if let Some(guard) = &self.limiter {
             saved.push((
                 "limiter",
-                guard.with(|config, Limited { limiter, room }| {
+                guard.with(|config, Limited { limiter, times }| {
                     let mut bytes = vec![0; Limiter::saved(config)];
-                    limiter.save(config, room, now, &mut bytes);
+                    limiter.save(config, times, now, &mut bytes);
                     bytes
                 }),
             ));
@@ -373,9 +374,9 @@ impl GuardSet {
                 "budget" => take_up(&mut restored, &self.budget, |config| Budget::restore(bytes, config, now)),
                 "breaker" => take_up(&mut restored, &self.breaker, |config| Breaker::restore(bytes, config, now)),
                 "limiter" => take_up(&mut restored, &self.limiter, |config| {
-                    let mut room = vec![0; config.log_capacity()];
-                    let limiter = Limiter::restore(bytes, config, &mut room, now)?;
-                    Ok(Limited { limiter, room })
+                    let mut times = vec![0; config.log_capacity()];
+                    let limiter = Limiter::restore(bytes, config, &mut times, now)?;
+                    Ok(Limited { limiter, times })
                 }),
                 "adaptive" => take_up(&mut restored, &self.adaptive, |config| Adaptive::restore(bytes, config, now)),
                 "stretch" => take_up(&mut restored, &self.stretch, |config| Stretch::restore(bytes, config, now)),

@@ -256,7 +256,7 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
     }
 }
 
-/// The parts of the blocking loop and of the async one that are the same.
+/// The parts that the blocking loop and the async loop share.
 impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G>
 where
     P: Borrow<Policy>,

@@ -107,7 +107,7 @@ impl Future for VirtualSleep {
             shared.asleep.insert((this.until, number));
             this.number = Some(number);
         } else if shared.now < this.until {
-            // What is over already has had its turn, or has one coming.
+            // A sleep that is over has had its turn, or has it next.
             let first = shared.asleep.range((shared.now, u64::MAX)..).next();
             shared.now = first.map_or(this.until, |&(until, _)| until);
         }
