@@ -116,7 +116,11 @@ pub(crate) fn header() -> Result<String> {
     config.export.rename = TYPES.map(|(core, c)| (core.to_owned(), c.to_owned())).into();
     let source = shell::target().join("expanded/header.rs");
     let expanded = expanded()?;
-    fs::write(&source, SOURCES.map(|module| expanded.get(module).map_or("", String::as_str)).concat())?;
+    let mut joined = String::new();
+    for module in SOURCES {
+        joined += expanded.get(module).with_context(|| format!("the C binding has no module {module}"))?;
+    }
+    fs::write(&source, joined)?;
     let mut text = Vec::new();
     let bindings = Builder::new().with_config(config).with_src(source).generate();
     bindings.context("the header cannot be generated")?.write(&mut text);
