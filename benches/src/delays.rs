@@ -2,7 +2,7 @@
 //! because a program sleeps one before it asks for the next.
 
 use crate::floor::{Floor, Numbers};
-use holdoff_core::{Call, Decision, Failure, Policy, Retry, Schedule, Step, Ticket, Timestamp};
+use holdoff_core::{Backoff, Call, Decision, Failure, Jitter, Policy, Retry, Schedule, Step, Ticket, Timestamp};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -14,8 +14,48 @@ pub const MAX: Duration = Duration::from_secs(10);
 /// Ours, for ever.
 #[must_use]
 pub fn policy() -> Policy {
-    let backoff = holdoff_core::Backoff::exponential(INITIAL, 2.0).max(MAX);
+    let backoff = Backoff::exponential(INITIAL, 2.0).max(MAX);
     Policy::options().backoff(backoff).forever().build().unwrap_or_default()
+}
+
+/// The kinds of policies beside [`policy`], by their names in the rows: each is one stage and goes on for ever.
+pub const KINDS: [&str; 12] = [
+    "deadline",
+    "no jitter",
+    "equal jitter",
+    "additive jitter",
+    "proportional jitter",
+    "decorrelated",
+    "decorrelated v2",
+    "factor 1.5",
+    "linear",
+    "constant",
+    "fibonacci",
+    "polynomial",
+];
+
+/// The policy of a kind, by its index in [`KINDS`]: [`policy`] with another backoff, jitter or limit.
+#[must_use]
+pub fn kind(index: usize) -> Policy {
+    let (backoff, jitter) = match KINDS[index] {
+        "no jitter" => (Backoff::exponential(INITIAL, 2.0), Jitter::None),
+        "equal jitter" => (Backoff::exponential(INITIAL, 2.0), Jitter::Equal),
+        "additive jitter" => (Backoff::exponential(INITIAL, 2.0), Jitter::Additive { factor: 0.5 }),
+        "proportional jitter" => (Backoff::exponential(INITIAL, 2.0), Jitter::Proportional { factor: 0.25 }),
+        "decorrelated" => (Backoff::decorrelated(INITIAL), Jitter::None),
+        "decorrelated v2" => (Backoff::decorrelated_v2(INITIAL), Jitter::None),
+        "factor 1.5" => (Backoff::exponential(INITIAL, 1.5), Jitter::Full),
+        "linear" => (Backoff::linear(INITIAL, INITIAL), Jitter::Full),
+        "constant" => (Backoff::constant(INITIAL), Jitter::None),
+        "fibonacci" => (Backoff::fibonacci(INITIAL), Jitter::Full),
+        "polynomial" => (Backoff::polynomial(INITIAL, 2.0), Jitter::Full),
+        _ => (Backoff::exponential(INITIAL, 2.0), Jitter::Full),
+    };
+    let mut options = Policy::options().backoff(backoff.max(MAX)).jitter(jitter).forever();
+    if KINDS[index] == "deadline" {
+        options = options.deadline(Duration::from_secs(86_400));
+    }
+    options.build().expect("checked numbers")
 }
 
 /// The floor's.

@@ -15,8 +15,33 @@ pub(crate) const DELAYS: [Path; 7] = [
     Path { work: "1 delay, capped", who: "retry", run: |times| capped(&black_box(delays::policy()), times) },
 ];
 
+macro_rules! kinds {
+    ($($index:literal $work:literal),*) => {
+        [$(
+            Path { work: $work, who: "retry", run: |times| eight(&black_box(delays::kind($index)), times) },
+            Path { work: $work, who: "call", run: |times| eight_by_call(&black_box(delays::kind($index)), times) },
+        )*]
+    };
+}
+
+/// In the order of [`delays::KINDS`].
+pub(crate) const KINDS: [Path; 24] = kinds![
+    0 "8 delays, deadline",
+    1 "8 delays, no jitter",
+    2 "8 delays, equal jitter",
+    3 "8 delays, additive jitter",
+    4 "8 delays, proportional jitter",
+    5 "8 delays, decorrelated",
+    6 "8 delays, decorrelated v2",
+    7 "8 delays, factor 1.5",
+    8 "8 delays, linear",
+    9 "8 delays, constant",
+    10 "8 delays, fibonacci",
+    11 "8 delays, polynomial"
+];
+
 macro_rules! loops {
-    ($($failures:literal $work:literal),*) => {
+    ($($failures:literal $work:literal $awaited:literal),*) => {
         [$(
             Path { work: $work, who: "bare", run: |times| by_bare(times, $failures) },
             Path { work: $work, who: "floor", run: |times| by_floor::<true>(times, $failures) },
@@ -24,17 +49,31 @@ macro_rules! loops {
             Path { work: $work, who: "retry", run: |times| by_retry(times, $failures) },
             Path { work: $work, who: "call", run: |times| by_call(times, $failures) },
             Path { work: $work, who: "holdoff", run: |times| by_holdoff(times, $failures) },
+            Path { work: $awaited, who: "bare", run: |times| by_bare_async(times, $failures) },
+            Path { work: $awaited, who: "holdoff", run: |times| by_holdoff_async(times, $failures) },
         )*]
     };
 }
 
-pub(crate) const LOOPS: [Path; 18] = loops![0 "loop, 0 failures", 1 "loop, 1 failures", 3 "loop, 3 failures"];
+pub(crate) const LOOPS: [Path; 24] = loops![
+    0 "loop, 0 failures" "async loop, 0 failures",
+    1 "loop, 1 failures" "async loop, 1 failures",
+    3 "loop, 3 failures" "async loop, 3 failures"
+];
 
 /// Eight decisions of a new `Retry`, so often.
 #[inline(never)]
 pub fn eight(policy: &Policy, times: u32) {
     for _ in 0..times {
         delays::eight_by_retry(policy, black_box(7));
+    }
+}
+
+/// Eight failures of a new `Call`, each with the attempt that follows it, so often.
+#[inline(never)]
+pub fn eight_by_call(policy: &Policy, times: u32) {
+    for _ in 0..times {
+        delays::eight_by_call(policy, black_box(7));
     }
 }
 
@@ -120,5 +159,20 @@ fn by_holdoff(times: u32, failures: u32) {
     let policy = black_box(loops::policy());
     for _ in 0..times {
         let _ = black_box(loops::by_holdoff(&policy, black_box(failures), black_box(7)));
+    }
+}
+
+#[inline(never)]
+fn by_bare_async(times: u32, failures: u32) {
+    for _ in 0..times {
+        let _ = black_box(loops::at_once(loops::bare_async(black_box(failures))));
+    }
+}
+
+#[inline(never)]
+fn by_holdoff_async(times: u32, failures: u32) {
+    let policy = black_box(loops::policy());
+    for _ in 0..times {
+        let _ = black_box(loops::at_once(loops::by_holdoff_async(&policy, black_box(failures), black_box(7))));
     }
 }

@@ -6,12 +6,30 @@ use crate::floor::Floor;
 use crate::peers::{backoff as peer_backoff, backon, exponential_backoff, failsafe, retry, tokio_retry2};
 use crate::sample::Work;
 use backoff::backoff::Backoff as _;
-use holdoff_core::{Retry, Schedule, Timestamp};
+use holdoff_core::{Policy, Preset, Retry, Schedule, Timestamp};
 use std::hint::black_box;
 use std::iter::from_fn;
 
 pub(super) fn works() -> Vec<Work> {
-    vec![eight(), capped()]
+    let mut works = vec![eight(), capped()];
+    // Three kinds have floors of their own in `jitters`.
+    let with_floor = ["no jitter", "equal jitter", "decorrelated"];
+    let kinds = delays::KINDS.iter().enumerate().filter(|(_, name)| !with_floor.contains(name));
+    works.extend(kinds.map(|(kind, name)| other(name, delays::kind(kind))));
+    works.extend(Preset::ALL.map(|preset| {
+        let policy = Policy::options().preset(preset).forever().build().expect("a preset");
+        other(&format!("preset {}", preset.name()), policy)
+    }));
+    works
+}
+
+/// Eight delays under another policy, beside the floor of full jitter.
+fn other(name: &str, policy: Policy) -> Work {
+    let (policy, numbers) = (black_box(policy), black_box(delays::numbers()));
+    Work::new(format!("8 delays, {name}"))
+        .by("floor", move || delays::eight_by_floor::<true>(black_box(&numbers), seed()))
+        .by("retry", move || delays::eight_by_retry(black_box(&policy), seed()))
+        .by("call", move || delays::eight_by_call(black_box(&policy), seed()))
 }
 
 /// From a new state on.

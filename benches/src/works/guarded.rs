@@ -72,6 +72,16 @@ impl All {
         }
     }
 
+    /// The breaker and the budget.
+    #[inline(always)]
+    fn breaker_and_budget(&mut self) -> Guards<'_> {
+        Guards {
+            budget: Some((&self.budget.0, &mut self.budget.1)),
+            breaker: Some((&self.breaker.0, &mut self.breaker.1)),
+            ..Guards::none()
+        }
+    }
+
     #[inline(always)]
     fn all(&mut self) -> Guards<'_> {
         Guards {
@@ -90,15 +100,22 @@ fn work(failures: u32) -> Work {
     let (policy, numbers, fails) =
         (black_box(loops::policy()), black_box(loops::numbers()), move || black_box(failures));
     let (mut run, mut even) = (black_box(Run::new(5)), black_box(Even::new()));
-    let (mut two, mut all) = (All::new(), All::new());
+    let (mut two, mut both, mut all) = (All::new(), All::new(), All::new());
+    let budgeted = GuardSet::new().with_breaker(breaker()).with_budget(budget());
     let set = GuardSet::new().with_breaker(breaker()).with_limiter(limiter());
     Work::new(format!("guarded loop, {failures} failures"))
         .by("floor", move || by_hand(black_box(&numbers), black_box(&mut run), black_box(&mut even), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
         .by("guarded, none", move || by_guarded(black_box(&policy), &mut Guards::none(), fails(), seed()))
         .by("guarded", move || by_guarded(black_box(&policy), &mut black_box(&mut two).two(), fails(), seed()))
+        .by("guarded, breaker and budget", move || {
+            by_guarded(black_box(&policy), &mut black_box(&mut both).breaker_and_budget(), fails(), seed())
+        })
         .by("guarded, all", move || by_guarded(black_box(&policy), &mut black_box(&mut all).all(), fails(), seed()))
         .by("holdoff", move || by_holdoff(black_box(&policy), black_box(&set), fails(), seed()))
+        .by("holdoff, breaker and budget", move || {
+            by_holdoff(black_box(&policy), black_box(&budgeted), fails(), seed())
+        })
 }
 
 #[inline(always)]
