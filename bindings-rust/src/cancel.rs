@@ -24,7 +24,6 @@ struct Shared {
 
 impl CancelToken {
     /// A token that nobody has cancelled.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,7 +40,6 @@ impl CancelToken {
     }
 
     /// True once it has been cancelled.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)
     }
@@ -54,7 +52,6 @@ impl CancelToken {
     }
 
     /// A future that ends when it is cancelled.
-    #[must_use]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { token: self.clone(), key: None }
     }

@@ -85,7 +85,6 @@ impl<E: Display, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Ruled<'_
 /// let failure = Failure::of_answer(503, hints.hint_for(503)).unwrap();
 /// assert_eq!(failure.hint.span(), Some(holdoff::Span::from_secs(120)));
 /// ```
-#[must_use]
 pub fn wall() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.ok().and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(u64::MAX)
@@ -101,7 +100,6 @@ pub fn wall() -> u64 {
 /// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::TimedOut)), holdoff::Failure::TIMEOUT);
 /// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::NotFound)), holdoff::Failure::PERMANENT);
 /// ```
-#[must_use]
 pub fn io_failure(error: &io::Error) -> Failure {
     use io::ErrorKind as Kind;
     Failure::new(match error.kind() {

@@ -27,7 +27,6 @@ impl<C, S> Shared<C, S> {
     }
 
     /// Its configuration.
-    #[must_use]
     pub fn config(&self) -> &C {
         &self.0.0
     }
@@ -54,7 +53,6 @@ pub struct Limited {
 
 impl Shared<BreakerConfig, Breaker> {
     /// The breaker's state now, on the system's clock.
-    #[must_use]
     pub fn state(&self) -> BreakerState {
         self.with(|config, breaker| breaker.state(config, now()))
     }
@@ -77,7 +75,6 @@ impl Shared<BreakerConfig, Breaker> {
 
 impl Shared<BudgetConfig, Budget> {
     /// The balance now, on the system's clock: see [`Budget::balance`].
-    #[must_use]
     pub fn balance(&self) -> f64 {
         self.with(|config, budget| budget.balance(config, now()))
     }
@@ -129,7 +126,6 @@ pub struct Places {
 
 impl GuardSet {
     /// No guards.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -246,31 +242,26 @@ impl GuardSet {
     }
 
     /// Its budget.
-    #[must_use]
     pub const fn budget(&self) -> Option<&Shared<BudgetConfig, Budget>> {
         self.budget.as_ref()
     }
 
     /// Its breaker.
-    #[must_use]
     pub const fn breaker(&self) -> Option<&Shared<BreakerConfig, Breaker>> {
         self.breaker.as_ref()
     }
 
     /// Its limiter.
-    #[must_use]
     pub const fn limiter(&self) -> Option<&Shared<LimiterConfig, Limited>> {
         self.limiter.as_ref()
     }
 
     /// Its adaptive rate.
-    #[must_use]
     pub const fn adaptive(&self) -> Option<&Shared<AdaptiveConfig, Adaptive>> {
         self.adaptive.as_ref()
     }
 
     /// Its bulkhead.
-    #[must_use]
     pub const fn bulkhead(&self) -> Option<&Shared<BulkheadConfig, Places>> {
         self.bulkhead.as_ref()
     }
@@ -325,7 +316,6 @@ impl GuardSet {
     }
 
     /// The states of the guards, as bytes by the names of their sections (spec 31), at `now` on their clock.
-    #[must_use]
     pub fn save(&self, now: Timestamp) -> Vec<(&'static str, Vec<u8>)> {
         let mut saved = Vec::new();
         if let Some(guard) = &self.budget {

@@ -38,13 +38,11 @@ impl<K: Ord + Clone> KeyedGuards<K> {
     }
 
     /// How many keys there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// True without keys.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

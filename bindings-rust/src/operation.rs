@@ -18,7 +18,6 @@ impl Attempt {
     }
 
     /// The number of the attempt, from 1.
-    #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
@@ -27,13 +26,11 @@ impl Attempt {
     /// the deadline. `None` without a limit.
     ///
     /// An async attempt is dropped when it is over. A blocking one cannot be: give this to the socket as its timeout.
-    #[must_use]
     pub const fn time_left(&self) -> Option<Duration> {
         self.time_left
     }
 
     /// When the attempt has to be over, on the sleeper's clock. `None` without a limit.
-    #[must_use]
     pub const fn abort_at(&self) -> Option<Timestamp> {
         if self.abort_at.is_never() { None } else { Some(self.abort_at) }
     }

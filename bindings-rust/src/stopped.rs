@@ -21,44 +21,37 @@ pub struct Stopped<E> {
 
 impl<E> Stopped<E> {
     /// Why there is no other attempt.
-    #[must_use]
     pub const fn reason(&self) -> StopReason {
         self.reason
     }
 
     /// How many attempts began; 0 when the operation was cancelled before it started.
-    #[must_use]
     pub const fn attempts(&self) -> u32 {
         self.attempts
     }
 
     /// When another try might succeed, on the sleeper's clock; `None` when nobody knows.
-    #[must_use]
     pub const fn retry_at(&self) -> Option<Timestamp> {
         if self.retry_at.is_never() { None } else { Some(self.retry_at) }
     }
 
     /// How long from the end of the operation on another try might succeed; `None` when nobody knows.
-    #[must_use]
     pub fn retry_in(&self) -> Option<Duration> {
         self.retry_at().map(|at| at.since(self.stopped_at).as_duration())
     }
 
     /// True when the last attempt that ended was aborted at its limit, so that it has no error of its own.
-    #[must_use]
     pub const fn timed_out(&self) -> bool {
         self.timed_out
     }
 
     /// The latest error that an attempt returned; `None` when none has, because each was aborted at its limit or returned
     /// a value, or the operation was cancelled before one ended.
-    #[must_use]
     pub const fn error(&self) -> Option<&E> {
         self.error.as_ref()
     }
 
     /// The latest error that an attempt returned, see [`Stopped::error`].
-    #[must_use]
     pub fn into_error(self) -> Option<E> {
         self.error
     }

@@ -38,13 +38,11 @@ struct Shared {
 
 impl VirtualTime {
     /// A clock at zero.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The time since the start.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.time().as_nanos())
     }

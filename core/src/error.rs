@@ -184,7 +184,6 @@ words! {
 
 impl ErrorCode {
     /// The rule that was broken, for `field` where it depends on one: what follows "must" or stands for itself.
-    #[must_use]
     pub const fn rule(self, field: Option<Field>) -> &'static str {
         match (self, field) {
             (Self::WrongType | Self::UnknownWord | Self::CountRange | Self::RateRange, Some(field))
@@ -256,13 +255,11 @@ impl ConfigError {
     }
 
     /// Where the error is in a document, `backoff[1].max`; empty when no field has the name that was given.
-    #[must_use]
     pub const fn path(&self) -> Place {
         Place { field: self.field, stage: self.stage, item: self.item }
     }
 
     /// The rule in words: what the field must be.
-    #[must_use]
     pub const fn rule(&self) -> &'static str {
         self.code.rule(self.field)
     }

@@ -212,7 +212,6 @@ macro_rules! fields {
             }
 
             /// What the field says, in a sentence.
-            #[must_use]
             pub const fn doc(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($($doc),+),)+
@@ -220,7 +219,6 @@ macro_rules! fields {
             }
 
             /// What else there is to say of the default: that some kinds have another one, or which other field it is.
-            #[must_use]
             pub const fn default_note(self) -> &'static str {
                 match self {
                     $(Self::$name => fields!(@note $($note)?),)+
@@ -480,38 +478,32 @@ impl Field {
     pub(crate) const LAST: usize = Self::NestedCap as usize;
 
     /// The field's number, the same in every language.
-    #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
     /// The field's path in a document.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.row().path
     }
 
     /// What the field takes.
-    #[must_use]
     pub const fn takes(self) -> Takes {
         self.row().takes
     }
 
     /// The number that stands for the field where it is not given: nanoseconds, a word's number, a whole number or the bits of
     /// a double. `None` where there is nothing, or another field.
-    #[must_use]
     pub const fn default(self) -> Option<u64> {
         self.row().default
     }
 
     /// Whether a kind that has a use for the field cannot do without it.
-    #[must_use]
     pub const fn is_needed(self) -> bool {
         self.default().is_none() && self.default_note().is_empty()
     }
 
     /// Whether the kind with that number has a use for the field.
-    #[must_use]
     pub const fn fits(self, kind: u8) -> bool {
         self.row().kinds.wrapping_shr(kind as u32) & 1 == 1
     }
@@ -550,7 +542,6 @@ impl Field {
     }
 
     /// Whether the field is a guard's.
-    #[must_use]
     pub const fn is_guards(self) -> bool {
         self.code() >= Self::BudgetKind.code()
     }
@@ -562,7 +553,6 @@ impl Field {
 }
 
 /// Whether a name belongs to a guard: what is before its first dot or bracket is the name of a section.
-#[must_use]
 pub fn is_guard(name: &str) -> bool {
     let end = name.find(['.', '[']).unwrap_or(name.len());
     name.get(..end).is_some_and(|section| Section::GUARDS.iter().any(|known| known.name == section))

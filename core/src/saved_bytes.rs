@@ -84,13 +84,11 @@ pub struct SaveError {
 
 impl SaveError {
     /// An error of the field with this name, or of the state as a whole.
-    #[must_use]
     pub const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
         Self { code, field, given: Given::Unshown, rule: code.rule(None), nearest: None }
     }
 
     /// The rule in words: what the field must be.
-    #[must_use]
     pub const fn rule(&self) -> &'static str {
         self.rule
     }

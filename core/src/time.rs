@@ -22,19 +22,16 @@ impl Timestamp {
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the epoch; `u64::MAX` is [`Timestamp::NEVER`].
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// Nanoseconds since the epoch; `u64::MAX` for [`Timestamp::NEVER`].
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// True for [`Timestamp::NEVER`].
-    #[must_use]
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
     }
@@ -63,7 +60,6 @@ impl Timestamp {
     }
 
     /// How long after `earlier` this instant is; zero when it is not later. [`Timestamp::NEVER`] is [`Span::MAX`] away.
-    #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -105,26 +101,22 @@ impl Span {
     pub const MAX: Self = Self(i64::MAX as u64);
 
     /// `nanos` nanoseconds, at most [`Span::MAX`].
-    #[must_use]
     #[inline(always)]
     pub const fn from_nanos(nanos: u64) -> Self {
         if nanos > Self::MAX.0 { Self::MAX } else { Self(nanos) }
     }
 
     /// `millis` milliseconds, at most [`Span::MAX`].
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self::from_nanos(millis.saturating_mul(1_000_000))
     }
 
     /// `secs` seconds, at most [`Span::MAX`].
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self::from_nanos(secs.saturating_mul(1_000_000_000))
     }
 
     /// A standard duration, at most [`Span::MAX`].
-    #[must_use]
     pub const fn from_duration(duration: Duration) -> Self {
         let nanos = duration.as_nanos();
         if nanos > Self::MAX.0 as u128 { Self::MAX } else { Self(nanos as u64) }
@@ -132,7 +124,6 @@ impl Span {
 
     /// `value * unit` nanoseconds rounded to the nearest one, or `None` when that is negative, not finite or above
     /// [`Span::MAX`] (spec 1.6). `unit` is the nanoseconds in one: 1e9 for seconds.
-    #[must_use]
     pub fn from_float(value: f64, unit: f64) -> Option<Self> {
         let nanos = value * unit + 0.5;
         // The comparison is false for NaN; 2^63 as a double is the first value that does not fit.
@@ -142,7 +133,6 @@ impl Span {
     /// Reads a number and its unit, `"250ms"`, `"1.5s"`, `"2m"`: decimal digits, perhaps a fraction, then one of
     /// `ns us ms s m h` (spec 1.7). Digits below a nanosecond are dropped. `None` for anything else, and above
     /// [`Span::MAX`].
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit: u64 = match text.get(digits.len()..)? {
@@ -174,13 +164,11 @@ impl Span {
     }
 
     /// The length in nanoseconds.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// The length as a standard duration.
-    #[must_use]
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

@@ -32,13 +32,11 @@ macro_rules! words {
             pub(crate) const RULE: &'static str = $crate::words::one_of!($($word),+);
 
             /// The number, the same in every language.
-            #[must_use]
             pub const fn code(self) -> $repr {
                 self as $repr
             }
 
             /// The value with this number.
-            #[must_use]
             pub const fn from_code(code: u32) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)+
@@ -58,7 +56,6 @@ macro_rules! words {
             }
 
             /// The word, the same in every language.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -66,14 +63,12 @@ macro_rules! words {
             }
 
             /// The value with this word.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }
 
             /// The documentation, for the tables of other languages.
             #[doc(hidden)]
-            #[must_use]
             pub const fn doc(self) -> &'static str {
                 match self {
                     $(Self::$variant => concat!($($doc, "\n"),+),)+
@@ -113,7 +108,6 @@ macro_rules! texts {
     ($name:ident $($variant:ident $text:literal;)+) => {
         impl $name {
             /// The meaning in words, for error messages and documentation.
-            #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+

@@ -74,13 +74,11 @@ pub enum Backoff {
 
 impl Backoff {
     /// The same delay after every failure.
-    #[must_use]
     pub const fn constant(delay: Duration) -> Self {
         Self::Constant { delay: Span::from_duration(delay) }
     }
 
     /// A delay that grows by `increment` a failure, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn linear(initial: Duration, increment: Duration) -> Self {
         Self::Linear {
             initial: Span::from_duration(initial),
@@ -90,31 +88,26 @@ impl Backoff {
     }
 
     /// A delay that grows by `factor` a failure, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn exponential(initial: Duration, factor: f64) -> Self {
         Self::Exponential { initial: Span::from_duration(initial), factor, max: Span::MAX }
     }
 
     /// A delay that grows with a power of the failures, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn polynomial(initial: Duration, exponent: f64) -> Self {
         Self::Polynomial { initial: Span::from_duration(initial), exponent, max: Span::MAX }
     }
 
     /// A delay that grows as Fibonacci's numbers, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn fibonacci(initial: Duration) -> Self {
         Self::Fibonacci { initial: Span::from_duration(initial), max: Span::MAX }
     }
 
     /// A delay between `initial` and three times the previous one, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn decorrelated(initial: Duration) -> Self {
         Self::Decorrelated { initial: Span::from_duration(initial), factor: 3.0, max: Span::MAX }
     }
 
     /// Polly's smooth decorrelated delay, without a limit until [`Backoff::max`] sets one.
-    #[must_use]
     pub const fn decorrelated_v2(initial: Duration) -> Self {
         Self::DecorrelatedV2 { initial: Span::from_duration(initial), max: Span::MAX }
     }

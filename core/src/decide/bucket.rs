@@ -63,7 +63,6 @@ pub struct Bucket {
 
 impl Bucket {
     /// A full bucket.
-    #[must_use]
     pub const fn full(config: &BucketConfig, now: Timestamp) -> Self {
         Self { tokens: config.burst as f64, latest: now.as_now().as_nanos() }
     }
@@ -104,7 +103,6 @@ impl Bucket {
     }
 
     /// The tokens there are at `now`; negative while some are reserved that are not there yet.
-    #[must_use]
     pub fn tokens_at(&self, config: &BucketConfig, now: Timestamp) -> f64 {
         let elapsed = now.as_now().since(Timestamp::from_nanos(self.latest)).as_nanos();
         let whole = elapsed.checked_div(config.per).unwrap_or(0);

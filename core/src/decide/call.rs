@@ -16,19 +16,16 @@ impl Ticket {
     pub const FIRST: Self = Self(1);
 
     /// The number of the attempt, from 1.
-    #[must_use]
     pub const fn attempt(self) -> u32 {
         self.0
     }
 
     /// The ticket as a number, for other languages.
-    #[must_use]
     pub const fn as_raw(self) -> u64 {
         self.0 as u64
     }
 
     /// The ticket with that number; a number that no ticket has names no attempt.
-    #[must_use]
     pub const fn from_raw(raw: u64) -> Self {
         Self(if raw > u32::MAX as u64 { 0 } else { raw as u32 })
     }
@@ -353,19 +350,16 @@ impl<F: Copy> Machine<F> {
     }
 
     /// The latest attempt that has been started, counted from 1.
-    #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
     }
 
     /// When the call began.
-    #[must_use]
     pub const fn started(&self) -> Timestamp {
         self.retry.started()
     }
 
     /// How long to sleep from `now` for a step that sleeps; zero for any other.
-    #[must_use]
     pub const fn remaining(&self, now: Timestamp) -> Span {
         if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
     }
@@ -376,7 +370,6 @@ impl<F: Copy> Machine<F> {
     }
 
     /// The call without its guards: to be saved, see [`Call::save`]. Of several attempts in flight it has the latest.
-    #[must_use]
     pub const fn call(&self) -> Call {
         Call::holding(self.retry, self.attempt, self.current_step())
     }
@@ -384,7 +377,6 @@ impl<F: Copy> Machine<F> {
 
 impl Call {
     /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
-    #[must_use]
     #[inline(always)]
     pub fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
         let call = Self::underway(seed, now);
@@ -392,7 +384,6 @@ impl Call {
     }
 
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
-    #[must_use]
     #[inline(always)]
     pub fn underway(seed: u64, started: Timestamp) -> Self {
         let call = Self::asleep(Retry::new(seed, started), ());

@@ -24,7 +24,6 @@ impl FailureKind {
     ///
     /// The retryable ones are 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585) and the 5xx, but for 501 and 505, which say
     /// that the server never will.
-    #[must_use]
     pub const fn from_http_status(status: u32) -> Option<Self> {
         match status {
             100..=399 => None,
@@ -57,7 +56,6 @@ impl Failure {
     pub const PERMANENT: Self = Self::new(FailureKind::Permanent);
 
     /// A failure of `kind`, without a hint.
-    #[must_use]
     pub const fn new(kind: FailureKind) -> Self {
         Self { kind, hint: Hint::NONE }
     }
@@ -70,7 +68,6 @@ impl Failure {
     }
 
     /// An HTTP answer with its hint, see [`HintReader`](crate::HintReader). `None` if the status is no failure.
-    #[must_use]
     pub const fn of_answer(status: u32, hint: Hint) -> Option<Self> {
         match FailureKind::from_http_status(status) {
             Some(kind) => Some(Self::new(kind).with_hint(hint)),
@@ -80,7 +77,6 @@ impl Failure {
 
     /// An HTTP answer by its status and the value of its `Retry-After` header, without a wall clock: an HTTP date is no
     /// hint. `None` if the status is no failure.
-    #[must_use]
     pub fn from_http(status: u32, retry_after: Option<&[u8]>) -> Option<Self> {
         Self::of_answer(status, retry_after.map_or(Hint::NONE, Hint::retry_after))
     }

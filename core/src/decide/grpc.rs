@@ -47,7 +47,6 @@ words! {
 
 impl GrpcCode {
     /// The code with that name in any case, as gRPC's service config reads it (gRFC A6).
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name().eq_ignore_ascii_case(name))
     }
@@ -58,7 +57,6 @@ impl GrpcCode {
     /// `DEADLINE_EXCEEDED` is an attempt without an answer in time. The definition of `ABORTED` wants a retry from further
     /// up, not of the call; the rest would fail again, or (`UNKNOWN`, `INTERNAL`, `DATA_LOSS`) nobody knows. The
     /// definitions are those of `google/rpc/code.proto`; AIP-194 retries `UNAVAILABLE` alone.
-    #[must_use]
     pub const fn kind(self) -> Option<FailureKind> {
         match self {
             Self::Ok => None,
@@ -75,7 +73,6 @@ impl Failure {
     /// code reads as `UNKNOWN` (spec 8.3).
     ///
     /// A call that may not be retried stays so, whatever the pushback.
-    #[must_use]
     pub fn from_grpc(code: u32, pushback: Option<&[u8]>) -> Option<Self> {
         let kind = GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).kind()?;
         Some(Self::new(kind).with_hint(pushback.map_or(Hint::NONE, Hint::pushback)))

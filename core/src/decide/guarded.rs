@@ -41,7 +41,6 @@ pub struct Guards<'a> {
 
 impl Guards<'_> {
     /// No guard at all.
-    #[must_use]
     pub const fn none() -> Self {
         Self { budget: None, breaker: None, limiter: None, adaptive: None, bulkhead: None, stretch: None, hedge: None }
     }
@@ -167,7 +166,6 @@ const QUEUED: u8 = 16;
 
 impl GuardedCall {
     /// Begins a call at `now`; for a good seed see [`Retry::new`].
-    #[must_use]
     #[inline]
     pub fn begin(policy: &Policy, guards: &mut Guards<'_>, seed: u64, now: Timestamp) -> (Self, Step) {
         // In line, or the state would be made in one place and copied to another.
@@ -185,7 +183,6 @@ impl GuardedCall {
 
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started` with the breaker's `permit`: the lazy way
     /// in, after a failure, for a call whose only guard is a breaker.
-    #[must_use]
     pub fn underway(seed: u64, started: Timestamp, permit: Permit) -> Self {
         let mut call = Self::asleep(Retry::new(seed, started), Flight::NONE);
         call.launch(call.at, permit);
@@ -196,7 +193,6 @@ impl GuardedCall {
     /// Takes up a call that was saved and resumed, at `now` and under these guards. It begins for them; a retry that it sleeps
     /// for counts as paid, and what it waited for at a guard it asks for again at the next [`GuardedCall::tick`]. An attempt in
     /// flight has failed with kind timeout, as in [`crate::Saved::call`] (spec 29.12).
-    #[must_use]
     pub fn resume(policy: &Policy, guards: &mut Guards<'_>, call: &Call, now: Timestamp) -> Self {
         let mut call = *call;
         if let Step::Attempt { .. } | Step::Wait { .. } = call.current_step() {
@@ -215,7 +211,6 @@ impl GuardedCall {
     }
 
     /// How many attempts are in flight.
-    #[must_use]
     pub const fn flying(&self) -> u32 {
         self.flight.flying.count_ones()
     }

@@ -25,39 +25,33 @@ impl Hint {
     pub const NEVER: Self = Self(u64::MAX - 1);
 
     /// "Not before `span` from now."
-    #[must_use]
     pub const fn after(span: Span) -> Self {
         Self(span.as_nanos())
     }
 
     /// The hint whose flat form is `nanos`: `u64::MAX` nothing, `u64::MAX - 1` never, else a span of at most
     /// [`Span::MAX`] (anything between saturates).
-    #[must_use]
     pub const fn from_raw(nanos: u64) -> Self {
         if nanos >= Self::NEVER.0 { Self(nanos) } else { Self::after(Span::from_nanos(nanos)) }
     }
 
     /// The flat form, see [`Hint::from_raw`].
-    #[must_use]
     pub const fn as_raw(self) -> u64 {
         self.0
     }
 
     /// The span, when the server named one.
-    #[must_use]
     pub const fn span(self) -> Option<Span> {
         if self.0 >= Self::NEVER.0 { None } else { Some(Span::from_nanos(self.0)) }
     }
 
     /// True if the server said nothing.
-    #[must_use]
     #[inline(always)]
     pub const fn is_none(self) -> bool {
         self.0 == Self::NONE.0
     }
 
     /// True if the server said: do not retry.
-    #[must_use]
     pub const fn is_never(self) -> bool {
         self.0 == Self::NEVER.0
     }

@@ -69,13 +69,11 @@ pub(crate) const SUBTRACTIVE: u8 = 6;
 
 impl Jitter {
     /// The delay for the draw `u` from [0, 1), at most `max` (spec 5.2 and 5.3).
-    #[must_use]
     pub fn apply(self, delay: Span, max: Span, u: f64) -> Span {
         self.apply_capped(delay, max, Cap::KeepSpread, u)
     }
 
     /// The delay for the draw `u` from [0, 1), with `max` bounding what `cap` says (spec 5.2 to 5.5).
-    #[must_use]
     pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
         let (kind, by) = self.flat();
         let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
@@ -86,7 +84,6 @@ impl Jitter {
 
     /// [`Jitter::Bounded`] for a drawn whole number in place of a uniform: `d + (drawn mod bound)`, the remainder from 0 on.
     /// Exact where a bound has more bits than a double. Other kinds, which no whole number draws, leave the delay as it is.
-    #[must_use]
     pub fn apply_drawn(self, delay: Span, drawn: i64) -> Span {
         let Self::Bounded { bound } = self else { return delay };
         let bound = i64::try_from(bound.as_nanos()).unwrap_or(i64::MAX);

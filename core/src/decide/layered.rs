@@ -56,7 +56,6 @@ impl Layers {
     }
 
     /// Two levels without a cap over both: as many attempts as the two policies allow, multiplied.
-    #[must_use]
     pub const fn uncapped(outer: Policy, inner: Policy) -> Self {
         Self { outer, inner, attempts: UNCAPPED, goes_on: GOES_ON, unused: 0 }
     }
@@ -70,7 +69,6 @@ impl Layers {
     }
 
     /// The most attempts there can be over both levels; `None` without a limit.
-    #[must_use]
     pub fn attempts(&self) -> Option<u32> {
         let product = match (self.outer.attempts(), self.inner.attempts()) {
             (Some(outer), Some(inner)) => Some(outer.saturating_mul(inner)),
@@ -155,7 +153,6 @@ impl Layered {
     ///
     /// The outer level draws from the seed itself, the inner one in attempt `m` of the outer (from 1) from
     /// [`seed_at`]`(seed, m - 1)`, so that no two runs are spread alike.
-    #[must_use]
     pub fn begin(layers: &Layers, seed: u64, now: Timestamp) -> (Self, Step) {
         let now = now.as_now();
         let (outer, step) = Call::begin(&layers.outer, seed, now);
@@ -180,37 +177,31 @@ impl Layered {
     }
 
     /// One whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
-    #[must_use]
     pub fn underway(layers: &Layers, seed: u64, started: Timestamp) -> Self {
         Self::begin(layers, seed, started).0
     }
 
     /// The attempt in flight or the last one that ran, over both levels; counted from 1.
-    #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempts
     }
 
     /// The attempt of the outer level, counted from 1.
-    #[must_use]
     pub const fn outer_attempt(&self) -> u32 {
         self.outer.attempt()
     }
 
     /// The attempt of the inner level in this attempt of the outer, counted from 1.
-    #[must_use]
     pub const fn inner_attempt(&self) -> u32 {
         self.inner.attempt()
     }
 
     /// Which level gave up; `None` unless it is over without success and not cancelled.
-    #[must_use]
     pub const fn stopped_by(&self) -> Option<Level> {
         if self.phase == GAVE_UP { Some(Level::read(self.level)) } else { None }
     }
 
     /// Why the inner level last gave up, whether or not the outer one went on; `None` when it has not.
-    #[must_use]
     pub fn inner_reason(&self) -> Option<StopReason> {
         StopReason::ALL.into_iter().find(|reason| reason.code() == self.inner_reason)
     }
@@ -246,7 +237,6 @@ impl Layered {
     }
 
     /// Why the inner level would give up if the attempt with this ticket failed like that; `None` when it would not.
-    #[must_use]
     pub fn would_give_up(
         &self,
         layers: &Layers,
@@ -299,7 +289,6 @@ impl Layered {
     }
 
     /// How long to sleep from `now` for a step that sleeps; zero for any other.
-    #[must_use]
     pub const fn remaining(&self, now: Timestamp) -> Span {
         if matches!(self.phase, INNER_SLEEPS | OUTER_SLEEPS) { self.at.since(now) } else { Span::ZERO }
     }

@@ -119,67 +119,56 @@ impl Policy {
     }
 
     /// How delays are spread.
-    #[must_use]
     pub const fn jitter(&self) -> Jitter {
         Jitter::from_flat(self.jitter, self.jitter_by)
     }
 
     /// The delays that the longest delay bounds.
-    #[must_use]
     pub const fn cap(&self) -> Cap {
         Cap::read(self.cap)
     }
 
     /// How many attempts there may be, the first one included; `None` for ever.
-    #[must_use]
     pub const fn attempts(&self) -> Option<u32> {
         if self.attempts == FOREVER { None } else { Some(self.attempts) }
     }
 
     /// How long the whole operation may take, attempts included; `None` without a limit.
-    #[must_use]
     pub const fn deadline(&self) -> Option<Span> {
         limit(self.deadline)
     }
 
     /// How much time an attempt must have left before the deadline to be worth starting.
-    #[must_use]
     pub const fn min_attempt(&self) -> Span {
         Span::from_nanos(self.min_attempt)
     }
 
     /// The choice when the next attempt would not fit before the deadline.
-    #[must_use]
     pub const fn on_deadline(&self) -> OnDeadline {
         OnDeadline::read(self.on_deadline)
     }
 
     /// How long one attempt may take; `None` without a limit.
-    #[must_use]
     pub const fn attempt_timeout(&self) -> Option<Span> {
         limit(self.attempt_timeout)
     }
 
     /// The use of a server's hint.
-    #[must_use]
     pub const fn hint_mode(&self) -> HintMode {
         HintMode::read(self.hint_mode)
     }
 
     /// The longest hint that is obeyed.
-    #[must_use]
     pub const fn hint_max(&self) -> Span {
         Span::from_nanos(self.hint_max)
     }
 
     /// The use of a hint longer than [`Policy::hint_max`].
-    #[must_use]
     pub const fn hint_over(&self) -> HintOver {
         HintOver::read(self.hint_over)
     }
 
     /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
-    #[must_use]
     pub const fn hint_reach(&self) -> Option<Span> {
         limit(self.hint_reach)
     }
@@ -187,7 +176,6 @@ impl Policy {
     /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
     ///
     /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
-    #[must_use]
     pub const fn first_limit(&self) -> Option<Span> {
         limit(if self.deadline < self.attempt_timeout { self.deadline } else { self.attempt_timeout })
     }
@@ -206,7 +194,6 @@ impl Policy {
 
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
     /// numbers (spec 12.3).
-    #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());

@@ -42,7 +42,6 @@ impl FlatStep {
     const EMPTY: Self = Self { kind: 0, outcome: 0, reason: 0, cause: 0, attempt: 0, at: u64::MAX, wake_at: u64::MAX };
 
     /// The ticket that goes back with the result of an attempt; names no attempt for another kind of step.
-    #[must_use]
     pub const fn ticket(&self) -> Ticket {
         Ticket::from_raw(self.attempt as u64)
     }

@@ -84,7 +84,6 @@ const OLDEST: u64 = 1 << 62;
 impl Retry {
     /// An operation whose first attempt began at `started`. The seed decides its jitter: draw it from the operating
     /// system, or give a fixed one to repeat a run.
-    #[must_use]
     #[inline(always)]
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
@@ -93,19 +92,16 @@ impl Retry {
     }
 
     /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
-    #[must_use]
     pub const fn started(&self) -> Timestamp {
         if self.started.as_nanos() <= self.latest.as_nanos() { self.started } else { Timestamp::ZERO }
     }
 
     /// How many attempts have failed.
-    #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
-    #[must_use]
     #[inline(always)]
     pub const fn deadline(&self, policy: &Policy) -> Timestamp {
         // "No limit" is the largest number there is, so the saturating sum is "never".
@@ -127,7 +123,6 @@ impl Retry {
     }
 
     /// How long ago the operation began; what was before a [`Retry::resume`] counts.
-    #[must_use]
     pub const fn elapsed(&self, now: Timestamp) -> Span {
         Span::from_nanos(self.age(self.clock(now)))
     }
@@ -225,7 +220,6 @@ impl Retry {
     /// The fast path of [`Retry::on_failure`]: the sleep after a failure that may be retried and has no hint, under a policy
     /// of one endless stage. `None`, and nothing has happened, where the rules have more to decide. Bindings call it first.
     #[doc(hidden)]
-    #[must_use]
     #[inline(always)]
     pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
         if self.failures.max(self.place) >= policy.steady || now < self.latest || !now.is_early() {

@@ -25,7 +25,6 @@ pub struct Schedule {
 
 impl Schedule {
     /// The delays of `policy` for the operation with this seed.
-    #[must_use]
     pub fn new(policy: &Policy, seed: u64) -> Self {
         let Position { base, place } = Position::START;
         Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, place, failures: 0 }
@@ -33,7 +32,6 @@ impl Schedule {
 
     /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
     /// middle, 2^32-1 its top.
-    #[must_use]
     pub fn pinned(policy: &Policy, draw: u32) -> Self {
         Self { pinned: draw as u64, ..Self::new(policy, 0) }
     }
@@ -60,7 +58,6 @@ impl Schedule {
     ///
     /// One step, but for an exponential one a failure until the delay stops changing, at most 65536: whatever is after that
     /// one reads as it.
-    #[must_use]
     pub fn base_at(policy: &Policy, n: u32) -> Span {
         Span::from_nanos(policy.base_at(n))
     }

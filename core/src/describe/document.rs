@@ -118,7 +118,6 @@ impl Document {
     }
 
     /// The document as JSON text that reads back to the same, but for the types of errors.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         let [patterns, others] =
@@ -141,7 +140,6 @@ impl Document {
     }
 
     /// The patterns to look for in a message, for the operations that [`Rules::patterns`] says.
-    #[must_use]
     pub fn patterns_for(&self, operations: Operations) -> &[String] {
         match operations {
             Operations::All => &self.patterns,

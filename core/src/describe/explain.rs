@@ -67,7 +67,6 @@ impl Explanation {
     pub const MOST: u32 = 100;
 
     /// All retries of `policy`, up to [`Explanation::MOST`]; [`Explanation::ROWS`] of one that retries for ever.
-    #[must_use]
     pub const fn of(policy: &Policy) -> Self {
         let rows = if policy.attempts().is_none() { Self::ROWS } else { Self::MOST };
         Self { policy: *policy, kind: None, rows }
@@ -89,13 +88,11 @@ impl Explanation {
     }
 
     /// The text with the guards that go with the policy.
-    #[must_use]
     pub const fn guarded(self, guards: &Options) -> GuardedExplanation<'_> {
         GuardedExplanation { explanation: self, guards }
     }
 
     /// The retries, one by one.
-    #[must_use]
     pub fn iter(&self) -> Rows {
         self.iter_after(self.kind.unwrap_or(FailureKind::Transient))
     }
@@ -122,7 +119,6 @@ impl IntoIterator for &Explanation {
 
 impl Policy {
     /// What the policy does, as data and as text: see [`Explanation`].
-    #[must_use]
     pub const fn explain(&self) -> Explanation {
         Explanation::of(self)
     }
@@ -130,7 +126,6 @@ impl Policy {
     /// How long all sleeps take together if no draw spreads them, as far as there is an end; a backoff that is its own jitter
     /// counts with its typical delays. The deadline is not looked at. Retries after the 4096th of
     /// another backoff than a linear one count as long as that one.
-    #[must_use]
     pub fn total_wait(&self) -> Option<Span> {
         let retries = self.attempts()?.saturating_sub(1);
         let mut stages = self.stages();
@@ -406,7 +401,6 @@ fn rounded(span: Span) -> Span {
 
 impl Policy {
     /// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
-    #[must_use]
     pub const fn words(&self) -> Words<'_> {
         Words(self)
     }

@@ -62,7 +62,6 @@ struct Shape {
 
 impl Form {
     /// A reader of this form.
-    #[must_use]
     pub const fn reader(self) -> FormReader {
         FormReader {
             said: Said::NOTHING,
@@ -275,7 +274,6 @@ impl FormReader {
     }
 
     /// What the form says about which errors are retried.
-    #[must_use]
     pub fn rules(&self) -> Rules {
         // A hedge without codes that do not end it ends at the first failure.
         if self.form() == Form::Grpc && self.said.has(Item::Hedges) && !self.said.has(Item::NonFatal) {

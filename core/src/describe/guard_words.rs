@@ -12,7 +12,6 @@ use core::fmt;
 
 impl Options {
     /// The guards in words: a line for each, in the order of the sections; nothing for one that breaks a rule.
-    #[must_use]
     pub const fn guard_words(&self) -> GuardWords<'_> {
         GuardWords(self)
     }

@@ -124,7 +124,6 @@ impl Policy {
 
     /// That lint, if there is reason for it. The policy alone gives none for [`LintKind::WaitAboveTimeout`] and
     /// [`LintKind::NestedRetries`].
-    #[must_use]
     pub fn lint(&self, kind: LintKind) -> Option<Lint> {
         let (found, limit) = match kind {
             LintKind::Forever => {
@@ -214,7 +213,6 @@ impl Options {
     }
 
     /// That lint, if there is reason for it.
-    #[must_use]
     pub fn lint(&self, policy: &Policy, kind: LintKind) -> Option<Lint> {
         let budget = self.budget_kind().ok().flatten();
         let hedge = self.hedge().ok().flatten();

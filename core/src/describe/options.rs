@@ -77,7 +77,6 @@ impl Default for Options {
 
 impl Policy {
     /// Options of which nothing is given: those of the default policy.
-    #[must_use]
     pub const fn options() -> Options {
         Options::NEW
     }
@@ -312,7 +311,6 @@ impl Options {
     }
 
     /// What was set under `retry_on`: the rules, without the texts of their patterns.
-    #[must_use]
     pub const fn rules(&self) -> Rules {
         self.rules
     }

@@ -179,7 +179,6 @@ impl Rules {
     /// What the document makes of a failure of which the default classification says `default` (spec 8.4 to 8.8).
     ///
     /// The hint stays, and so does the kind of a failure that is retried, unless it was permanent: then it is transient.
-    #[must_use]
     pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
         let operations = self.operations(facts.idempotent);
         let kind = match (self.lists(operations).name(facts, default.kind), operations) {
@@ -193,7 +192,6 @@ impl Rules {
 
     /// Whose patterns the host is to look for in the message of an error, `None` when no list of patterns applies and the
     /// message need not be made.
-    #[must_use]
     pub fn patterns(&self, idempotent: bool) -> Option<Operations> {
         let operations = self.operations(idempotent);
         if self.lists(operations).given & PATTERNS != 0 { Some(operations) } else { None }
@@ -201,7 +199,6 @@ impl Rules {
 
     /// Whether an HTTP answer is to be judged: a status from 400 on is a failure anyway, and one below is when the document
     /// lists it (202 for an operation that is not done yet) (spec 8.9).
-    #[must_use]
     pub fn is_failure(&self, status: u32, idempotent: bool) -> bool {
         status >= 400 || self.lists(self.operations(idempotent)).has_status(status)
     }

@@ -13,7 +13,6 @@ mod uses;
 use crate::time::Span;
 
 /// The longest of some delays, none for none: what several limiters of one item come to. Ask all of them, since each counts.
-#[must_use]
 pub fn longest(delays: &[Span]) -> Span {
     delays.iter().copied().max().unwrap_or(Span::ZERO)
 }

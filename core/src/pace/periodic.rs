@@ -110,7 +110,6 @@ const SLEEPING: u8 = 3;
 impl Periodic {
     /// Something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for
     /// a pace with jitter; for a good one see [`crate::Retry::new`].
-    #[must_use]
     pub const fn new(pace: Pace, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
         let (timer, flags) = options.raw();
@@ -162,31 +161,26 @@ impl Periodic {
     }
 
     /// The number of the run in flight or else the last one; 0 before the first.
-    #[must_use]
     pub const fn runs(&self) -> u64 {
         self.runs
     }
 
     /// How many intervals its pace was asked for, whether or not they were slept.
-    #[must_use]
     pub const fn intervals(&self) -> u64 {
         self.intervals
     }
 
     /// The last of them.
-    #[must_use]
     pub const fn interval(&self) -> Span {
         Span::from_nanos(self.interval)
     }
 
     /// The time at which the loop ends; [`Timestamp::NEVER`] without a limit. A run may use it to end itself.
-    #[must_use]
     pub const fn deadline(&self) -> Timestamp {
         Timestamp::from_nanos(self.deadline)
     }
 
     /// The pace as it stands.
-    #[must_use]
     pub const fn pace(&self) -> &Pace {
         &self.pace
     }

@@ -95,37 +95,31 @@ impl Stepped {
     }
 
     /// Says if a step draws a uniform: always with jitter, never without.
-    #[must_use]
     pub fn draws(&self) -> bool {
         self.jitter > 0.0
     }
 
     /// The delay of the next step, before jitter.
-    #[must_use]
     pub const fn duration(&self) -> Span {
         Span::from_nanos(self.duration)
     }
 
     /// How many steps may still multiply the duration.
-    #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps
     }
 
     /// The factor of each step; 0 for none.
-    #[must_use]
     pub const fn factor(&self) -> f64 {
         self.factor
     }
 
     /// The part of a delay that jitter may add.
-    #[must_use]
     pub const fn jitter(&self) -> f64 {
         self.jitter
     }
 
     /// The longest duration; [`Span::MAX`] for no limit.
-    #[must_use]
     pub const fn cap(&self) -> Span {
         Span::from_nanos(self.cap)
     }

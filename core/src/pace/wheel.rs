@@ -108,7 +108,6 @@ pub struct Wheel {
 
 impl Wheel {
     /// Without timers and without memory.
-    #[must_use]
     pub const fn new() -> Self {
         Self::from(0, Timestamp::ZERO, 0)
     }
@@ -198,7 +197,6 @@ impl Wheel {
 
     /// When the next timer is due: exactly, and of those only that are pending. None when there is none, or none that ever
     /// fires. Moves no timer, so that an earlier one may still come.
-    #[must_use]
     pub fn next_wake(&mut self) -> Option<Timestamp> {
         let at = match self.front_pending() {
             Some(at) => Some(at),
@@ -208,13 +206,11 @@ impl Wheel {
     }
 
     /// How many timers are pending, those included that never fire.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.live
     }
 
     /// Says if no timer is pending.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.live == 0
     }

@@ -100,7 +100,6 @@ const _: () = assert!(size_of::<Recorder>() == 200);
 impl Recorder {
     /// Begins a call at `now`; for a good seed see [`crate::Retry::new`]. Events: STARTED, and what a guard says that does not
     /// let the first attempt through.
-    #[must_use]
     pub fn begin(policy: &Policy, guards: &mut Guards<'_>, seed: u64, now: Timestamp) -> (Self, Recorded) {
         let hedge = guards.hedge.take();
         let guarded = guards.any();
@@ -240,7 +239,6 @@ impl Recorder {
     }
 
     /// The step that holds.
-    #[must_use]
     pub fn step(&self) -> Step {
         match self.call.current_step() {
             Step::Sleep { cause, .. } if self.asks() => Step::Sleep { until: self.call.latest(), cause },
@@ -249,43 +247,36 @@ impl Recorder {
     }
 
     /// The call without what it holds of its guards: to be saved, see [`Call::save`].
-    #[must_use]
     pub const fn call(&self) -> Call {
         self.call.call()
     }
 
     /// The place in the log of the latest event.
-    #[must_use]
     pub const fn sequence(&self) -> u64 {
         self.sequence
     }
 
     /// The attempt in flight or else the last one that ran, 0 for none.
-    #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.ran
     }
 
     /// When the call began.
-    #[must_use]
     pub const fn started(&self) -> Timestamp {
         self.call.started()
     }
 
     /// How often the attempt in flight was run again because it was interrupted.
-    #[must_use]
     pub const fn reruns(&self) -> u32 {
         self.reruns
     }
 
     /// True if it began with guards.
-    #[must_use]
     pub const fn is_guarded(&self) -> bool {
         self.guarded != 0
     }
 
     /// How long to sleep from `now` for a step that sleeps; zero for any other.
-    #[must_use]
     pub fn remaining(&self, now: Timestamp) -> crate::Span {
         match self.step() {
             Step::Sleep { until, .. } => until.since(now),

@@ -39,7 +39,6 @@ pub struct Replay {
 #[expect(clippy::result_large_err, reason = "an error is rare and shows both events; there is no heap to put them on")]
 impl Replay {
     /// A replay before the first event.
-    #[must_use]
     pub const fn new(mode: ReplayMode) -> Self {
         Self { recorder: None, mode, any_policy: false }
     }
@@ -101,7 +100,6 @@ impl Replay {
     }
 
     /// The number of the event that comes next.
-    #[must_use]
     pub fn expected(&self) -> u64 {
         self.recorder.map_or(1, |recorder| recorder.sequence().saturating_add(1))
     }

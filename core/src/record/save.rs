@@ -36,13 +36,11 @@ impl Retry {
     pub const SAVED: usize = RETRY_LENGTH;
 
     /// The state at `now`, in flat form. `policy` must be the policy of the state.
-    #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         Saved::of(self.snapshot(now), RETRY, policy)
     }
 
     /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
-    #[must_use]
     pub fn save(&self, policy: &Policy, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         self.saved(policy, now).fill(&mut bytes);
@@ -71,7 +69,6 @@ impl Call {
     pub const SAVED: usize = CALL_LENGTH;
 
     /// The state at `now`, in flat form. `policy` must be the policy of the state.
-    #[must_use]
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         let retry = self.retry();
         let mut saved = Saved::of(retry.snapshot(now), CALL, policy);
@@ -81,7 +78,6 @@ impl Call {
     }
 
     /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
-    #[must_use]
     pub fn save(&self, policy: &Policy, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         self.saved(policy, now).fill(&mut bytes);

@@ -122,7 +122,6 @@ impl AdaptiveConfig {
     }
 
     /// The choices it was made of.
-    #[must_use]
     pub const fn kind(&self) -> AdaptiveKind {
         let Self { beta, scale, smooth, increase, min_rate, max_rate, initial_rate, .. } = *self;
         if self.kind == AIMD {
@@ -133,7 +132,6 @@ impl AdaptiveConfig {
     }
 
     /// The behaviour of a call that finds no token.
-    #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.refusal == WAITS { Refusal::Wait } else { Refusal::Stop }
     }
@@ -202,7 +200,6 @@ pub struct Adaptive {
 
 impl Adaptive {
     /// A guard that has seen nothing. A cubic one does not limit yet; the other one has a second's tokens.
-    #[must_use]
     pub fn new(config: &AdaptiveConfig, now: Timestamp) -> Self {
         let limits = config.kind == AIMD;
         let now = now.as_now().as_nanos();
@@ -220,7 +217,6 @@ impl Adaptive {
     }
 
     /// A guard that begins at `now` with what another one knew.
-    #[must_use]
     pub fn started(config: &AdaptiveConfig, start: AdaptiveStart, now: Timestamp) -> Self {
         let rate = start.rate.max(config.min_rate).min(config.max_rate);
         Self {
@@ -262,7 +258,6 @@ impl Adaptive {
     }
 
     /// When [`Adaptive::take`] would be granted, `now` if at once; takes nothing.
-    #[must_use]
     pub fn look(&self, config: &AdaptiveConfig, cost: f64, now: Timestamp) -> Timestamp {
         let mut copy = *self;
         copy.take(config, cost, now).err().unwrap_or(now.as_now())
@@ -292,25 +287,21 @@ impl Adaptive {
     }
 
     /// The rate in calls a second. A cubic one computes it before it limits, too.
-    #[must_use]
     pub const fn rate(&self) -> f64 {
         self.rate
     }
 
     /// The measured rate of answers, a second.
-    #[must_use]
     pub const fn measured(&self) -> f64 {
         self.measured
     }
 
     /// True if it limits: always for the additive kind, from the first throttling on for the cubic kind.
-    #[must_use]
     pub const fn limits(&self) -> bool {
         self.limits != 0
     }
 
     /// The tokens there are at `now`.
-    #[must_use]
     pub fn tokens(&self, now: Timestamp) -> f64 {
         let mut copy = *self;
         copy.refill(now);
@@ -370,7 +361,6 @@ impl Adaptive {
     pub const SAVED: usize = AROUND + 7 * 8 + 2 * 4;
 
     /// The state at `now` as bytes that last (spec 31).
-    #[must_use]
     pub fn save(&self, config: &AdaptiveConfig, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         save::write(*self, u32::from(config.kind), now, &[], &mut bytes);

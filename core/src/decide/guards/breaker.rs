@@ -47,13 +47,11 @@ pub struct Permit(u32);
 
 impl Permit {
     /// The permit whose flat form is `raw`.
-    #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
 
     /// The flat form: the generation in which it was given.
-    #[must_use]
     pub const fn as_raw(self) -> u32 {
         self.0
     }
@@ -99,7 +97,6 @@ pub struct Breaker {
 
 impl Breaker {
     /// A closed breaker. `seed` is for the jitter of its open times: any number, another one for each breaker.
-    #[must_use]
     pub const fn new(_config: &BreakerConfig, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
         Self {
@@ -130,7 +127,6 @@ impl Breaker {
     }
 
     /// The permit of a closed breaker, which takes no clock; `None` in any other state: ask [`Breaker::acquire`].
-    #[must_use]
     #[inline(always)]
     pub const fn acquire_closed(&self) -> Option<Permit> {
         match self.state {
@@ -164,7 +160,6 @@ impl Breaker {
 
     /// The end of the refusal, if a call at `at` would be refused as things stand. `None` for a half-open breaker, which
     /// decides only when it is asked.
-    #[must_use]
     pub fn refuses(&self, config: &BreakerConfig, at: Timestamp) -> Option<Timestamp> {
         let refuses = match self.state {
             OPEN => at.as_now().as_nanos().max(self.latest) < self.until,
@@ -305,7 +300,6 @@ impl Breaker {
     }
 
     /// The state at `now`: an open breaker whose time is over is half-open.
-    #[must_use]
     pub fn state(&self, _config: &BreakerConfig, now: Timestamp) -> BreakerState {
         match self.state {
             OPEN if now.as_now().as_nanos().max(self.latest) < self.until => BreakerState::Open,
@@ -317,7 +311,6 @@ impl Breaker {
 
     /// The end of the open time; if half-open, when the permits in use expire; if isolated, [`Timestamp::NEVER`]; if closed,
     /// the epoch.
-    #[must_use]
     pub const fn retry_at(&self) -> Timestamp {
         match self.state {
             OPEN | HALF_OPEN => Timestamp::from_nanos(self.until).as_now(),
@@ -328,7 +321,6 @@ impl Breaker {
 
     /// The counts at `now`: calls, failed calls, slow calls. For the consecutive kind the first two are the failures in a
     /// row.
-    #[must_use]
     pub fn rates(&self, config: &BreakerConfig, now: Timestamp) -> (u32, u32, u32) {
         let now = Timestamp::from_nanos(now.as_now().as_nanos().max(self.latest));
         let [total, failed, slow] = match config.kind {
@@ -340,7 +332,6 @@ impl Breaker {
     }
 
     /// The number of openings, by itself or by a hint, since it was made or reset.
-    #[must_use]
     pub const fn openings(&self) -> u32 {
         self.openings
     }
@@ -444,7 +435,6 @@ impl Breaker {
     pub const SAVED: usize = AROUND + 4 * 8 + 6 * 4 + Slots::SAVED;
 
     /// The state at `now` as bytes that last (spec 31).
-    #[must_use]
     pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         save::write(*self, u32::from(config.kind), now, &[], &mut bytes);

@@ -24,13 +24,11 @@ pub struct Held(u32);
 impl Held {
     /// The deposit as a number, for other languages: thousandths of a token for [`BudgetKind::Token`], for the others where
     /// it was taken from.
-    #[must_use]
     pub const fn as_raw(self) -> u32 {
         self.0
     }
 
     /// The deposit of that number.
-    #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
@@ -70,7 +68,6 @@ pub struct Budget {
 impl Budget {
     /// A full budget at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
     /// [`crate::Retry::new`].
-    #[must_use]
     pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
         Self {
             tokens: if config.kind <= THROTTLE { config.capacity } else { 0 },
@@ -245,7 +242,6 @@ impl Budget {
 
     /// The balance at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
     /// how many the attempts may grow before any is refused; for the others whole retries.
-    #[must_use]
     pub fn balance(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
         let mut then = *self;
         match config.kind {
@@ -275,7 +271,6 @@ impl Budget {
 
     /// The probability from 0 to 1 that [`Budget::admit`] refuses an attempt at `now`; 0 for every kind but
     /// [`BudgetKind::Requests`].
-    #[must_use]
     pub fn rejection(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
         if config.kind != REQUESTS {
             return 0.0;
@@ -417,7 +412,6 @@ impl Budget {
     pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS * 8;
 
     /// The state at `now` as bytes that last (spec 31).
-    #[must_use]
     pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         save::write(self.at_rest(config), config.kind, now, &[], &mut bytes);

@@ -27,19 +27,16 @@ impl BulkheadConfig {
     }
 
     /// How many calls run at once.
-    #[must_use]
     pub const fn limit(&self) -> u32 {
         self.limit
     }
 
     /// How many calls wait at most.
-    #[must_use]
     pub const fn queue(&self) -> u32 {
         self.queue
     }
 
     /// How long a call waits at most; its host keeps the time.
-    #[must_use]
     pub const fn max_wait(&self) -> Span {
         Span::from_nanos(self.max_wait)
     }
@@ -52,13 +49,11 @@ pub struct QueuePlace(u32);
 
 impl QueuePlace {
     /// The number, for a language that keeps it for the caller.
-    #[must_use]
     pub const fn as_raw(self) -> u32 {
         self.0
     }
 
     /// The place of that number. A number that no caller holds is refused.
-    #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
@@ -95,7 +90,6 @@ pub struct Bulkhead {
 
 impl Bulkhead {
     /// An empty one.
-    #[must_use]
     pub const fn new() -> Self {
         Self { waiting: 0, running: 0, head: 0, handed_out: 0 }
     }
@@ -146,19 +140,16 @@ impl Bulkhead {
     }
 
     /// The number of calls that run.
-    #[must_use]
     pub const fn running(&self) -> u32 {
         self.running
     }
 
     /// The number of callers in the queue.
-    #[must_use]
     pub const fn waiting(&self) -> u32 {
         self.waiting.count_ones()
     }
 
     /// The first place of the queue: its caller is the one to wake when a call has left.
-    #[must_use]
     pub const fn first(&self) -> Option<QueuePlace> {
         if self.waiting == 0 {
             return None;

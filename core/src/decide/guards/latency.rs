@@ -35,7 +35,6 @@ pub struct Latency {
 
 impl Latency {
     /// An estimate without records.
-    #[must_use]
     pub const fn new() -> Self {
         Self { estimate: 0.0, records: 0, unused: 0 }
     }
@@ -56,13 +55,11 @@ impl Latency {
     }
 
     /// The estimate in whole nanoseconds; `None` before the first record.
-    #[must_use]
     pub fn quantile(&self) -> Option<Span> {
         if self.records == 0 { None } else { Some(Span::from_nanos(truncated(self.estimate))) }
     }
 
     /// How many records there were, at most 2^32-1.
-    #[must_use]
     pub const fn records(&self) -> u32 {
         self.records
     }
@@ -95,7 +92,6 @@ impl HedgeConfig {
 
     /// How long after an attempt's start the next one starts: the percentile once there are 20 records, `delay` without one
     /// and before (spec 28.5).
-    #[must_use]
     pub fn delay(&self, latency: &Latency) -> Span {
         match latency.quantile() {
             Some(quantile) if self.percentile > 0.0 && latency.records >= ENOUGH => quantile,
@@ -104,19 +100,16 @@ impl HedgeConfig {
     }
 
     /// The fixed delay.
-    #[must_use]
     pub const fn fixed_delay(&self) -> Span {
         Span::from_nanos(self.delay)
     }
 
     /// The share of attempts that end before the next one starts.
-    #[must_use]
     pub fn percentile(&self) -> Option<f64> {
         if self.percentile > 0.0 { Some(self.percentile) } else { None }
     }
 
     /// How many attempts there may be at once, the first included.
-    #[must_use]
     pub const fn attempts(&self) -> u32 {
         if self.attempts == 0 {
             1
@@ -142,7 +135,6 @@ impl Latency {
     pub const SAVED: usize = AROUND + 8 + 4;
 
     /// The estimate as bytes that last (spec 31).
-    #[must_use]
     pub fn save(&self) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         save::write(*self, 0, Timestamp::ZERO, &[], &mut bytes);

@@ -133,7 +133,6 @@ impl LimiterConfig {
     }
 
     /// How calls are counted.
-    #[must_use]
     pub const fn kind(&self) -> LimiterKind {
         let (limit, per, burst) = (self.limit, Span::from_nanos(self.per), self.burst);
         match self.kind {
@@ -145,13 +144,11 @@ impl LimiterConfig {
     }
 
     /// The behaviour of a refused call.
-    #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.wait == 0 { Refusal::Stop } else { Refusal::Wait }
     }
 
     /// The number of times that the limiter keeps in the caller's memory: the limit of a log, else 0.
-    #[must_use]
     pub const fn log_capacity(&self) -> usize {
         if self.kind == LOG { self.limit as usize } else { 0 }
     }
@@ -208,7 +205,6 @@ pub struct Limiter {
 
 impl Limiter {
     /// A limiter that has let no call through.
-    #[must_use]
     pub fn new(config: &LimiterConfig, now: Timestamp) -> Self {
         let now = now.as_now();
         let word = match config.kind {
@@ -245,7 +241,6 @@ impl Limiter {
     }
 
     /// When it would let `count` calls through, were they made at `at`; `None` if it would then.
-    #[must_use]
     pub fn refuses(&self, config: &LimiterConfig, times: &[u64], count: u32, at: Timestamp) -> Option<Timestamp> {
         self.after(config, times, count, self.clamped(at)).err()
     }
@@ -365,7 +360,6 @@ impl Limiter {
     pub const SAVED: usize = AROUND + 3 * 8;
 
     /// How many bytes [`Limiter::save`] makes.
-    #[must_use]
     pub fn saved(config: &LimiterConfig) -> usize {
         Self::SAVED.saturating_add(config.log_capacity().saturating_mul(8))
     }

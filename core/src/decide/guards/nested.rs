@@ -39,7 +39,6 @@ impl Nesting {
 
     /// How many attempts a policy that may make `own` of them makes, the first included, inside the retry that `token` tells
     /// of. `u32::MAX` is for ever, in both; never below 1 (spec 30.3).
-    #[must_use]
     pub fn attempts(self, token: Option<Token>, own: u32) -> u32 {
         let most = match (self, token) {
             (Self::Allow | Self::Innermost, _) | (Self::Outermost, None) => own,
@@ -79,7 +78,6 @@ impl Token {
     pub const GRPC: &'static str = "grpc-previous-rpc-attempts";
 
     /// The token of attempt `attempt` (from 1) of at most `attempts` (`u32::MAX`: for ever), inside `parent` (spec 30.2).
-    #[must_use]
     pub fn child(parent: Option<Self>, attempt: u32, attempts: u32) -> Self {
         let (allowed, depth) = parent.map_or((1, 0), |parent| (parent.allowed(), parent.depth));
         Self {
@@ -90,38 +88,32 @@ impl Token {
     }
 
     /// The token of a remote caller that makes attempt `attempt`: it may make at least that many (spec 30.6).
-    #[must_use]
     pub fn of_attempt(attempt: u32) -> Self {
         Self::child(None, attempt, attempt)
     }
 
     /// The number of the attempt, from 1.
-    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt.max(1)
     }
 
     /// How many attempts all retries around may make together; `u32::MAX` for ever, or too many to count.
-    #[must_use]
     pub fn allowed(&self) -> u32 {
         self.allowed.max(1)
     }
 
     /// How many retries there are around.
-    #[must_use]
     pub const fn depth(&self) -> u32 {
         self.depth
     }
 
     /// The value of `x-retry-attempt`: the number of the attempt, 1 for the first.
-    #[must_use]
     pub fn header(&self) -> Digits {
         Digits::of(self.attempt())
     }
 
     /// The value of `grpc-previous-rpc-attempts`: the attempts before this one; `None` for the first, which has no such
     /// metadata (gRPC proposal A6).
-    #[must_use]
     pub fn grpc(&self) -> Option<Digits> {
         match self.attempt() {
             1 => None,
@@ -130,7 +122,6 @@ impl Token {
     }
 
     /// Reads a value of `x-retry-attempt`: decimal digits for 1 to 4294967295. `None` for anything else.
-    #[must_use]
     pub fn from_header(value: &[u8]) -> Option<Self> {
         match number(value)? {
             0 => None,
@@ -139,7 +130,6 @@ impl Token {
     }
 
     /// Reads a value of `grpc-previous-rpc-attempts`: decimal digits for 0 to 4294967294. `None` for anything else.
-    #[must_use]
     pub fn from_grpc(value: &[u8]) -> Option<Self> {
         Some(Self::of_attempt(number(value)?.checked_add(1)?))
     }
@@ -179,7 +169,6 @@ impl Digits {
     }
 
     /// The digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.digits.get(usize::from(self.from)..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }

@@ -37,19 +37,16 @@ impl StretchConfig {
     }
 
     /// The factor of the delays when every attempt fails.
-    #[must_use]
     pub const fn factor(&self) -> f64 {
         self.factor
     }
 
     /// How far back attempts count.
-    #[must_use]
     pub const fn window(&self) -> Span {
         Span::from_nanos(self.window)
     }
 
     /// Below how many attempts delays stay as they are.
-    #[must_use]
     pub const fn min_calls(&self) -> u32 {
         self.min_calls
     }
@@ -74,7 +71,6 @@ pub struct Stretch {
 
 impl Stretch {
     /// A guard that has seen nothing.
-    #[must_use]
     pub const fn new(_config: &StretchConfig, now: Timestamp) -> Self {
         Self { slots: Slots::new(now) }
     }
@@ -86,14 +82,12 @@ impl Stretch {
     }
 
     /// The attempts that count at `now`, and how many of them failed.
-    #[must_use]
     pub fn counts(&self, config: &StretchConfig, now: Timestamp) -> (u32, u32) {
         let [calls, failed, _] = self.slots.sums_at(now, config.slot(), window::SLOTS);
         (calls, failed)
     }
 
     /// The stretched delay at `now`: `trunc(delay * (1 + (factor - 1) * (failed / calls)))` (spec 27.3).
-    #[must_use]
     pub fn stretch(&self, config: &StretchConfig, now: Timestamp, delay: Span) -> Span {
         let (calls, failed) = self.counts(config, now);
         if failed == 0 || calls < config.min_calls || config.factor <= 1.0 {
@@ -117,7 +111,6 @@ impl Stretch {
     pub const SAVED: usize = AROUND + Slots::SAVED;
 
     /// The state at `now` as bytes that last (spec 31).
-    #[must_use]
     pub fn save(&self, _config: &StretchConfig, now: Timestamp) -> [u8; Self::SAVED] {
         let mut bytes = [0; Self::SAVED];
         save::write(*self, 0, now, &[], &mut bytes);

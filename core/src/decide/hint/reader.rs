@@ -55,7 +55,6 @@ const DIRECT: [(&[u8], ReadValue); 5] = [
 
 impl Hint {
     /// Reads one header line by itself, of any header that [`HintReader`] knows; `wall` as for [`HintReader::new`].
-    #[must_use]
     pub fn from_header(name: &[u8], value: &[u8], wall: u64) -> Self {
         let mut reader = HintReader::new(wall);
         reader.header(name, value);
@@ -66,7 +65,6 @@ impl Hint {
 impl HintReader {
     /// A reader of an answer that came at `wall`: nanoseconds since the Unix epoch, by the clock on the wall; `u64::MAX`
     /// if it is not known, and then a date is no hint.
-    #[must_use]
     pub const fn new(wall: u64) -> Self {
         Self { wall, direct: [Hint::NONE; 5], field: Resets::NONE, quotas: [Quota::UNSAID; QUOTAS] }
     }
@@ -102,13 +100,11 @@ impl HintReader {
     }
 
     /// The hint for an answer whose status is not known: [`HintReader::hint_for`] with 0.
-    #[must_use]
     pub fn hint(&self) -> Hint {
         self.hint_for(0)
     }
 
     /// The hint of the lines so far for an answer with that HTTP status; 0 if it has none or it is not known.
-    #[must_use]
     pub fn hint_for(&self, status: u32) -> Hint {
         if let Some(hint) = self.direct.into_iter().find(|hint| !hint.is_none()) {
             return hint;

@@ -8,7 +8,6 @@ use crate::time::Span;
 impl Hint {
     /// Reads the value of a `Retry-After` header without a clock: a number of seconds. An HTTP date is no hint, see
     /// [`Hint::retry_after_at`].
-    #[must_use]
     pub fn retry_after(value: &[u8]) -> Self {
         Self::retry_after_at(value, u64::MAX)
     }
@@ -20,14 +19,12 @@ impl Hint {
     /// Seconds that a [`Span`] does not hold are [`Span::MAX`]; a date that is past is no time at all. Of a list with
     /// commas, which is what a proxy makes of the header sent twice, the last readable value counts. Everything else, a
     /// sign or a fraction included, is [`Hint::NONE`] (spec 7.6).
-    #[must_use]
     pub fn retry_after_at(value: &[u8], wall: u64) -> Self {
         last(value, wall, retry_after_value)
     }
 
     /// Reads the value of gRPC's `grpc-retry-pushback-ms` (gRFC A6): whole milliseconds; [`Hint::NEVER`] for a negative
     /// number and for anything that is no number of 64 bits.
-    #[must_use]
     pub fn pushback(value: &[u8]) -> Self {
         let value = value.trim_ascii();
         match number::integer(value.strip_prefix(b"+").unwrap_or(value)) {

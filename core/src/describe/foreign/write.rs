@@ -152,7 +152,6 @@ pub(super) fn exponential(policy: &Policy) -> Said {
 
 impl Formed {
     /// The form.
-    #[must_use]
     pub const fn form(&self) -> Form {
         self.form
     }

@@ -24,13 +24,11 @@ const LOGGED: u32 = 1_000_000;
 
 impl Options {
     /// The preset, if one was given.
-    #[must_use]
     pub fn chosen_preset(&self) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.code() == self.preset_code())
     }
 
     /// The options of the guards alone, those of the preset as if they had been given.
-    #[must_use]
     pub fn guards(&self) -> Self {
         let mut guards = Self::NEW;
         for field in Field::ALL {
@@ -42,7 +40,6 @@ impl Options {
     }
 
     /// Whether neither a field of a guard was given nor a preset that has guards.
-    #[must_use]
     pub fn has_no_guards(&self) -> bool {
         Section::GUARDS.into_iter().all(|section| !self.any(section))
     }

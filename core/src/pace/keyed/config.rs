@@ -181,14 +181,12 @@ impl GateConfig {
     /// An item of Kubernetes' `ItemExponentialFailureRateLimiter` (client-go,
     /// `util/workqueue/default_rate_limiters.go`): `base * 2^failures` as a double, at most `max`. `When` is
     /// [`crate::Gate::failure`], `Forget` is [`crate::Gate::forget`], `NumRequeues` is [`crate::Gate::failures`].
-    #[must_use]
     pub fn item_exponential(base: Span, max: Span) -> Self {
         Self { initial: truncated(real(base.as_nanos())), factor: 2.0, max: max.as_nanos(), ..Self::ITEM }
     }
 
     /// An item of Kubernetes' `ItemFastSlowRateLimiter` (same source): `fast` for the first `max_fast_attempts` failures,
     /// then `slow`; `slow` at once where that number is not positive.
-    #[must_use]
     pub fn fast_slow(fast: Span, slow: Span, max_fast_attempts: i64) -> Self {
         let grace = u32::try_from(max_fast_attempts.max(0)).unwrap_or(u32::MAX);
         Self { initial: slow.as_nanos(), grace_delay: fast.as_nanos(), grace, ..Self::ITEM }

@@ -30,7 +30,6 @@ pub struct Gate {
 
 impl Gate {
     /// A gate that is open and knows of no failure.
-    #[must_use]
     pub const fn new() -> Self {
         Self { failures: 0, delay: 0, failed_at: 0, release: 0 }
     }
@@ -61,7 +60,6 @@ impl Gate {
     }
 
     /// Says if a failure of something at `event` would use its uniform.
-    #[must_use]
     pub fn draws(&self, config: &GateConfig, event: Timestamp) -> bool {
         let failures = if self.is_quiet(config, event) { 0 } else { self.failures };
         config.jitter > 0.0 && (failures >= u64::from(config.grace) || config.grace_delay > 0)
@@ -88,46 +86,39 @@ impl Gate {
     }
 
     /// How many failures count now.
-    #[must_use]
     pub const fn failures(&self) -> u64 {
         self.failures
     }
 
     /// The delay of the last failure; zero when none counts.
-    #[must_use]
     pub const fn delay(&self) -> Span {
         Span::from_nanos(self.delay)
     }
 
     /// When it opens or opened.
-    #[must_use]
     pub const fn release(&self) -> Timestamp {
         Timestamp::from_nanos(self.release)
     }
 
     /// Says if the gate is open at `now`: from [`Gate::release`] on.
-    #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
         now.as_now() >= self.release()
     }
 
     /// Says if the delay of the last failure still covers something that happened at `event`, counted from the failure. It
     /// covers whatever was before it.
-    #[must_use]
     pub fn covers(&self, config: &GateConfig, event: Timestamp) -> bool {
         let failed_at = Timestamp::from_nanos(self.failed_at);
         self.counts(config, event) && (event < failed_at || event.since(failed_at) < self.delay())
     }
 
     /// Says if less time than the delay of the last failure has passed at `now` since something that happened at `event`.
-    #[must_use]
     pub fn covers_since(&self, config: &GateConfig, event: Timestamp, now: Timestamp) -> bool {
         self.counts(config, event) && (now < event || now.since(event) < self.delay())
     }
 
     /// Says if the gate can be thrown away at `now` (spec 19.7): its failures have become too old to count, or it has been open and
     /// out of use for as long as the configuration keeps one.
-    #[must_use]
     pub fn is_discardable(&self, config: &GateConfig, now: Timestamp) -> bool {
         let now = now.as_now();
         let keep = if self.failures > 0 { config.keep_failed } else { config.keep };

@@ -34,7 +34,6 @@ struct Slot<S> {
 impl<K: Ord + Clone, S> Keyed<K, S> {
     /// A map of at most `most` keys (at least one, at most 2^32-1) that forgets those unused for more than `idle`;
     /// [`Span::MAX`] for never.
-    #[must_use]
     pub fn new(most: usize, idle: Span) -> Self {
         let most = most.clamp(1, Uses::<K>::MOST);
         Self { slots: BTreeMap::new(), uses: Uses::new(), most, idle, latest: Timestamp::ZERO }
@@ -62,7 +61,6 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     }
 
     /// The state of `key` at `now`, without using it.
-    #[must_use]
     pub fn peek<Q: Ord + ?Sized>(&self, key: &Q, now: Timestamp) -> Option<&S>
     where
         K: Borrow<Q>,
@@ -115,13 +113,11 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     }
 
     /// How many keys it holds, those included that are idle and not yet removed.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
     /// Says if the map holds no key.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -65,7 +65,6 @@ pub(super) const SKIP_MISSED: u8 = 128;
 impl PeriodicOptions {
     /// For ever until cancelled, at once and then at the pace's intervals: Kubernetes' `BackoffUntil`, `JitterUntil`,
     /// `Until` (sliding) and `NonSlidingUntil`.
-    #[must_use]
     pub const fn until(sliding: bool) -> Self {
         Self {
             timer: Timer::Variable,
@@ -81,7 +80,6 @@ impl PeriodicOptions {
     /// Until a run is done or the steps of the backoff are used up: Kubernetes' `ExponentialBackoff`,
     /// `ExponentialBackoffWithContext` and client-go's `retry.OnError`. There are as many runs as steps, but a cap that uses
     /// them up leaves one last sleep without a run after it.
-    #[must_use]
     pub const fn while_steps_last() -> Self {
         Self { by_steps: true, ..Self::until(true) }
     }
@@ -89,7 +87,6 @@ impl PeriodicOptions {
     /// Until a run is done, on the timer that Kubernetes' `Backoff.Timer` picks: with several steps or jitter it varies, else
     /// it is a grid, and without a duration there is no waiting. `PollUntilContextCancel` and `PollUntilContextTimeout` are
     /// this, not sliding, with a backoff of nothing but a duration. An immediate first run is sure.
-    #[must_use]
     pub fn poll(backoff: &Stepped, immediate: bool, sliding: bool) -> Self {
         let timer = if backoff.steps() > 1 || backoff.draws() {
             Timer::Variable
@@ -103,7 +100,6 @@ impl PeriodicOptions {
 
     /// Kubernetes' deprecated `Poll`, `PollImmediate` and their kin: a grid whose missed ticks are dropped, begun after the
     /// immediate run if there is one, and one last run when the time is up.
-    #[must_use]
     pub const fn poll_legacy(immediate: bool) -> Self {
         Self {
             timer: Timer::GridSkipping,

@@ -47,7 +47,6 @@ pub struct Pace {
 
 impl Pace {
     /// The delays of `backoff`, beginning again by the rule `reset`, made at `now`.
-    #[must_use]
     pub const fn new(backoff: Stepped, reset: Reset, now: Timestamp) -> Self {
         let (rule, limit) = match reset {
             Reset::Never => (NEVER, Span::ZERO),
@@ -96,7 +95,6 @@ impl Pace {
 
     /// Steps `backoff` and begins again every `reset`: Kubernetes' `Backoff.DelayWithReset`, where a `reset` of zero means
     /// that it never steps at all.
-    #[must_use]
     pub fn with_reset(backoff: Stepped, reset: Span, now: Timestamp) -> Self {
         if reset == Span::ZERO && backoff.factor() > 0.0 {
             return Self::new(backoff.restarted(backoff.duration(), 0), Reset::Never, now);
@@ -126,13 +124,11 @@ impl Pace {
     }
 
     /// Says if [`Pace::next`] uses its uniform.
-    #[must_use]
     pub fn draws(&self) -> bool {
         self.backoff.draws()
     }
 
     /// The backoff as it stands.
-    #[must_use]
     pub const fn backoff(&self) -> &Stepped {
         &self.backoff
     }

@@ -21,19 +21,16 @@ impl TimerKey {
 
     /// A number below the most timers that there ever were at once since the wheel was made or cleared, which no other
     /// pending timer has: what belongs to a timer can be kept in an array.
-    #[must_use]
     pub const fn index(self) -> u32 {
         self.0 as u32
     }
 
     /// The key as one number, never zero, whose lower half is the index.
-    #[must_use]
     pub const fn as_raw(self) -> u64 {
         self.0
     }
 
     /// The key that [`Self::as_raw`] gave. Any other number names no timer, or perhaps another's.
-    #[must_use]
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
     }

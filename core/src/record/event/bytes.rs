@@ -35,7 +35,6 @@ impl Event {
 
     /// Writes the event and its text, and says how many bytes that are; `None` when `out` has no room for them, which
     /// [`Event::MOST_BYTES`] and the length of the text always are. A text of more than 65535 bytes is cut.
-    #[must_use]
     pub fn to_bytes(&self, text: &str, out: &mut [u8]) -> Option<usize> {
         let text = cut(text);
         let room = out.len();
@@ -148,13 +147,11 @@ pub struct EventReader<'b> {
 
 impl<'b> EventReader<'b> {
     /// Reads a log from its first event on.
-    #[must_use]
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self { rest: bytes, expected: 1 }
     }
 
     /// The bytes from the next event on; after an error, from the event that could not be read.
-    #[must_use]
     pub const fn rest(&self) -> &'b [u8] {
         self.rest
     }

@@ -28,7 +28,6 @@ pub enum ValueOwner {
 
 impl ValueOwner {
     /// The number, the same in every language: 0 the event has it, 1 the task, 2 the text of the failure.
-    #[must_use]
     pub const fn code(self) -> u8 {
         match self {
             Self::Event => 0,

@@ -23,7 +23,6 @@ pub struct EventJson<'n> {
 
 impl Event {
     /// The event as JSON in one line, without a line's end.
-    #[must_use]
     pub const fn json<'n>(&self, notes: &Notes<'n>) -> EventJson<'n> {
         EventJson { event: *self, notes: *notes }
     }

@@ -27,7 +27,6 @@ words! {
 
 impl EventKind {
     /// Says if nothing comes after it.
-    #[must_use]
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Succeeded | Self::GaveUp | Self::Cancelled)
     }

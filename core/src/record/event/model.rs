@@ -91,19 +91,16 @@ impl Event {
     }
 
     /// The place of the event in the log of its call, from 1.
-    #[must_use]
     pub const fn sequence(&self) -> u64 {
         self.sequence
     }
 
     /// When it happened: the time that the machine was told, never before the event before.
-    #[must_use]
     pub const fn at(&self) -> Timestamp {
         self.at
     }
 
     /// The kind of the event.
-    #[must_use]
     pub const fn kind(&self) -> EventKind {
         match EventKind::from_code(self.kind as u32) {
             Some(kind) => kind,
@@ -113,20 +110,17 @@ impl Event {
 
     /// The attempt of the event: the failed one, the next one ([`EventKind::RetryScheduled`]), the beginning one; at an end
     /// the last one that ran, 0 for none.
-    #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
     }
 
     /// When the next attempt is due ([`EventKind::RetryScheduled`]), or when another try might succeed
     /// ([`EventKind::GaveUp`]); else [`Timestamp::NEVER`].
-    #[must_use]
     pub const fn until(&self) -> Timestamp {
         self.until
     }
 
     /// How long it is until the next attempt is due; zero for any other event.
-    #[must_use]
     pub const fn delay(&self) -> Span {
         match self.kind() {
             EventKind::RetryScheduled => self.until.since(self.at),
@@ -135,49 +129,41 @@ impl Event {
     }
 
     /// The same in whole milliseconds, rounded up, so that nobody who waits as long is too early.
-    #[must_use]
     pub const fn delay_ms(&self) -> u64 {
         self.delay().as_nanos().div_ceil(1_000_000)
     }
 
     /// The kind of the failure ([`EventKind::AttemptFailed`]).
-    #[must_use]
     pub const fn failure(&self) -> Option<FailureKind> {
         FailureKind::from_code(self.failure as u32)
     }
 
     /// The hint of the server ([`EventKind::AttemptFailed`]).
-    #[must_use]
     pub const fn hint(&self) -> Hint {
         self.hint
     }
 
     /// Why the wait is as long as it is ([`EventKind::RetryScheduled`]).
-    #[must_use]
     pub const fn cause(&self) -> Option<Cause> {
         if self.cause == 0 { None } else { Some(Cause::read(self.cause)) }
     }
 
     /// Why there is no other attempt ([`EventKind::GaveUp`]).
-    #[must_use]
     pub const fn reason(&self) -> Option<StopReason> {
         if self.reason == 0 { None } else { Some(StopReason::read(self.reason)) }
     }
 
     /// The seed of the call ([`EventKind::Started`]).
-    #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
     /// The fingerprint of the call's policy ([`EventKind::Started`]).
-    #[must_use]
     pub const fn policy(&self) -> u64 {
         self.policy
     }
 
     /// Says if the call shares guards ([`EventKind::Started`]).
-    #[must_use]
     pub const fn is_guarded(&self) -> bool {
         self.guarded != 0
     }
@@ -235,7 +221,6 @@ impl EventError {
     }
 
     /// The rule in words: what the field must be.
-    #[must_use]
     pub fn rule(&self) -> &'static str {
         match (self.code, self.field) {
             (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => {

@@ -26,7 +26,6 @@ pub struct EventWithNotes {
 
 impl EventWithNotes {
     /// The texts, for [`Event::json`].
-    #[must_use]
     pub fn notes(&self) -> Notes<'_> {
         Notes { task: self.task.as_deref(), failure: self.failure.as_deref() }
     }

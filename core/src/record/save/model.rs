@@ -63,19 +63,16 @@ impl Saved {
     }
 
     /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
-    #[must_use]
     pub const fn is_call(&self) -> bool {
         self.kind == CALL
     }
 
     /// How long ago the operation began when it was saved.
-    #[must_use]
     pub const fn elapsed(&self) -> Span {
         Span::from_nanos(self.elapsed)
     }
 
     /// The fingerprint of the policy that it was saved under.
-    #[must_use]
     pub const fn policy(&self) -> u64 {
         self.policy
     }

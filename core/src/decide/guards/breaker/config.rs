@@ -263,19 +263,16 @@ fn opening(backoff: Backoff) -> Result<Flat, ConfigError> {
 
 impl BreakerConfig {
     /// True if the breaker does not count slow calls, so that hosts need not measure how long a call takes.
-    #[must_use]
     pub const fn is_untimed(&self) -> bool {
         self.slow_after == NONE
     }
 
     /// True if a success leaves no trace in a closed breaker, so that hosts need not read the clock for it.
-    #[must_use]
     pub const fn forgets_successes(&self) -> bool {
         self.kind == CONSECUTIVE
     }
 
     /// The behaviour of a refused call.
-    #[must_use]
     pub const fn refusal(&self) -> Refusal {
         if self.refusal == 1 { Refusal::Wait } else { Refusal::Stop }
     }

@@ -71,7 +71,6 @@ impl GcraConfig {
     }
 
     /// The time between two calls at the limit.
-    #[must_use]
     pub const fn interval(&self) -> Span {
         Span::from_nanos(self.interval)
     }
@@ -121,7 +120,6 @@ pub struct Gcra {
 
 impl Gcra {
     /// A limiter that was never used.
-    #[must_use]
     pub const fn new() -> Self {
         Self { arrival: 0 }
     }
@@ -142,13 +140,11 @@ impl Gcra {
     }
 
     /// The theoretical arrival time, which is all there is.
-    #[must_use]
     pub const fn arrival(&self) -> Timestamp {
         Timestamp::from_nanos(self.arrival)
     }
 
     /// The limiter with that arrival time.
-    #[must_use]
     pub const fn from_arrival(arrival: Timestamp) -> Self {
         Self { arrival: arrival.as_nanos() }
     }

@@ -21,7 +21,6 @@ pub struct SharedGcra {
 
 impl SharedGcra {
     /// A shared limiter that goes on from `gcra`.
-    #[must_use]
     pub fn new(gcra: Gcra) -> Self {
         Self { arrival: AtomicU64::new(gcra.arrival().as_nanos()) }
     }
@@ -52,7 +51,6 @@ impl SharedGcra {
     }
 
     /// How it stands, to save it or to look at it.
-    #[must_use]
     pub fn load(&self) -> Gcra {
         Gcra::from_arrival(Timestamp::from_nanos(self.arrival.load(Relaxed)))
     }
