@@ -112,7 +112,7 @@ extern_c! {
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
     fn holdoff_options_explain(options: *const holdoff_options, rows: u32, text: *mut c_char, size: usize) -> c_int = {
-        let described = described(options);
+        let described = policy_and_options(options);
         print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
     };
 
@@ -120,7 +120,7 @@ extern_c! {
     ///
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
     fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 =
-        described(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size));
+        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size));
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {
@@ -167,7 +167,7 @@ unsafe fn retries<'a>(
 ///
 /// # Safety
 /// `options` is null or points to options.
-unsafe fn described(options: *const holdoff_options) -> Option<(Policy, Options)> {
+unsafe fn policy_and_options(options: *const holdoff_options) -> Option<(Policy, Options)> {
     // SAFETY: passed on.
     let options = unsafe { sound(options) }.ok()?;
     options.check_guards().ok()?;

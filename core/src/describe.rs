@@ -7,6 +7,7 @@ pub(crate) mod foreign;
 pub(crate) mod guard_words;
 pub(crate) mod lint;
 pub(crate) mod options;
+pub(crate) mod path;
 pub(crate) mod preset;
 pub(crate) mod rules;
 pub(crate) mod write;

@@ -16,8 +16,8 @@ const MOST_LINES: usize = 600;
 
 /// Folders in which a rule is not enforced yet: their faults are only counted.
 const LATER: [(&str, &[&str]); 4] = [
-    ("imports that go up", &["core/"]),
-    ("imports in a circle", &["core/"]),
+    ("imports that go up", &[]),
+    ("imports in a circle", &["core/src/describe/"]),
     ("long files", &[]),
     ("riddles", &["core/", "bindings-c/", "bindings-python/", "bindings-wasm/", "benches/counts/"]),
 ];

@@ -8,10 +8,15 @@ use crate::decide::backoff::{self, Backoff, Flat, Stage};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::stages::{COUNTED, STAGES};
 use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::words::words;
+
+/// The most stages of a policy. A list takes one for each three of its delays.
+pub(crate) const STAGES: usize = 6;
+
+/// The delays that are counted. Later ones are delays of the last stage.
+pub(crate) const COUNTED: u32 = (1 << 29) - 1;
 
 /// The number of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;

@@ -6,12 +6,9 @@
 
 use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, Flat, LINEAR, UNSTARTED, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, scaled, scaled_small, spread};
-use crate::decide::policy::{DOUBLES, Policy};
+use crate::decide::policy::{COUNTED, DOUBLES, Policy};
 use crate::decide::rng::unit;
 use crate::time::Span;
-
-/// How many stages a policy has room for. A list takes one for each three of its delays.
-pub(crate) const STAGES: usize = 6;
 
 /// Where an operation is in its policy's backoff: 12 bytes of the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,9 +18,6 @@ pub(crate) struct Position {
     /// How many delays there have been, at most [`COUNTED`], and above that the stage of the latest.
     pub(crate) place: u32,
 }
-
-/// The delays that are counted. Later ones are delays of the last stage.
-pub(crate) const COUNTED: u32 = (1 << 29) - 1;
 
 impl Position {
     pub(crate) const START: Self = Self { base: UNSTARTED, place: 0 };

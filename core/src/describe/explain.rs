@@ -8,12 +8,10 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
-use crate::decide::retry::{Decision, Retry, Snapshot};
-use crate::decide::rng::Rng;
 use crate::describe::lint::Lint;
 use crate::describe::options::Options;
-use crate::error::StopReason;
-use crate::time::{Span, Timestamp};
+use crate::describe::path::{COUNTED, Path};
+use crate::time::Span;
 use crate::words::words;
 use core::fmt;
 
@@ -166,45 +164,6 @@ fn linear_sum([initial, increment, max]: [u64; 3], retries: u32) -> Span {
     let growing = below.saturating_mul(initial).saturating_add(steps.saturating_mul(increment));
     let sum = growing.saturating_add(retries.saturating_sub(below).saturating_mul(max));
     Span::from_nanos(u64::try_from(sum).unwrap_or(u64::MAX))
-}
-
-/// How many retries are run to sum up their delays.
-pub(crate) const COUNTED: u32 = 1 << 12;
-
-/// An operation all of whose attempts fail at once and all of whose draws are the same.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Path {
-    retry: Retry,
-    draw: u32,
-    total: Span,
-}
-
-impl Path {
-    pub(crate) fn pinned(draw: u32) -> Self {
-        Self { retry: Retry::new(0, Timestamp::ZERO), draw, total: Span::ZERO }
-    }
-
-    /// The same operation, its next draw another.
-    const fn drawing(self, draw: u32) -> Self {
-        Self { draw, ..self }
-    }
-
-    /// The next delay and whether it ends in time; nothing when no attempt is left.
-    pub(crate) fn next(&mut self, policy: &Policy, failure: Failure) -> Option<(Span, bool)> {
-        // Without a deadline time decides nothing, and at the beginning of it no sum saturates.
-        let passed = if policy.deadline().is_none() { Span::ZERO } else { self.total };
-        let now = Timestamp::ZERO.after(passed);
-        let seed = Rng::about_to_draw(self.draw).state();
-        self.retry = Retry::restored(Snapshot { seed, ..self.retry.snapshot(now) }, now);
-        let (until, in_time) = match self.retry.on_failure(policy, now, failure) {
-            Decision::Sleep { until, .. } => (until, true),
-            Decision::GiveUp { reason: StopReason::Deadline, retry_at } => (retry_at, false),
-            Decision::GiveUp { .. } => return None,
-        };
-        let delay = until.since(now);
-        self.total = Span::from_nanos(self.total.as_nanos().saturating_add(delay.as_nanos()));
-        Some((delay, in_time))
-    }
 }
 
 /// The retries of an [`Explanation`], one by one.

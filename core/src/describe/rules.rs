@@ -11,8 +11,7 @@ use crate::error::{ConfigError, ErrorCode};
 use crate::nearest::nearest;
 use crate::value::Value;
 
-mod write;
-pub(crate) use write::write_codes;
+pub(crate) mod write;
 
 /// What is known of an error beside its failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,10 @@
 use super::*;
 use crate::decide::jitter::Cap;
+use crate::decide::retry::{Decision, Retry};
 use crate::decide::schedule::Schedule;
 use crate::describe::options::Options;
 use crate::describe::preset::Preset;
+use crate::time::Timestamp;
 use crate::value::Value;
 use core::time::Duration;
 use proptest::prelude::*;

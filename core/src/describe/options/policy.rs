@@ -5,7 +5,7 @@ use super::{Options, nth};
 use crate::decide::backoff::{self, Flat};
 use crate::decide::jitter;
 use crate::decide::policy::Policy;
-use crate::decide::stages::{COUNTED, STAGES};
+use crate::decide::policy::{COUNTED, STAGES};
 use crate::describe::preset::Preset;
 use crate::error::{ConfigError, ErrorCode, Given};
 use crate::fields::Field;
