@@ -247,7 +247,7 @@ class StretchFields(TypedDict, total=False):
 
 
 class HedgeFields(TypedDict, total=False):
-    """A second attempt beside one that takes long."""
+    """A second attempt beside a slow one."""
 
     delay: Duration | None
     """The time after an attempt's start at which the next one starts beside it. Needed."""

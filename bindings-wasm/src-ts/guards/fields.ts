@@ -230,6 +230,6 @@ export interface GuardFields {
   adaptive?: Maybe<AdaptiveFields["kind"] | AdaptiveFields>;
   /** Longer delays while many attempts fail. */
   stretch?: Maybe<number | StretchFields>;
-  /** A second attempt beside one that takes long. */
+  /** A second attempt beside a slow one. */
   hedge?: Maybe<Duration | HedgeFields>;
 }

@@ -16,7 +16,7 @@ const GROUPS: [(&str, &str, &str); 12] = [
     ("bulkhead", "Bulkhead", "How many attempts may run at once."),
     ("adaptive", "Adaptive", "A rate of attempts that follows the server's throttling."),
     ("stretch", "Stretch", "Longer delays while many attempts fail."),
-    ("hedge", "Hedge", "A second attempt beside one that takes long."),
+    ("hedge", "Hedge", "A second attempt beside a slow one."),
     ("nested", "Nested", "What a retry does inside another one."),
 ];
 
@@ -243,7 +243,7 @@ export interface RetryOnFields extends RetryOnLists {
 
 type Backoff = BackoffKind | BackoffFields;
 
-/** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
+/** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
 export interface PolicyFields extends GuardFields {
 "#;
     for field in Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().contains('.')) {
@@ -274,7 +274,7 @@ fn guards_ts() -> String {
         "/** What guards can be given as: the sections of a policy document. {GENERATED} */\n\
          import type {{ Duration }} from \"../times.js\";\n\n\
          type Maybe<T> = T | null | undefined;\n\n\
-         /** What a call does that a guard refuses: give up at once, or sleep until the guard would let it through. */\n"
+         /** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */\n"
     );
     out += &union("export type Refusal =", &quoted(Field::BreakerRefusal.words()));
     for group in GROUPS.iter().skip(3) {
