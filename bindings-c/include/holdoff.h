@@ -1006,8 +1006,7 @@ typedef struct holdoff_problem {
  */
 typedef struct holdoff_options {
   uint64_t magic;
-  uint64_t state[136];
-  uint64_t guards[61];
+  uint64_t state[182];
   char *patterns;
   size_t patterns_size;
   size_t patterns_used;
