@@ -68,7 +68,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with a saved state: the field, the value, the rule, and the nearest valid name.
+/// The error of a saved state: the field, the value, the rule, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SaveError {
     /// The number of the rule that was broken.

@@ -124,7 +124,7 @@ impl Field {
         }
     }
 
-    /// What the field must be, in words.
+    /// The rule of the field, in words.
     pub(crate) const fn rule(self) -> &'static str {
         let own = self.own_rule();
         if !own.is_empty() {

@@ -20,7 +20,7 @@ words! {
 }
 
 impl FailureKind {
-    /// The kind of an HTTP status; `None` for one that is no failure (below 400) (spec 8.2).
+    /// The kind of an HTTP status; `None` for a status that is no failure (below 400) (spec 8.2).
     ///
     /// The retryable ones are 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585) and the 5xx, but for 501 and 505, which say
     /// that the server never will.

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What a policy document says (spec 15).
+/// A policy document (spec 15).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Document {
     /// When and how often to try again.
@@ -34,7 +34,7 @@ pub struct Document {
     pub error_types: Vec<String>,
 }
 
-/// What is wrong with a document, with path and value as the document has them.
+/// The error of a document, with path and value as the document has them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DocumentError {
     /// The number of the rule that was broken; [`ErrorCode::NotJson`] where the text is not of its format at all.
@@ -45,9 +45,9 @@ pub struct DocumentError {
     pub given: Option<String>,
     /// The rule in words: what the field must be.
     pub rule: &'static str,
-    /// The valid name or word nearest to the one that was given, when one is near.
+    /// The nearest valid name or word, if there is one.
     pub nearest: Option<&'static str>,
-    /// What the format's reader says of text that is not of its format.
+    /// The message of the format's reader about text that is not of its format.
     pub cause: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl From<FormError> for DocumentError {
 }
 
 impl Document {
-    /// Reads a policy document. What is wrong with it is told as it stands there, where [`Deserialize`] can only tell the
+    /// Reads a policy document. Its errors have path and value as they stand there, where [`Deserialize`] can only tell the
     /// format's own error.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Document {
 /// How deep objects and lists may lie in one another: no field lies deeper than four.
 const DEPTH: u32 = 8;
 
-/// What takes the values of a document.
+/// Takes the values of a document.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
 enum Sink {
     Policy(Options),
@@ -164,7 +164,7 @@ struct Reading {
     kept: Document,
     path: String,
     depth: u32,
-    /// What is wrong, which the format's own error cannot carry.
+    /// The error, which the format's own error cannot carry.
     wrong: Option<DocumentError>,
 }
 
@@ -182,7 +182,7 @@ impl Reading {
         self.built()
     }
 
-    /// What is held against each other when all is read.
+    /// The checks when all fields are read.
     fn built(self) -> Result<Document, DocumentError> {
         let (policy, rules, guards) = match &self.sink {
             Sink::Policy(options) => {

@@ -1,4 +1,4 @@
-//! What a policy does, for people: how long each retry waits at least, typically and at most, and all of them together.
+//! Explanations of policies, for people: how long each retry waits at least, typically and at most, and all of them together.
 //!
 //! The numbers are the machine's own: [`Retry`] is run three times, with every draw pinned to the bottom, the middle and the
 //! top of its range. Attempts count as taking no time, so that what is shown is what the policy adds (spec 13).
@@ -45,7 +45,7 @@ pub struct Row {
     pub max_total: Span,
     /// Which retry, from 1.
     pub retry: u32,
-    /// Whether it comes before the deadline.
+    /// The place of the retry before or after the deadline.
     pub in_time: InTime,
 }
 
@@ -64,7 +64,7 @@ impl Explanation {
     /// How many retries are shown at most, unless a number is given.
     pub const MOST: u32 = 100;
 
-    /// All retries of `policy`, up to [`Explanation::MOST`]; [`Explanation::ROWS`] of one that retries for ever.
+    /// All retries of `policy`, up to [`Explanation::MOST`]; [`Explanation::ROWS`] if it retries for ever.
     pub const fn of(policy: &Policy) -> Self {
         let rows = if policy.attempts().is_none() { Self::ROWS } else { Self::MOST };
         Self { policy: *policy, kind: None, rows }
@@ -116,7 +116,7 @@ impl IntoIterator for &Explanation {
 }
 
 impl Policy {
-    /// What the policy does, as data and as text: see [`Explanation`].
+    /// The delays of the policy, as data and as text: see [`Explanation`].
     pub const fn explain(&self) -> Explanation {
         Explanation::of(self)
     }
@@ -328,7 +328,7 @@ struct Cell {
 impl Cell {
     fn of(span: Span) -> Self {
         let mut cell = Self { bytes: [0; 24], length: 0 };
-        // A span's text is at most 21 bytes, and one that did not fit would be cut.
+        // A span's text is at most 21 bytes, and a longer one would be cut.
         let _ = fmt::write(&mut cell, format_args!("{}", rounded(span)));
         cell
     }
@@ -503,7 +503,7 @@ impl fmt::Display for Of {
 }
 
 impl Policy {
-    /// Whether any stage is its own jitter.
+    /// True if any stage is its own jitter.
     pub(crate) fn is_random(&self) -> bool {
         self.stages()
             .any(|stage| matches!(stage.backoff, Backoff::Decorrelated { .. } | Backoff::DecorrelatedV2 { .. }))

@@ -1,6 +1,6 @@
 //! Policies as other systems write them down: read into a policy, and written from one.
 //!
-//! A team that moves to holdoff has its numbers in a service config, a `RetryPolicy` or a `wait.Backoff` already, and one
+//! A team that moves to holdoff has its numbers in a service config, a `RetryPolicy` or a `wait.Backoff` already, and a team
 //! that runs both needs them to agree. Like a policy document a form is read from (path, value) pairs, so that every
 //! language reads all of them with the parser it has; what each system means by its numbers is decided here once.
 //!
@@ -46,17 +46,17 @@ words! {
     }
 }
 
-/// What a system's form is made of.
+/// The description of a system's form.
 struct Shape {
     /// Every field, the name first as the system writes it.
     fields: &'static [(&'static str, Item)],
-    /// What a name that is none of them "is".
+    /// The message for a name that is not one of them.
     unknown: &'static str,
-    /// What a field takes.
+    /// The values that a field takes.
     rule: fn(Item) -> &'static str,
     /// The policy that is meant.
     policy: fn(&Said) -> Result<Policy, FormError>,
-    /// What a policy would be in the form, if it can be said at all.
+    /// The policy in the form, if the form can express it.
     said: fn(&Policy) -> Said,
 }
 
@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-/// What is wrong with a form, or keeps a policy from being said in it.
+/// The error of a form, or the reason why the form cannot express a policy.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FormError {
     /// The number of the rule that was broken.
@@ -98,7 +98,7 @@ pub struct FormError {
     pub given: Given,
     /// The rule in words: what the field must be.
     pub rule: &'static str,
-    /// The valid name nearest to the one that was given, when one is near.
+    /// The nearest valid name, if there is one.
     pub nearest: Option<&'static str>,
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for FormError {
 
 impl core::error::Error for FormError {}
 
-/// What is left for the host to keep of a value that was set.
+/// The part of a value that the host has to keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormKept<'a> {
     /// The reader holds all of it, or it does not matter to a retry.
@@ -273,7 +273,7 @@ impl FormReader {
         if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(Options::NEW) }
     }
 
-    /// What the form says about which errors are retried.
+    /// The form's rules about which errors are retried.
     pub fn rules(&self) -> Rules {
         // A hedge without codes that do not end it ends at the first failure.
         if self.form() == Form::Grpc && self.said.has(Item::Hedges) && !self.said.has(Item::NonFatal) {
@@ -306,7 +306,7 @@ fn indexed(name: &str) -> (&str, Option<u32>) {
     }
 }
 
-/// Whether two names are the same but for case and underscores.
+/// True if two names are the same but for case and underscores.
 fn same(known: &str, given: &str) -> bool {
     letters(known).eq(letters(given))
 }

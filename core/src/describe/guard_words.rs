@@ -11,7 +11,7 @@ use crate::time::Span;
 use core::fmt;
 
 impl Options {
-    /// The guards in words: a line for each, in the order of the sections; nothing for one that breaks a rule.
+    /// The guards in words: a line for each, in the order of the sections; nothing for a guard that breaks a rule.
     pub const fn guard_words(&self) -> GuardWords<'_> {
         GuardWords(self)
     }

@@ -1,4 +1,4 @@
-//! What is valid and yet hardly meant: a policy that is checked in should be read by this once.
+//! Lints: settings that are valid and yet hardly meant. Read a policy that is checked in by this once.
 //!
 //! A lint is an opinion and changes nothing. Each has a number and a word that stay, so that a team can allow one.
 
@@ -65,9 +65,9 @@ const MANY: u32 = 10;
 pub struct Lint {
     /// Which.
     pub kind: LintKind,
-    /// What the policy has: a time, a number, or nothing to show.
+    /// The value in the policy: a time, a number, or nothing to show.
     pub found: Given,
-    /// What it is held against.
+    /// The value it is compared with.
     pub limit: Given,
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Shown {
 }
 
 impl Policy {
-    /// What is questionable about the policy alone, in the order of the numbers. Work is bounded whatever the policy.
+    /// The lints of the policy alone, in the order of their numbers. Work is bounded whatever the policy.
     pub fn lints(&self) -> impl Iterator<Item = Lint> {
         LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
     }
@@ -201,7 +201,7 @@ impl Policy {
 }
 
 impl Options {
-    /// What is questionable about a policy with these guards, in the order of the numbers: [`Policy::lints`], which a budget
+    /// The lints of a policy with these guards, in the order of their numbers: [`Policy::lints`], which a budget
     /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
     pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
         LintKind::ALL.into_iter().filter_map(|kind| self.lint(policy, kind))
@@ -260,7 +260,7 @@ impl Options {
 }
 
 impl Lint {
-    /// What is questionable about retries that are inside one another, the outermost first, each by its policy's attempts and
+    /// The lint of nested retries, the outermost first, each by its policy's attempts and
     /// its nesting ([`Nesting::default`] without guards): [`LintKind::NestedRetries`] where more than one of them retries,
     /// with the attempts of the innermost operation in all as what was found.
     pub fn nested(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<Self> {

@@ -32,7 +32,7 @@ const DELAYS: usize = STAGES * 3;
 /// # Contract
 /// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order. Then
 /// [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and [`Options::budget`],
-/// [`Options::breaker`] and the others the guards' configurations. What is not given is the preset's, else the default.
+/// [`Options::breaker`] and the others the guards' configurations. A field that is not set has the preset's value, else the default.
 ///
 /// ```
 /// use core::time::Duration;
@@ -58,7 +58,7 @@ pub struct Options {
     listed: u8,
     /// How many stages were begun, the first not counted.
     more: u8,
-    /// Whether the stages were given as a list, so that their paths have an index.
+    /// True if the stages were given as a list, so that their paths have an index.
     chained: u8,
     /// More stages or delays were added than there is room for.
     overflow: u8,
@@ -76,7 +76,7 @@ impl Default for Options {
 }
 
 impl Policy {
-    /// Options of which nothing is given: those of the default policy.
+    /// Options without any field set: those of the default policy.
     pub const fn options() -> Options {
         Options::NEW
     }
@@ -91,7 +91,7 @@ const fn nth<T>(row: &mut [T], index: usize) -> Option<&mut T> {
 }
 
 impl Options {
-    /// Options of which nothing is given.
+    /// Options without any field set.
     pub const NEW: Self = Self {
         values: [0; Field::LAST + 1],
         given: [0; 2],
@@ -106,7 +106,7 @@ impl Options {
         rules: Rules::NONE,
     };
 
-    /// Whether a field was given. Fields of stages are in [`StageOptions`].
+    /// True if a field is set. Fields of stages are in [`StageOptions`].
     const fn has(&self, field: Field) -> bool {
         let [low, high] = self.given;
         let word = if field.code() < 64 { low } else { high };
@@ -243,7 +243,7 @@ impl Options {
         self
     }
 
-    /// What the longest delay bounds; the jittered delay, its spread kept, unless given.
+    /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
     #[must_use]
     pub const fn cap(self, cap: Cap) -> Self {
         self.with(Field::Cap, cap.flat() as u64)
@@ -274,7 +274,7 @@ impl Options {
         self.with_span(Field::MinAttempt, min_attempt)
     }
 
-    /// What happens when the next attempt would not fit before the deadline; stop unless given.
+    /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
     #[must_use]
     pub const fn on_deadline(self, on_deadline: OnDeadline) -> Self {
         self.with(Field::OnDeadline, on_deadline as u64)
@@ -286,7 +286,7 @@ impl Options {
         self.with_span(Field::AttemptTimeout, timeout)
     }
 
-    /// What is done with a server's hint; floor unless given.
+    /// The use of a server's hint: floor unless set.
     #[must_use]
     pub const fn hint_mode(self, mode: HintMode) -> Self {
         self.with(Field::HintMode, mode as u64)
@@ -298,7 +298,7 @@ impl Options {
         self.with_span(Field::HintMax, max)
     }
 
-    /// What is done with a longer one; stop unless given.
+    /// The use of a longer hint: stop unless set.
     #[must_use]
     pub const fn hint_over(self, over: HintOver) -> Self {
         self.with(Field::HintOver, over as u64)
@@ -310,7 +310,7 @@ impl Options {
         self.with_span(Field::HintReach, reach)
     }
 
-    /// What was set under `retry_on`: the rules, without the texts of their patterns.
+    /// The rules under `retry_on`, without the texts of their patterns.
     pub const fn rules(&self) -> Rules {
         self.rules
     }

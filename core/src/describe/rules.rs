@@ -13,17 +13,17 @@ use crate::value::Value;
 
 pub(crate) mod write;
 
-/// What is known of an error beside its failure.
+/// The facts about an error beside its failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Facts {
     /// Its HTTP status; 0 when it has none.
     pub http: u16,
-    /// Its gRPC code, one that is none of the table being `UNKNOWN`; 255 when it has none.
+    /// Its gRPC code, an unknown code as `UNKNOWN`; 255 when it has none.
     pub grpc: u8,
-    /// Whether its message contains a pattern of the list that [`Rules::patterns`] says.
+    /// True if its message contains a pattern of the list that [`Rules::patterns`] says.
     pub matched: bool,
-    /// Whether the operation can run twice without harm.
+    /// True if the operation can run twice without harm.
     pub idempotent: bool,
 }
 
@@ -36,13 +36,13 @@ impl Facts {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Operations {
-    /// `retry_on`: those that can run twice without harm, and all when the document does not tell them apart.
+    /// `retry_on`: operations that can run twice without harm, and all when the document does not tell them apart.
     All = 1,
-    /// `retry_on.non_idempotent`: those that may not run twice.
+    /// `retry_on.non_idempotent`: operations that may not run twice.
     NonIdempotent = 2,
 }
 
-/// What is left for the host to keep of a value that was set.
+/// The part of a value that the host has to keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept<'a> {
     /// The options hold all of it.
@@ -51,11 +51,11 @@ pub enum Kept<'a> {
     NoPatterns(Operations),
     /// A pattern. With `index` 0 the list begins anew: what the host has kept for these operations goes.
     Pattern {
-        /// Whose list it belongs to.
+        /// The list it belongs to.
         list: Operations,
         /// Its place in the list, from 0.
         index: u32,
-        /// What a message must contain: case counts, and the empty text is in every message.
+        /// A text that a message must contain: case counts, and the empty text is in every message.
         text: &'a str,
     },
 }
@@ -122,7 +122,7 @@ const LISTS: [(&str, &str, Operations, u8); 8] = [
 const NON_IDEMPOTENT: (&str, &str) = ("non_idempotent", "retry_on.non_idempotent");
 
 impl Lists {
-    /// Whether a list names the error; `None` when no list speaks about it (spec 8.5).
+    /// True if a list names the error; `None` when no list speaks about it (spec 8.5).
     fn name(&self, facts: Facts, kind: FailureKind) -> Option<bool> {
         let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
         let says = [
@@ -175,7 +175,7 @@ impl Rules {
     /// Rules that say nothing: every failure stays what it is.
     pub const NONE: Self = Self { all: Lists::NONE, non_idempotent: Lists::NONE };
 
-    /// What the document makes of a failure of which the default classification says `default` (spec 8.4 to 8.8).
+    /// The failure as the document judges it, if the default classification says `default` (spec 8.4 to 8.8).
     ///
     /// The hint stays, and so does the kind of a failure that is retried, unless it was permanent: then it is transient.
     pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
@@ -189,14 +189,14 @@ impl Rules {
         Failure { kind, ..default }
     }
 
-    /// Whose patterns the host is to look for in the message of an error, `None` when no list of patterns applies and the
+    /// The list whose patterns the host is to look for in the message of an error, `None` when no list of patterns applies and the
     /// message need not be made.
     pub fn patterns(&self, idempotent: bool) -> Option<Operations> {
         let operations = self.operations(idempotent);
         if self.lists(operations).given & PATTERNS != 0 { Some(operations) } else { None }
     }
 
-    /// Whether an HTTP answer is to be judged: a status from 400 on is a failure anyway, and one below is when the document
+    /// True if an HTTP answer is to be judged: a status from 400 on is a failure anyway, and a lower one when the document
     /// lists it (202 for an operation that is not done yet) (spec 8.9).
     pub fn is_failure(&self, status: u32, idempotent: bool) -> bool {
         status >= 400 || self.lists(self.operations(idempotent)).has_status(status)
@@ -340,7 +340,7 @@ fn place_in_list(digits: &str) -> Option<u32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// The one place where an error of `retry_on` is made. Whoever set the value knows its path.
+/// The one function that makes errors of `retry_on`. The code that set the value knows its path.
 fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> ConfigError {
     ConfigError { given: value.shown(), nearest, ..ConfigError::of_use(code) }
 }

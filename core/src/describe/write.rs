@@ -127,7 +127,7 @@ fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
     list.map_or(Ok(()), |list| list.end(']'))
 }
 
-/// Whether two parts are of one list.
+/// True if two parts are of one list.
 fn continues(part: &Flat, next: &Flat) -> bool {
     part.kind == backoff::LIST && next.kind == backoff::LIST && part.on == next.on && part.times == 3
 }

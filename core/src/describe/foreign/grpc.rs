@@ -64,7 +64,7 @@ const fn rule(item: Item) -> &'static str {
     }
 }
 
-/// What stands beside a retryPolicy and does not concern it, or not if it is null.
+/// Fields beside a retryPolicy that do not concern it, or not if they are null.
 const IGNORED: [&str; 7] = [
     "name",
     "waitForReady",
@@ -75,7 +75,7 @@ const IGNORED: [&str; 7] = [
     "healthCheckConfig",
 ];
 
-/// What a path ends with, and the field.
+/// The end of a path, and its field.
 type Named<'n> = (&'n str, Option<(&'static str, Item)>);
 
 impl FormReader {
@@ -185,7 +185,7 @@ pub(super) fn guards(said: &Said) -> Result<Options, FormError> {
     Ok(guards)
 }
 
-/// Whether there is a hedgingPolicy.
+/// True if there is a hedgingPolicy.
 fn hedges(said: &Said) -> bool {
     [Item::Hedges, Item::HedgeDelay, Item::NonFatal].into_iter().any(|item| said.has(item))
 }
@@ -218,7 +218,7 @@ fn hedged(said: &Said) -> Result<Policy, FormError> {
     Ok(if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()?)
 }
 
-/// What a hedge in one round is in the form, as far as it can be said; and a throttle.
+/// A hedge in one round in the form, as far as the form can express it; and a throttle.
 pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'static str> {
     let broken = |error: crate::ConfigError| error.field.map_or("", Field::path);
     let hedge = guards.hedge().map_err(broken)?;

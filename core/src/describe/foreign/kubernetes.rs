@@ -68,7 +68,7 @@ pub(super) fn bounded(initial: u64, factor: f64, max: u64, ends: bool) -> Option
     Policy::options().backoff(Backoff::constant(first)).then(1, then)
 }
 
-/// Whether multiplying by the factor leaves the delay as it is, in doubles too.
+/// True if multiplying by the factor leaves the delay as it is, in doubles too.
 pub(super) fn is_steady(initial: u64, factor: f64) -> bool {
     factor == 1.0 && initial <= 1 << 53
 }

@@ -49,7 +49,7 @@ const fn rule_of_graph(item: Item) -> &'static str {
     }
 }
 
-/// What is not given is zero, as in Go. `MaxDelay` bounds the delays after the first one.
+/// A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
 fn node(said: &Said) -> Result<Policy, FormError> {
     if said.attempts == 0 {
         return Err(FormError::value("MaxAttempts", rule(Item::Attempts), Given::Number(0.0)));

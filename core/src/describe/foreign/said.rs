@@ -1,10 +1,10 @@
-//! What a form says, as plain numbers: the fields that the systems' forms have in common.
+//! The fields that the systems' forms have in common, as plain numbers.
 
 use super::Form;
 use crate::time::Span;
 use crate::value::Value;
 
-/// What a field of a form means.
+/// The meaning of a field of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Item {
@@ -14,7 +14,7 @@ pub(super) enum Item {
     Initial = 1,
     /// The longest delay.
     Max = 2,
-    /// What a delay is multiplied by.
+    /// The factor of a delay.
     Factor = 3,
     /// The part of a delay that may be added.
     Jitter = 4,
@@ -24,7 +24,7 @@ pub(super) enum Item {
     Deadline = 6,
     /// The gRPC codes that are retried.
     Codes = 7,
-    /// What the message of an error that is retried contains.
+    /// A text in the message of an error that is retried.
     Patterns = 8,
     /// The types of errors that are not retried.
     Types = 9,
@@ -36,7 +36,7 @@ pub(super) enum Item {
     Ignored = 12,
     /// The most tokens of a throttle.
     Tokens = 13,
-    /// What a success adds to a throttle.
+    /// The reward of a success for a throttle.
     Ratio = 14,
     /// How many attempts a hedge makes.
     Hedges = 15,
@@ -115,7 +115,7 @@ impl Said {
         u32::try_from(self.attempts).unwrap_or(u32::MAX).min(u32::MAX.wrapping_sub(1))
     }
 
-    /// Whether there are more attempts than 32 bits with a sign hold, as some systems count them.
+    /// True if there are more attempts than 32 bits with a sign hold, as some systems count them.
     pub(super) const fn is_beyond_int(&self) -> bool {
         self.attempts > i32::MAX as u64
     }

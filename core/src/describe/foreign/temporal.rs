@@ -33,7 +33,7 @@ const fn rule(item: Item) -> &'static str {
     }
 }
 
-/// What is not given, or zero, has a default (docs.temporal.io, "Retry policies").
+/// A missing field, or zero, has a default (docs.temporal.io, "Retry policies").
 fn policy(said: &Said) -> Result<Policy, FormError> {
     let initial = if said.initial == 0 { Span::from_secs(1).as_nanos() } else { said.initial };
     let max = if said.max == 0 { initial.saturating_mul(100).min(Span::MAX.as_nanos()) } else { said.max };

@@ -117,8 +117,8 @@ fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
     Field::ALL.iter().find(|field| a.number(**field) != b.number(**field)).map(|field| field.path())
 }
 
-/// What an exponential policy says in most forms; of a chain whose first delay comes once, that delay and what follows.
-/// A constant delay is one that is multiplied by 1, and a missing limit is 0.
+/// The fields of an exponential policy in most forms; of a chain whose first delay comes once, that delay and what follows.
+/// A constant delay is an exponential one with factor 1, and a missing limit is 0.
 pub(super) fn exponential(policy: &Policy) -> Said {
     let mut said = Said::NOTHING;
     let mut stages = policy.stages().map(|stage| stage.backoff);

@@ -39,7 +39,7 @@ impl Options {
         guards
     }
 
-    /// Whether neither a field of a guard was given nor a preset that has guards.
+    /// True if no field of a guard is set and no preset with guards is chosen.
     pub fn has_no_guards(&self) -> bool {
         Section::GUARDS.into_iter().all(|section| !self.any(section))
     }
@@ -52,7 +52,7 @@ impl Options {
         self.budget_kind()?.map(BudgetConfig::new).transpose()
     }
 
-    /// What the budget's configuration is made of.
+    /// The kind and numbers of the budget.
     pub(crate) fn budget_kind(&self) -> Result<Option<BudgetKind>, ConfigError> {
         let Some(kind) = self.kind(Section::BUDGET)? else { return Ok(None) };
         let window = self.span(Field::BudgetWindow);
@@ -100,7 +100,7 @@ impl Options {
         self.breaker_options()?.map(|options| options.build()).transpose()
     }
 
-    /// What the breaker's configuration is made of.
+    /// The checked options of the breaker.
     pub(crate) fn breaker_options(&self) -> Result<Option<BreakerOptions>, ConfigError> {
         let Some(kind) = self.kind(Section::BREAKER)? else { return Ok(None) };
         let failure_rate = self.real(Field::BreakerFailureRate);
@@ -251,7 +251,7 @@ impl Options {
         HedgeConfig::new(delay, percentile, self.whole(Field::HedgeAttempts)).map(Some)
     }
 
-    /// What a retry inside another one does; `None` where no field of it was given.
+    /// The behaviour of a retry inside another one; `None` if no field of it is set.
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
@@ -282,8 +282,8 @@ impl Options {
         Ok(())
     }
 
-    /// The number of a guard's field that was given. What was not given is the preset's: all of a section of which nothing was
-    /// given, and of one whose kind (or first field, where it has no kind) was not given the other fields (spec 32.6).
+    /// The number of a guard's field. An unset field has the preset's number in a section without any set field, and in a section
+    /// whose kind (or first field, if it has no kind) is not set (spec 32.6).
     fn given(&self, field: Field) -> Option<u64> {
         if self.has(field) {
             return Some(self.at(field));
@@ -293,7 +293,7 @@ impl Options {
         if self.has(section.first) { None } else { preset.guard(field) }
     }
 
-    /// Whether one of a section's fields was given.
+    /// True if one of a section's fields is set.
     fn any(&self, section: Section) -> bool {
         section.fields().any(|field| self.given(field).is_some())
     }
@@ -308,7 +308,7 @@ impl Options {
         Ok(Some(section.first.word(kind)).filter(|word| *word != "none"))
     }
 
-    /// Whether the kind has a use for all fields of the section that were given.
+    /// True if the kind uses every field of the section that is set.
     fn check_kind(&self, section: Section, kind: u8) -> Result<(), ConfigError> {
         let fits = |field: Field| match section {
             // Which of these a kind of open time has a use for is another question.
@@ -357,7 +357,7 @@ impl Options {
         self.given(field).map_or(unless, Span::from_nanos)
     }
 
-    /// Whether a field that takes two words has the second.
+    /// True if a field that takes two words has the second.
     fn second(&self, field: Field) -> bool {
         self.or(field) == 1
     }
@@ -366,7 +366,7 @@ impl Options {
         if self.second(field) { Refusal::Wait } else { Refusal::Stop }
     }
 
-    /// The names of the sections of which something was given, but for a kind that is "none".
+    /// The names of the sections with set fields, except sections of kind "none".
     pub(crate) fn sections(&self) -> impl Iterator<Item = &'static str> {
         let none = |section: Section| {
             let first = self.given(section.first);
@@ -379,7 +379,7 @@ impl Options {
             .map(|section| section.name)
     }
 
-    /// Writes each section of which something was given, so that it is read back to the same.
+    /// Writes each section with set fields, so that it is read back to the same.
     pub(crate) fn write_guards(&self, document: &mut Open<'_>) -> fmt::Result {
         for section in Section::GUARDS.into_iter().filter(|section| self.any(*section)) {
             let mut out = Open::new(document.field(section.name)?, '{')?;

@@ -211,7 +211,7 @@ const fn unshown(code: ErrorCode, field: Field) -> ConfigError {
     ConfigError::new(code, field, Given::Unshown)
 }
 
-/// Whether one of the next `count` stages is for the same failures.
+/// True if one of the next `count` stages is for the same failures.
 const fn followed(stages: &[StageOptions], on: u8, count: u8) -> bool {
     let mut rest = stages;
     let mut left = count;
@@ -249,7 +249,7 @@ const fn ends(p: &Policy) -> Option<u32> {
     Some(if sum > COUNTED { COUNTED } else { sum })
 }
 
-/// Whether every stage is its own jitter.
+/// True if every stage is its own jitter.
 const fn all_random(p: &Policy) -> bool {
     let mut all = p.first.is_random();
     let mut rest: &[Flat] = &p.others;

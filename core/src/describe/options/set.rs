@@ -9,7 +9,7 @@ use crate::fields::{Field, Section, is_guard};
 use crate::nearest::nearest;
 use crate::value::Value;
 
-/// What the rules of classification are under.
+/// The path that the rules of classification are under.
 const RETRY_ON: &str = "retry_on";
 
 impl Options {
@@ -133,7 +133,7 @@ impl<'n> Path<'n> {
         Field::names().find(|known| is(known.0)).map(|known| known.1)
     }
 
-    /// The valid name nearest to one that is unknown.
+    /// The valid name nearest to an unknown one.
     fn nearest(&self, name: &str) -> Option<&'static str> {
         let guards = is_guard(name);
         let names = Field::names().filter(|known| known.1.is_guards() == guards).map(|known| known.0);
@@ -143,7 +143,7 @@ impl<'n> Path<'n> {
         }
         if self.stage.is_none() {
             let near = nearest(name, names.clone().chain([RETRY_ON]).chain(sections()));
-            // A field of a section that is misspelled, or one that is given without its section.
+            // A misspelled field of a section, or a field without its section.
             return near.or_else(|| match name.split_once('.') {
                 Some((section, _)) => nearest(section, sections()),
                 None => names.clone().find(|known| known.split_once('.').is_some_and(|(_, field)| field == name)),
@@ -166,7 +166,7 @@ fn indexed(name: &str) -> (&str, Option<u8>) {
     }
 }
 
-/// Whether there are fields "`name`.something".
+/// True if there are fields "`name`.something".
 fn is_group(name: &str) -> bool {
     Field::names().any(|known| known.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }

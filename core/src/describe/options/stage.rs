@@ -23,7 +23,7 @@ const fn slot(field: Field) -> u32 {
 }
 
 impl StageOptions {
-    /// A stage of which nothing is given.
+    /// A stage without any field set.
     pub(super) const NEW: Self = Self { values: [0; 8], given: 0 };
 
     pub(super) const fn is_new(&self) -> bool {

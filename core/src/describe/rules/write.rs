@@ -35,7 +35,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether operations that may not run twice have rules of their own.
+    /// True if operations that may not run twice have rules of their own.
     pub(crate) const fn tells_apart(&self) -> bool {
         self.non_idempotent.given != 0
     }
@@ -46,7 +46,7 @@ impl Rules {
         if *self == alone { Some(self.all.grpc) } else { None }
     }
 
-    /// Whether a list of patterns is all there is.
+    /// True if a list of patterns is all there is.
     pub(crate) fn patterns_alone(&self) -> bool {
         *self == Self { all: Lists { given: PATTERNS, ..Lists::NONE }, ..Self::NONE }
     }
