@@ -1,7 +1,6 @@
 //! Calls under guards, and what a retry inside another one knows.
 
 use super::{Memory, kind_of, with};
-use core::mem::{align_of, size_of};
 use holdoff_core::{
     Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
@@ -62,24 +61,16 @@ extern "C" fn call_cancel(guards: u32) {
     step(guards, |call, _, guards, [now, ..]| call.cancel(guards, at(now)));
 }
 
-/// Where in a call the permit of its first attempt lies, in words: `permits[1]`, behind the retry, two times, and eight more.
-/// A test compares calls that were put together with calls that began.
-const PERMIT: usize = (40 + 8 + 8 + 64) / 4 + 1;
-const _: () = assert!(size_of::<GuardedCall>() == 176 && align_of::<GuardedCall>() == 8);
-
 /// `call` := its first attempt is in flight since the time in slot 6, with the permit in slot 5 and the seed in slot 1.
 fn underway(memory: &mut Memory) {
-    let (started, permit) = (memory.time(6), memory.arg(5) as u32);
-    (memory.call, _) = GuardedCall::begin(&Policy::DEFAULT, &mut Guards::none(), memory.arg(1), started);
-    // SAFETY: a call is plain numbers: every bit pattern is a value, and so is the slot of its permit.
-    unsafe { (&raw mut memory.call).cast::<u32>().add(PERMIT).write(permit) };
+    let permit = Permit::from_raw(memory.arg(5) as u32);
+    memory.call = GuardedCall::underway(memory.arg(1), memory.time(6), permit);
 }
 
 /// The permit of the first attempt of `call`, which has just begun.
 #[unsafe(no_mangle)]
 extern "C" fn call_permit() -> u32 {
-    // SAFETY: as above.
-    with(|memory| unsafe { (&raw const memory.call).cast::<u32>().add(PERMIT).read() })
+    with(|memory| memory.call.permit().as_raw())
 }
 
 /// The same, for a call that JavaScript has not kept because nothing waited: put together again.

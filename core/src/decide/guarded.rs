@@ -181,13 +181,18 @@ impl GuardedCall {
         self.start(policy, guards, now)
     }
 
-    /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started` with the breaker's `permit`: the lazy way
-    /// in, after a failure, for a call whose only guard is a breaker.
+    /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started` with the breaker's `permit`: the lazy
+    /// way in, for a call whose guards let the first attempt through at once.
     pub fn underway(seed: u64, started: Timestamp, permit: Permit) -> Self {
         let mut call = Self::asleep(Retry::new(seed, started), Flight::NONE);
         call.launch(call.at, permit);
         call.at = Timestamp::NEVER;
         call
+    }
+
+    /// The breaker's permit of the latest attempt, for a host that keeps it in place of the call: see [`GuardedCall::underway`].
+    pub fn permit(&self) -> Permit {
+        Permit::from_raw(self.flight.permits.get(self.attempt as usize % FLYING).copied().unwrap_or(0))
     }
 
     /// Takes up a call that was saved and resumed, at `now` and under these guards. It begins for them; a retry that it sleeps
