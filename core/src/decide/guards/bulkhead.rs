@@ -20,7 +20,7 @@ impl BulkheadConfig {
     /// `limit` calls at once, `queue` more that wait for a place, each `max_wait` at most.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a `limit` of 0 or a `queue` above 64.
+    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 64.
     pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, ConfigError> {
         let (limit, queue) = (Field::BulkheadLimit.whole(limit)?, Field::BulkheadQueue.whole(queue)?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })

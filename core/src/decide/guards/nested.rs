@@ -29,7 +29,7 @@ impl Nesting {
     /// The same, if it makes sense.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a cap of 0.
+    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a cap of 0.
     pub fn checked(self) -> Result<Self, ConfigError> {
         match self {
             Self::Cap(cap) => Field::NestedCap.whole(cap).map(Self::Cap),
