@@ -115,7 +115,7 @@ export interface RetryOnFields extends RetryOnLists {
 
 type Backoff = BackoffKind | BackoffFields;
 
-/** The fields of a policy. What is not given (or null) has its default. Names in snake_case are accepted too. */
+/** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
 export interface PolicyFields extends GuardFields {
   /**
    * What `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay

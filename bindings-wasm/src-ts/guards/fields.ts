@@ -3,7 +3,7 @@ import type { Duration } from "../times.js";
 
 type Maybe<T> = T | null | undefined;
 
-/** What a call does that a guard refuses: give up at once, or sleep until the guard would let it through. */
+/** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */
 export type Refusal = "stop" | "wait";
 
 /** How many retries there may be for the calls there are. */
@@ -195,7 +195,7 @@ export interface StretchFields {
   min_calls?: Maybe<number>;
 }
 
-/** A second attempt beside one that takes long. */
+/** A second attempt beside a slow one. */
 export interface HedgeFields {
   /** The time after an attempt's start at which the next one starts beside it. Needed. */
   delay?: Maybe<Duration>;
