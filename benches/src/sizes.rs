@@ -6,8 +6,8 @@ use crate::peers::{backoff, backon, exponential_backoff, failsafe, governor, ret
 use crate::sample::Row;
 use ::governor::clock::QuantaClock;
 use holdoff_core::{
-    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, Gcra, GuardedCall, Latency, Layered, Limiter, Pace,
-    Periodic, Policy, Recorder, Retry, Schedule, SharedGcra, Stepped, Stretch,
+    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, Gcra, GuardedCall, Latency, Layered, Limiter,
+    LoopBackoff, Periodic, Policy, Recorder, Retry, Schedule, SharedGcra, Stretch, WaitBackoff,
 };
 
 /// One work for each kind of state.
@@ -74,8 +74,8 @@ pub fn rows() -> Vec<Row> {
             "bytes, other machines",
             &[
                 ("schedule", size_of::<Schedule>()),
-                ("stepped", size_of::<Stepped>()),
-                ("pace", size_of::<Pace>()),
+                ("wait backoff", size_of::<WaitBackoff>()),
+                ("loop backoff", size_of::<LoopBackoff>()),
                 ("periodic", size_of::<Periodic>()),
                 ("layered", size_of::<Layered>()),
                 ("guarded", size_of::<GuardedCall>()),

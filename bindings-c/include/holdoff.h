@@ -716,12 +716,12 @@
 #define HOLDOFF_LEVEL_CAP 3
 
 /**
- * Timer of a periodic. The pace is asked before each interval.
+ * Timer of a periodic. The loop backoff is asked before each interval.
  */
 #define HOLDOFF_TIMER_VARIABLE 0
 
 /**
- * Timer of a periodic. The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
+ * Timer of a periodic. The loop backoff is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
  */
 #define HOLDOFF_TIMER_GRID 1
 
@@ -731,7 +731,7 @@
 #define HOLDOFF_TIMER_GRID_SKIPPING 2
 
 /**
- * Timer of a periodic. Runs are due at once; the pace is never asked.
+ * Timer of a periodic. Runs are due at once; the loop backoff is never asked.
  */
 #define HOLDOFF_TIMER_NO_WAIT 3
 
@@ -856,17 +856,18 @@
 #define HOLDOFF_SAVED_CALL 72
 
 /**
- * Reset of a pace: it never begins again.
+ * Reset of a loop backoff: it never begins again.
  */
 #define HOLDOFF_RESET_NEVER 0
 
 /**
- * Reset of a pace: when asked more than the limit after it was last asked (or made).
+ * Reset of a loop backoff: when asked more than the limit after it was last asked (or made).
  */
 #define HOLDOFF_RESET_AFTER_QUIET 1
 
 /**
- * Reset of a pace: when asked more than the limit after it last began again (or was made), however busy it was in between.
+ * Reset of a loop backoff: when asked more than the limit after it last began again (or was made), however busy it was
+ * in between.
  */
 #define HOLDOFF_RESET_EVERY 2
 
@@ -1250,19 +1251,19 @@ typedef struct holdoff_layered {
  * and, while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter
  * comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
  */
-typedef struct holdoff_stepped {
+typedef struct holdoff_wait_backoff {
   uint64_t magic;
   uint64_t state[5];
-} holdoff_stepped;
+} holdoff_wait_backoff;
 
 /**
  * The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
  * the last one reads as no time passed. The content is the library's.
  */
-typedef struct holdoff_pace {
+typedef struct holdoff_loop_backoff {
   uint64_t magic;
   uint64_t state[10];
-} holdoff_pace;
+} holdoff_loop_backoff;
 
 /**
  * The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
@@ -1291,7 +1292,7 @@ typedef struct holdoff_periodic_options {
    */
   uint8_t first_is_sure;
   /**
-   * Not 0: runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
+   * Not 0: runs end with the steps of the loop backoff's backoff; with HOLDOFF_TIMER_VARIABLE only.
    */
   uint8_t by_steps;
   /**
@@ -2627,25 +2628,25 @@ uint32_t holdoff_layered_inner_reason(const struct holdoff_layered *layered);
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_stepped_init(struct holdoff_stepped *stepped,
-                         uint64_t duration_ns,
-                         double factor,
-                         double jitter,
-                         uint64_t cap_ns,
-                         uint64_t steps);
+int holdoff_wait_backoff_init(struct holdoff_wait_backoff *wait_backoff,
+                              uint64_t duration_ns,
+                              double factor,
+                              double jitter,
+                              uint64_t cap_ns,
+                              uint64_t steps);
 
 /**
  * Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
  * positive means none.
  *
- * Returns as holdoff_stepped_init.
+ * Returns as holdoff_wait_backoff_init.
  */
-int holdoff_stepped_init_kubernetes(struct holdoff_stepped *stepped,
-                                    uint64_t duration_ns,
-                                    double factor,
-                                    double jitter,
-                                    int64_t steps,
-                                    int64_t cap_ns);
+int holdoff_wait_backoff_init_kubernetes(struct holdoff_wait_backoff *wait_backoff,
+                                         uint64_t duration_ns,
+                                         double factor,
+                                         double jitter,
+                                         int64_t steps,
+                                         int64_t cap_ns);
 
 /**
  * Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
@@ -2653,113 +2654,117 @@ int holdoff_stepped_init_kubernetes(struct holdoff_stepped *stepped,
  *
  * Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_stepped_init_kubernetes_jitter(struct holdoff_stepped *stepped,
-                                           uint64_t duration_ns,
-                                           double max_factor);
+int holdoff_wait_backoff_init_kubernetes_jitter(struct holdoff_wait_backoff *wait_backoff,
+                                                uint64_t duration_ns,
+                                                double max_factor);
 
 /**
  * Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
  * HOLDOFF_NEVER for memory without a backoff.
  */
-uint64_t holdoff_stepped_step(struct holdoff_stepped *stepped,
-                              double u);
+uint64_t holdoff_wait_backoff_step(struct holdoff_wait_backoff *wait_backoff,
+                                   double u);
 
 /**
- * Tells whether holdoff_stepped_step uses its uniform `u`.
+ * Tells whether holdoff_wait_backoff_step uses its uniform `u`.
  */
-bool holdoff_stepped_draws(const struct holdoff_stepped *stepped);
+bool holdoff_wait_backoff_draws(const struct holdoff_wait_backoff *wait_backoff);
 
 /**
  * Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
  */
-uint64_t holdoff_stepped_duration(const struct holdoff_stepped *stepped);
+uint64_t holdoff_wait_backoff_duration(const struct holdoff_wait_backoff *wait_backoff);
 
 /**
  * Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
  */
-uint64_t holdoff_stepped_steps(const struct holdoff_stepped *stepped);
+uint64_t holdoff_wait_backoff_steps(const struct holdoff_wait_backoff *wait_backoff);
 
 /**
  * Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
  */
-uint64_t holdoff_stepped_cap(const struct holdoff_stepped *stepped);
+uint64_t holdoff_wait_backoff_cap(const struct holdoff_wait_backoff *wait_backoff);
 
 /**
  * Begins again with `duration_ns` and `steps`, the rest as it is.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
-int holdoff_stepped_restart(struct holdoff_stepped *stepped, uint64_t duration_ns, uint64_t steps);
+int holdoff_wait_backoff_restart(struct holdoff_wait_backoff *wait_backoff,
+                                 uint64_t duration_ns,
+                                 uint64_t steps);
 
 /**
- * Makes a pace of the delays of `stepped`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...) after
+ * Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER,
+ * ...) after
  * `limit_ns`, made at `now`. Copies the backoff.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
  */
-int holdoff_pace_init(struct holdoff_pace *pace,
-                      const struct holdoff_stepped *stepped,
-                      uint32_t reset,
-                      uint64_t limit_ns,
-                      uint64_t now);
+int holdoff_loop_backoff_init(struct holdoff_loop_backoff *loop_backoff,
+                              const struct holdoff_wait_backoff *wait_backoff,
+                              uint32_t reset,
+                              uint64_t limit_ns,
+                              uint64_t now);
 
 /**
- * Makes a pace of the same delay each time and up to `jitter` of it more: Kubernetes' NewJitteredBackoffManager, where
- * a jitter that is not positive means none.
+ * Makes a loop backoff of the same delay each time and up to `jitter` of it more: Kubernetes'
+ * NewJitteredBackoffManager, where a jitter that is not positive means none.
  *
  * Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless it is finite, or HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_pace_init_jittered(struct holdoff_pace *pace,
-                               uint64_t period_ns,
-                               double jitter);
+int holdoff_loop_backoff_init_jittered(struct holdoff_loop_backoff *loop_backoff,
+                                       uint64_t period_ns,
+                                       double jitter);
 
 /**
- * Makes a pace that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than `reset_ns`
- * without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
+ * Makes a loop backoff that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than
+ * `reset_ns` without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
  *
  * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_pace_init_exponential(struct holdoff_pace *pace,
-                                  uint64_t initial_ns,
-                                  uint64_t max_ns,
-                                  uint64_t reset_ns,
-                                  double factor,
-                                  double jitter,
-                                  uint64_t now);
+int holdoff_loop_backoff_init_exponential(struct holdoff_loop_backoff *loop_backoff,
+                                          uint64_t initial_ns,
+                                          uint64_t max_ns,
+                                          uint64_t reset_ns,
+                                          double factor,
+                                          double jitter,
+                                          uint64_t now);
 
 /**
- * Makes a pace that steps `stepped` and begins again every `reset_ns`, made at `now`: Kubernetes'
+ * Makes a loop backoff that steps `wait_backoff` and begins again every `reset_ns`, made at `now`: Kubernetes'
  * Backoff.DelayWithReset, where a reset of 0 means that it never steps at all. Copies the backoff.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
-int holdoff_pace_init_with_reset(struct holdoff_pace *pace,
-                                 const struct holdoff_stepped *stepped,
-                                 uint64_t reset_ns,
-                                 uint64_t now);
+int holdoff_loop_backoff_init_with_reset(struct holdoff_loop_backoff *loop_backoff,
+                                         const struct holdoff_wait_backoff *wait_backoff,
+                                         uint64_t reset_ns,
+                                         uint64_t now);
 
 /**
  * Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves
- * on. HOLDOFF_NEVER for memory without a pace.
+ * on. HOLDOFF_NEVER for memory without a loop backoff.
  */
-uint64_t holdoff_pace_next(struct holdoff_pace *pace,
-                           uint64_t now,
-                           double u);
+uint64_t holdoff_loop_backoff_next(struct holdoff_loop_backoff *loop_backoff,
+                                   uint64_t now,
+                                   double u);
 
 /**
- * Tells whether holdoff_pace_next uses its uniform `u`.
+ * Tells whether holdoff_loop_backoff_next uses its uniform `u`.
  */
-bool holdoff_pace_draws(const struct holdoff_pace *pace);
+bool holdoff_loop_backoff_draws(const struct holdoff_loop_backoff *loop_backoff);
 
 /**
- * Copies the backoff as it stands to `stepped`.
+ * Copies the backoff as it stands to `wait_backoff`.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
-int holdoff_pace_backoff(const struct holdoff_pace *pace, struct holdoff_stepped *stepped);
+int holdoff_loop_backoff_backoff(const struct holdoff_loop_backoff *loop_backoff,
+                                 struct holdoff_wait_backoff *wait_backoff);
 
 /**
- * Returns options to run at once and then at the pace's intervals until cancelled: Kubernetes' BackoffUntil,
+ * Returns options to run at once and then at the loop backoff's intervals until cancelled: Kubernetes' BackoffUntil,
  * JitterUntil and Until, and not `sliding` NonSlidingUntil.
  */
 struct holdoff_periodic_options holdoff_periodic_until(bool sliding);
@@ -2771,10 +2776,10 @@ struct holdoff_periodic_options holdoff_periodic_until(bool sliding);
 struct holdoff_periodic_options holdoff_periodic_while_steps_last(void);
 
 /**
- * Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`:
- * PollUntilContextCancel and its kin. Memory without a stepped backoff reads as one without a duration.
+ * Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `wait_backoff`:
+ * PollUntilContextCancel and its kin. Memory without a wait backoff reads as one without a duration.
  */
-struct holdoff_periodic_options holdoff_periodic_poll(const struct holdoff_stepped *stepped,
+struct holdoff_periodic_options holdoff_periodic_poll(const struct holdoff_wait_backoff *wait_backoff,
                                                       bool immediate,
                                                       bool sliding);
 
@@ -2785,13 +2790,13 @@ struct holdoff_periodic_options holdoff_periodic_poll(const struct holdoff_stepp
 struct holdoff_periodic_options holdoff_periodic_poll_legacy(bool immediate);
 
 /**
- * Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters
- * only for a pace with jitter. Copies the pace.
+ * Makes something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed matters
+ * only for a loop backoff with jitter. Copies the loop backoff.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
  */
 int holdoff_periodic_init(struct holdoff_periodic *periodic,
-                          const struct holdoff_pace *pace,
+                          const struct holdoff_loop_backoff *loop_backoff,
                           const struct holdoff_periodic_options *options,
                           uint64_t seed,
                           uint64_t now);
@@ -3078,21 +3083,21 @@ int holdoff_budget_fail(struct holdoff_budget *budget,
 
 /**
  * Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
- * `held` (which may be NULL), in the place of what an earlier retry of the call paid.
+ * `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid.
  *
  * Returns true if it may run; false for an unknown kind, and for memory without a budget.
  */
 bool holdoff_budget_withdraw(struct holdoff_budget *budget,
                              uint64_t now,
                              uint32_t kind,
-                             uint32_t *held);
+                             uint32_t *withdrawal);
 
 /**
  * Gives back what a retry paid that never ran.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
-int holdoff_budget_refund(struct holdoff_budget *budget, uint64_t now, uint32_t held);
+int holdoff_budget_refund(struct holdoff_budget *budget, uint64_t now, uint32_t withdrawal);
 
 /**
  * Records a retry that has run, with any result.
@@ -3102,14 +3107,14 @@ int holdoff_budget_refund(struct holdoff_budget *budget, uint64_t now, uint32_t 
 int holdoff_budget_retried(struct holdoff_budget *budget);
 
 /**
- * Records the success of a call at `now`. `held` points to what its latest retry paid; NULL for a call without a
+ * Records the success of a call at `now`. `withdrawal` points to what its latest retry paid; NULL for a call without a
  * retry.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_budget_succeed(struct holdoff_budget *budget,
                            uint64_t now,
-                           const uint32_t *held);
+                           const uint32_t *withdrawal);
 
 /**
  * Ends a call, with any result. Without it the kind "share" counts the call for ever.

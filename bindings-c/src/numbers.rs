@@ -1,24 +1,24 @@
 //! The numbers of the header, held to those of the core.
 
 use crate::*;
-use holdoff_core::{FlatStep, Span};
+use holdoff_core::{RawStep, Span};
 
 numbers! {
     /// Step kind: run the operation, then say how it ended with holdoff_call_succeed or holdoff_call_fail.
-    HOLDOFF_ATTEMPT: u8 = 1 is FlatStep::ATTEMPT;
+    HOLDOFF_ATTEMPT: u8 = 1 is RawStep::ATTEMPT;
     /// Step kind: wait until `at`, then call holdoff_call_tick.
-    HOLDOFF_SLEEP: u8 = 2 is FlatStep::SLEEP;
+    HOLDOFF_SLEEP: u8 = 2 is RawStep::SLEEP;
     /// Step kind: an attempt is in flight; keep what you are doing.
-    HOLDOFF_WAIT: u8 = 3 is FlatStep::WAIT;
+    HOLDOFF_WAIT: u8 = 3 is RawStep::WAIT;
     /// Step kind: it is over, see the outcome. Said again to whatever comes later.
-    HOLDOFF_STOP: u8 = 4 is FlatStep::STOP;
+    HOLDOFF_STOP: u8 = 4 is RawStep::STOP;
 
     /// Outcome: an attempt succeeded.
-    HOLDOFF_SUCCEEDED: u8 = 1 is FlatStep::SUCCEEDED;
+    HOLDOFF_SUCCEEDED: u8 = 1 is RawStep::SUCCEEDED;
     /// Outcome: no attempt succeeded and there will be no other; `reason` is a HOLDOFF_REASON_ number.
-    HOLDOFF_GAVE_UP: u8 = 2 is FlatStep::GAVE_UP;
+    HOLDOFF_GAVE_UP: u8 = 2 is RawStep::GAVE_UP;
     /// Outcome: the caller cancelled.
-    HOLDOFF_CANCELLED: u8 = 3 is FlatStep::CANCELLED;
+    HOLDOFF_CANCELLED: u8 = 3 is RawStep::CANCELLED;
 }
 
 /// Outcome: the library was handed something it cannot work with; `reason` is

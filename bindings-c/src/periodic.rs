@@ -29,7 +29,7 @@ pub struct holdoff_periodic_options {
     pub immediate: u8,
     /// Not 0: an immediate first run takes place even if it is cancelled or out of time before it begins.
     pub first_is_sure: u8,
-    /// Not 0: runs end with the steps of the pace's backoff; with HOLDOFF_TIMER_VARIABLE only.
+    /// Not 0: runs end with the steps of the loop backoff's backoff; with HOLDOFF_TIMER_VARIABLE only.
     pub by_steps: u8,
     /// Not 0: there is one last run when the time is up.
     pub last_at_deadline: u8,
@@ -66,7 +66,7 @@ impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
 }
 
 extern_c! {
-    /// Returns options to run at once and then at the pace's intervals until cancelled: Kubernetes' BackoffUntil,
+    /// Returns options to run at once and then at the loop backoff's intervals until cancelled: Kubernetes' BackoffUntil,
     /// JitterUntil and Until, and not `sliding` NonSlidingUntil.
     fn holdoff_periodic_until(sliding: bool) -> holdoff_periodic_options = PeriodicOptions::until(sliding).into();
 
@@ -74,11 +74,11 @@ extern_c! {
     /// and client-go's retry.OnError.
     fn holdoff_periodic_while_steps_last() -> holdoff_periodic_options = PeriodicOptions::while_steps_last().into();
 
-    /// Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `stepped`:
-    /// PollUntilContextCancel and its kin. Memory without a stepped backoff reads as one without a duration.
-    fn holdoff_periodic_poll(stepped: *const holdoff_stepped, immediate: bool,
+    /// Returns options to run until a run is done, on the timer that Kubernetes' Backoff.Timer picks for `wait_backoff`:
+    /// PollUntilContextCancel and its kin. Memory without a wait backoff reads as one without a duration.
+    fn holdoff_periodic_poll(wait_backoff: *const holdoff_wait_backoff, immediate: bool,
         sliding: bool) -> holdoff_periodic_options =
-        PeriodicOptions::poll(&get(stepped).copied().unwrap_or_default(), immediate, sliding).into();
+        PeriodicOptions::poll(&get(wait_backoff).copied().unwrap_or_default(), immediate, sliding).into();
 
     /// Returns options of Kubernetes' deprecated Poll, PollImmediate and their kin: a grid whose missed ticks are dropped,
     /// and one last run when the time is up.
@@ -123,15 +123,15 @@ memory! {
 const _: () = assert!(size_of::<Periodic>() == 17 * 8);
 
 extern_c! {
-    /// Makes something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters
-    /// only for a pace with jitter. Copies the pace.
+    /// Makes something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed matters
+    /// only for a loop backoff with jitter. Copies the loop backoff.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
-    fn holdoff_periodic_init(periodic: *mut holdoff_periodic, pace: *const holdoff_pace,
+    fn holdoff_periodic_init(periodic: *mut holdoff_periodic, loop_backoff: *const holdoff_loop_backoff,
         options: *const holdoff_periodic_options, seed: u64, now: Timestamp) -> c_int =
-        status(get(pace).and_then(|pace| {
+        status(get(loop_backoff).and_then(|loop_backoff| {
             let options = read(options).ok_or(ErrorCode::NullPointer)?.try_into()?;
-            store(periodic, Periodic::new(*pace, options, seed, now))
+            store(periodic, Periodic::new(*loop_backoff, options, seed, now))
         }));
 
     /// Lets time pass: begins the periodic, or starts the next run if it is due at `now`.

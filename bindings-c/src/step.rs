@@ -1,7 +1,7 @@
 //! Steps of a call, as plain bytes by value.
 
 use crate::*;
-use holdoff_core::{FlatStep, Outcome, Step};
+use holdoff_core::{Outcome, RawStep, Step};
 
 /// The next step of a call: 24 bytes, by value. Numbers that a kind does not use are 0, times that it does not use are
 /// HOLDOFF_NEVER.
@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<holdoff_step>() == 24);
 impl From<Step> for holdoff_step {
     #[inline(always)]
     fn from(step: Step) -> Self {
-        let FlatStep { kind, outcome, reason, cause, attempt, at, wake_at } = step.into();
+        let RawStep { kind, outcome, reason, cause, attempt, at, wake_at } = step.into();
         let [a, b, c, d] = attempt.to_ne_bytes();
         let first = u64::from_ne_bytes([kind, outcome, reason, cause, a, b, c, d]);
         // SAFETY: 24 bytes of plain numbers either way. Whole words, because a caller that copies the step reads whole

@@ -1,15 +1,15 @@
 //! A backoff that carries its own configuration and changes with each step.
 
 use crate::*;
-use holdoff_core::Stepped;
+use holdoff_core::WaitBackoff;
 
 memory! {
     /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was
     /// and, while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter
     /// comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
-    holdoff_stepped([u64; 5]) holds Stepped, b"hoStepd1", NotACall
+    holdoff_wait_backoff([u64; 5]) holds WaitBackoff, b"hoStepd1", NotACall
 }
-const _: () = assert!(size_of::<Stepped>() == 5 * 8);
+const _: () = assert!(size_of::<WaitBackoff>() == 5 * 8);
 
 extern_c! {
     /// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
@@ -17,55 +17,55 @@ extern_c! {
     /// HOLDOFF_LONGEST_NS for none. Both factors are finite and from 0 on.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_stepped_init(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
+    fn holdoff_wait_backoff_init(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
         steps: u64) -> c_int = {
         let (duration, cap) = (Span::from_nanos(duration_ns), Span::from_nanos(cap_ns));
-        status(built(Stepped::new(duration, factor, jitter, cap, steps)).and_then(|built| store(stepped, built)))
+        status(built(WaitBackoff::new(duration, factor, jitter, cap, steps)).and_then(|built| store(wait_backoff, built)))
     };
 
     /// Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
     /// positive means none.
     ///
-    /// Returns as holdoff_stepped_init.
-    fn holdoff_stepped_init_kubernetes(stepped: *mut holdoff_stepped, duration_ns: u64, factor: f64, jitter: f64,
+    /// Returns as holdoff_wait_backoff_init.
+    fn holdoff_wait_backoff_init_kubernetes(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64,
         steps: i64, cap_ns: i64) -> c_int = {
-        let made = Stepped::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns);
-        status(built(made).and_then(|built| store(stepped, built)))
+        let made = WaitBackoff::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns);
+        status(built(made).and_then(|built| store(wait_backoff, built)))
     };
 
     /// Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
     /// positive reads as 1.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_stepped_init_kubernetes_jitter(stepped: *mut holdoff_stepped, duration_ns: u64,
+    fn holdoff_wait_backoff_init_kubernetes_jitter(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64,
         max_factor: f64) -> c_int = {
-        let made = Stepped::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor);
-        status(built(made).and_then(|built| store(stepped, built)))
+        let made = WaitBackoff::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor);
+        status(built(made).and_then(|built| store(wait_backoff, built)))
     };
 
     /// Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
     /// HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_stepped_step(stepped: *mut holdoff_stepped, u: f64) -> u64 =
-        get_mut(stepped).map_or(u64::MAX, |stepped| stepped.step(u).as_nanos());
+    fn holdoff_wait_backoff_step(wait_backoff: *mut holdoff_wait_backoff, u: f64) -> u64 =
+        get_mut(wait_backoff).map_or(u64::MAX, |wait_backoff| wait_backoff.step(u).as_nanos());
 
-    /// Tells whether holdoff_stepped_step uses its uniform `u`.
-    fn holdoff_stepped_draws(stepped: *const holdoff_stepped) -> bool = get(stepped).is_ok_and(Stepped::draws);
+    /// Tells whether holdoff_wait_backoff_step uses its uniform `u`.
+    fn holdoff_wait_backoff_draws(wait_backoff: *const holdoff_wait_backoff) -> bool = get(wait_backoff).is_ok_and(WaitBackoff::draws);
 
     /// Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_stepped_duration(stepped: *const holdoff_stepped) -> u64 =
-        get(stepped).map_or(u64::MAX, |stepped| stepped.duration().as_nanos());
+    fn holdoff_wait_backoff_duration(wait_backoff: *const holdoff_wait_backoff) -> u64 =
+        get(wait_backoff).map_or(u64::MAX, |wait_backoff| wait_backoff.duration().as_nanos());
 
     /// Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
-    fn holdoff_stepped_steps(stepped: *const holdoff_stepped) -> u64 = get(stepped).map_or(0, Stepped::steps);
+    fn holdoff_wait_backoff_steps(wait_backoff: *const holdoff_wait_backoff) -> u64 = get(wait_backoff).map_or(0, WaitBackoff::steps);
 
     /// Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
-    fn holdoff_stepped_cap(stepped: *const holdoff_stepped) -> Span = get(stepped).map_or(Span::MAX, Stepped::cap);
+    fn holdoff_wait_backoff_cap(wait_backoff: *const holdoff_wait_backoff) -> Span = get(wait_backoff).map_or(Span::MAX, WaitBackoff::cap);
 
     /// Begins again with `duration_ns` and `steps`, the rest as it is.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_stepped_restart(stepped: *mut holdoff_stepped, duration_ns: u64, steps: u64) -> c_int = {
+    fn holdoff_wait_backoff_restart(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, steps: u64) -> c_int = {
         let duration = Span::from_nanos(duration_ns);
-        status(get_mut(stepped).map(|stepped| *stepped = stepped.restarted(duration, steps)))
+        status(get_mut(wait_backoff).map(|wait_backoff| *wait_backoff = wait_backoff.restarted(duration, steps)))
     };
 }

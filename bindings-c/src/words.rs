@@ -363,16 +363,16 @@ pub const HOLDOFF_LEVEL_OUTER: u32 = 2;
 /// Level. A level would have gone on, but the cap over both is reached.
 pub const HOLDOFF_LEVEL_CAP: u32 = 3;
 
-/// Timer of a periodic. The pace is asked before each interval.
+/// Timer of a periodic. The loop backoff is asked before each interval.
 pub const HOLDOFF_TIMER_VARIABLE: u32 = 0;
 
-/// Timer of a periodic. The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
+/// Timer of a periodic. The loop backoff is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
 pub const HOLDOFF_TIMER_GRID: u32 = 1;
 
 /// Timer of a periodic. The same grid, but no tick is kept: after a long run the next is at the next tick.
 pub const HOLDOFF_TIMER_GRID_SKIPPING: u32 = 2;
 
-/// Timer of a periodic. Runs are due at once; the pace is never asked.
+/// Timer of a periodic. Runs are due at once; the loop backoff is never asked.
 pub const HOLDOFF_TIMER_NO_WAIT: u32 = 3;
 
 /// Answer of a run. Run again.

@@ -1,53 +1,53 @@
-/* The machines beside the call: stepped, pace, periodic, layered, and a schedule that is pinned. */
+/* The machines beside the call: wait backoff, loop backoff, periodic, layered, and a schedule that is pinned. */
 #include "check.h"
 
 static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
 
 static void a_stepped_backoff_is_its_own_state(void) {
-  holdoff_stepped stepped, copy;
-  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, 2.0, 0.5, 30, 9), HOLDOFF_OK);
-  copy = stepped;
-  CHECK(holdoff_stepped_draws(&stepped));
-  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), 10);
-  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.5), 25);
-  CHECK_NUMBER(holdoff_stepped_duration(&stepped), 30);
-  CHECK_NUMBER(holdoff_stepped_steps(&stepped), 0);
-  CHECK_NUMBER(holdoff_stepped_cap(&stepped), 30);
-  CHECK_NUMBER(holdoff_stepped_steps(&copy), 9);
-  CHECK_NUMBER(holdoff_stepped_restart(&stepped, 10, 1), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), 10);
-  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, -1.0, 0.5, 30, 9), HOLDOFF_ERROR_FACTOR_RANGE);
-  CHECK_NUMBER(holdoff_stepped_init(&stepped, 10, 1.0, -0.5, 30, 9), HOLDOFF_ERROR_JITTER_FACTOR_RANGE);
-  CHECK_NUMBER(holdoff_stepped_init_kubernetes(&stepped, 10, 1.0, -0.5, -1, -1), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_stepped_cap(&stepped), HOLDOFF_LONGEST_NS);
-  CHECK_NUMBER(holdoff_stepped_init_kubernetes_jitter(&stepped, 8, -3.0), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.25), 10);
-  memset(&stepped, 0, sizeof stepped);
-  CHECK_NUMBER(holdoff_stepped_step(&stepped, 0.0), HOLDOFF_NEVER);
+  holdoff_wait_backoff wait_backoff, copy;
+  CHECK_NUMBER(holdoff_wait_backoff_init(&wait_backoff, 10, 2.0, 0.5, 30, 9), HOLDOFF_OK);
+  copy = wait_backoff;
+  CHECK(holdoff_wait_backoff_draws(&wait_backoff));
+  CHECK_NUMBER(holdoff_wait_backoff_step(&wait_backoff, 0.0), 10);
+  CHECK_NUMBER(holdoff_wait_backoff_step(&wait_backoff, 0.5), 25);
+  CHECK_NUMBER(holdoff_wait_backoff_duration(&wait_backoff), 30);
+  CHECK_NUMBER(holdoff_wait_backoff_steps(&wait_backoff), 0);
+  CHECK_NUMBER(holdoff_wait_backoff_cap(&wait_backoff), 30);
+  CHECK_NUMBER(holdoff_wait_backoff_steps(&copy), 9);
+  CHECK_NUMBER(holdoff_wait_backoff_restart(&wait_backoff, 10, 1), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_wait_backoff_step(&wait_backoff, 0.0), 10);
+  CHECK_NUMBER(holdoff_wait_backoff_init(&wait_backoff, 10, -1.0, 0.5, 30, 9), HOLDOFF_ERROR_FACTOR_RANGE);
+  CHECK_NUMBER(holdoff_wait_backoff_init(&wait_backoff, 10, 1.0, -0.5, 30, 9), HOLDOFF_ERROR_JITTER_FACTOR_RANGE);
+  CHECK_NUMBER(holdoff_wait_backoff_init_kubernetes(&wait_backoff, 10, 1.0, -0.5, -1, -1), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_wait_backoff_cap(&wait_backoff), HOLDOFF_LONGEST_NS);
+  CHECK_NUMBER(holdoff_wait_backoff_init_kubernetes_jitter(&wait_backoff, 8, -3.0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_wait_backoff_step(&wait_backoff, 0.25), 10);
+  memset(&wait_backoff, 0, sizeof wait_backoff);
+  CHECK_NUMBER(holdoff_wait_backoff_step(&wait_backoff, 0.0), HOLDOFF_NEVER);
 }
 
-static void a_pace_begins_again_by_itself(void) {
+static void a_loop_backoff_begins_again_by_itself(void) {
   const uint64_t at[] = {0, 0, 10, 21, 21}, wanted[] = {1, 2, 4, 1, 2};
-  holdoff_pace pace, other;
-  holdoff_stepped stepped;
+  holdoff_loop_backoff loop_backoff, other;
+  holdoff_wait_backoff wait_backoff;
   int n;
-  CHECK_NUMBER(holdoff_pace_init_exponential(&pace, 1, 10, 10, 2.0, 0.0, 0), HOLDOFF_OK);
-  holdoff_stepped_init(&stepped, 1, 2.0, 0.0, 10, 1000);
-  CHECK_NUMBER(holdoff_pace_init(&other, &stepped, HOLDOFF_RESET_AFTER_QUIET, 10, 0), HOLDOFF_OK);
-  CHECK(!holdoff_pace_draws(&pace));
+  CHECK_NUMBER(holdoff_loop_backoff_init_exponential(&loop_backoff, 1, 10, 10, 2.0, 0.0, 0), HOLDOFF_OK);
+  holdoff_wait_backoff_init(&wait_backoff, 1, 2.0, 0.0, 10, 1000);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&other, &wait_backoff, HOLDOFF_RESET_AFTER_QUIET, 10, 0), HOLDOFF_OK);
+  CHECK(!holdoff_loop_backoff_draws(&loop_backoff));
   for (n = 0; n < 5; n++) {
-    CHECK_NUMBER(holdoff_pace_next(&pace, at[n], 0.0), wanted[n]);
-    CHECK_NUMBER(holdoff_pace_next(&other, at[n], 0.0), wanted[n]);
+    CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, at[n], 0.0), wanted[n]);
+    CHECK_NUMBER(holdoff_loop_backoff_next(&other, at[n], 0.0), wanted[n]);
   }
-  CHECK_NUMBER(holdoff_pace_backoff(&pace, &stepped), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_stepped_duration(&stepped), 4);
-  CHECK_NUMBER(holdoff_pace_init_jittered(&pace, 1000, 0.5), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_pace_next(&pace, 0, 0.5), 1250);
-  CHECK_NUMBER(holdoff_pace_init_with_reset(&pace, &stepped, 0, 0), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_pace_next(&pace, 50, 0.0), 4);
-  CHECK_NUMBER(holdoff_pace_next(&pace, 50, 0.0), 4);
-  CHECK_NUMBER(holdoff_pace_init(&pace, &stepped, 77, 0, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
-  CHECK_NUMBER(holdoff_pace_next(NULL, 0, 0.0), HOLDOFF_NEVER);
+  CHECK_NUMBER(holdoff_loop_backoff_backoff(&loop_backoff, &wait_backoff), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_wait_backoff_duration(&wait_backoff), 4);
+  CHECK_NUMBER(holdoff_loop_backoff_init_jittered(&loop_backoff, 1000, 0.5), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 0, 0.5), 1250);
+  CHECK_NUMBER(holdoff_loop_backoff_init_with_reset(&loop_backoff, &wait_backoff, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 50, 0.0), 4);
+  CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 50, 0.0), 4);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, 77, 0, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_loop_backoff_next(NULL, 0, 0.0), HOLDOFF_NEVER);
 }
 
 static void draws_are_those_of_every_language(void) {
@@ -99,13 +99,13 @@ static void a_kind_of_failure_may_have_delays_of_its_own(void) {
 }
 
 static void a_periodic_runs_again_and_again(void) {
-  holdoff_pace pace;
+  holdoff_loop_backoff loop_backoff;
   holdoff_periodic periodic;
   holdoff_periodic_options options = holdoff_periodic_until(true);
   holdoff_periodic_step step;
-  holdoff_pace_init_jittered(&pace, 10, 0.0);
+  holdoff_loop_backoff_init_jittered(&loop_backoff, 10, 0.0);
   options.deadline_ns = 100;
-  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_periodic_deadline(&periodic), 100);
   step = holdoff_periodic_tick(&periodic, 0);
   CHECK_NUMBER(step.kind, HOLDOFF_RUN);
@@ -124,15 +124,15 @@ static void a_periodic_runs_again_and_again(void) {
 }
 
 static void a_periodic_ends_as_it_is_told(void) {
-  holdoff_stepped stepped;
-  holdoff_pace pace;
+  holdoff_wait_backoff wait_backoff;
+  holdoff_loop_backoff loop_backoff;
   holdoff_periodic periodic;
   holdoff_periodic_options options = holdoff_periodic_while_steps_last();
   holdoff_periodic_step step;
   uint64_t now = 0, runs = 0;
-  holdoff_stepped_init(&stepped, 10, 2.0, 0.0, HOLDOFF_LONGEST_NS, 3);
-  holdoff_pace_init(&pace, &stepped, HOLDOFF_RESET_NEVER, 0, 0);
-  holdoff_periodic_init(&periodic, &pace, &options, 1, 0);
+  holdoff_wait_backoff_init(&wait_backoff, 10, 2.0, 0.0, HOLDOFF_LONGEST_NS, 3);
+  holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_NEVER, 0, 0);
+  holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0);
   step = holdoff_periodic_tick(&periodic, now);
   while (step.kind != HOLDOFF_STOP) {
     if (step.kind == HOLDOFF_RUN) {
@@ -146,16 +146,16 @@ static void a_periodic_ends_as_it_is_told(void) {
   CHECK_NUMBER(step.ended, HOLDOFF_ENDED_STEPS);
   CHECK_NUMBER(runs, 3);
   CHECK_NUMBER(now, 30);
-  options = holdoff_periodic_poll(&stepped, true, false);
+  options = holdoff_periodic_poll(&wait_backoff, true, false);
   CHECK_NUMBER(options.timer, HOLDOFF_TIMER_VARIABLE);
   options = holdoff_periodic_poll_legacy(false);
   CHECK_NUMBER(options.timer, HOLDOFF_TIMER_GRID_SKIPPING);
-  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_periodic_tick(&periodic, 0).at, 10);
   step = holdoff_periodic_cancel(&periodic);
   CHECK_NUMBER(step.ended, HOLDOFF_ENDED_CANCELLED);
   options.timer = 9;
-  CHECK_NUMBER(holdoff_periodic_init(&periodic, &pace, &options, 1, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
   memset(&periodic, 0, sizeof periodic);
   step = holdoff_periodic_tick(&periodic, 0);
   CHECK_NUMBER(step.kind, HOLDOFF_STOP);
@@ -230,7 +230,7 @@ static void wrong_use_of_layers_stops(void) {
 
 void machines_tests(void) {
   RUN(a_stepped_backoff_is_its_own_state);
-  RUN(a_pace_begins_again_by_itself);
+  RUN(a_loop_backoff_begins_again_by_itself);
   RUN(draws_are_those_of_every_language);
   RUN(a_drawn_number_is_added_to_the_last_bit);
   RUN(a_kind_of_failure_may_have_delays_of_its_own);

@@ -26,13 +26,13 @@ mod on;
 mod operation;
 mod outcome;
 mod parameters;
+mod periodic;
 mod policy;
 mod recorder;
 mod retried;
 mod retrying;
 mod save;
 mod seeds;
-mod stepped;
 mod testing;
 mod vectorcall;
 mod wheel;
@@ -66,11 +66,11 @@ mod _holdoff {
         machine::{Call, Decision, Retry, Schedule, Step},
         operation::{Operation, RetryEvent},
         outcome::{Outcome, outcome_of},
+        periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},
         retrying::Retrying,
         seeds::{override_uniform, seed, seed_at},
-        stepped::{Pace, Periodic, PeriodicStep, Stepped},
         testing::{jittered, next_at, pinned},
         wheel::Wheel,
     };

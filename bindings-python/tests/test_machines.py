@@ -1,4 +1,4 @@
-"""The machines beside the retry: steps, paces, loops, gates, buckets, and a retry inside a retry."""
+"""The machines beside the retry: steps, loop backoffs, loops, gates, buckets, and a retry inside a retry."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from holdoff import (
     Keyed,
     Layered,
     Layers,
-    Pace,
+    LoopBackoff,
     Periodic,
     Policy,
     Schedule,
-    Stepped,
+    WaitBackoff,
     testing,
 )
 from holdoff.testing import next_at, pinned, uniform
@@ -34,46 +34,46 @@ SECOND = 1_000_000_000
 
 
 def test_a_stepped_backoff_says_the_delay_from_before_it_grew() -> None:
-    backoff = Stepped("10ms", factor=5, steps=2, cap="100ms")
+    backoff = WaitBackoff("10ms", factor=5, steps=2, cap="100ms")
     assert [backoff.step() for _ in range(4)] == [10_000_000, 50_000_000, 100_000_000, 100_000_000]
     assert (backoff.duration, backoff.steps, backoff.factor, backoff.jitter) == (100_000_000, 0, 5.0, 0.0)
-    assert (backoff.cap, Stepped(1).cap) == (100_000_000, None)
-    assert Stepped.kubernetes(1, factor=2, jitter=-1, steps=-1, cap_ns=-1).draws is False
+    assert (backoff.cap, WaitBackoff(1).cap) == (100_000_000, None)
+    assert WaitBackoff.kubernetes(1, factor=2, jitter=-1, steps=-1, cap_ns=-1).draws is False
     with uniform(0.5):
-        assert Stepped.kubernetes_jitter(1, 0).step() == SECOND * 3 // 2
+        assert WaitBackoff.kubernetes_jitter(1, 0).step() == SECOND * 3 // 2
 
 
 def test_jitter_is_drawn_unless_a_test_chooses_it() -> None:
     with uniform(0.25):
-        assert Stepped(1, jitter=1).step() == SECOND * 5 // 4
+        assert WaitBackoff(1, jitter=1).step() == SECOND * 5 // 4
         with uniform(None):
-            assert Stepped(1, jitter=1, seed=7).step() == Stepped(1, jitter=1, seed=7).step() != SECOND * 5 // 4
-        assert Stepped(1, jitter=1).step() == SECOND * 5 // 4
-    drawn = {Stepped(1, jitter=1).step() for _ in range(5)}
+            assert WaitBackoff(1, jitter=1, seed=7).step() == WaitBackoff(1, jitter=1, seed=7).step() != SECOND * 5 // 4
+        assert WaitBackoff(1, jitter=1).step() == SECOND * 5 // 4
+    drawn = {WaitBackoff(1, jitter=1).step() for _ in range(5)}
     assert len(drawn) == 5
     assert all(SECOND <= delay < 2 * SECOND for delay in drawn)
-    one, other = Stepped(1, jitter=1, seed=7), Stepped(1, jitter=1, seed=7)
+    one, other = WaitBackoff(1, jitter=1, seed=7), WaitBackoff(1, jitter=1, seed=7)
     assert [one.step() for _ in range(3)] == [other.step() for _ in range(3)]
     again = copy.copy(one)
     assert [one.step() for _ in range(3)] == [again.step() for _ in range(3)]
 
 
-def test_a_pace_begins_again_after_a_quiet_time() -> None:
-    pace = Pace.exponential(1, 10, 10)
-    assert [pace.next(at * SECOND) for at in (0, 0, 0, 10, 21)] == [SECOND * delay for delay in (1, 2, 4, 8, 1)]
-    every = Pace(Stepped(1, factor=2, steps=9), every=3)
+def test_a_loop_backoff_begins_again_after_a_quiet_time() -> None:
+    loop_backoff = LoopBackoff.exponential(1, 10, 10)
+    assert [loop_backoff.next(at * SECOND) for at in (0, 0, 0, 10, 21)] == [SECOND * delay for delay in (1, 2, 4, 8, 1)]
+    every = LoopBackoff(WaitBackoff(1, factor=2, steps=9), every=3)
     assert [every.next(at * SECOND) for at in (0, 2, 4, 5)] == [SECOND * delay for delay in (1, 2, 1, 2)]
-    never = Pace(Stepped(1, factor=2, steps=9))
+    never = LoopBackoff(WaitBackoff(1, factor=2, steps=9))
     assert [never.next(at * SECOND) for at in (0, 1000)] == [SECOND, 2 * SECOND]
     assert never.backoff.duration == 4 * SECOND
-    assert Pace.with_reset(Stepped(1, factor=2, steps=9), 0).next(0) == SECOND
+    assert LoopBackoff.with_reset(WaitBackoff(1, factor=2, steps=9), 0).next(0) == SECOND
     with uniform(0.5):
-        assert Pace.jittered("1s", 1.0).next(0) == SECOND * 3 // 2
-    assert Pace.jittered("1s", 1.0).draws
+        assert LoopBackoff.jittered("1s", 1.0).next(0) == SECOND * 3 // 2
+    assert LoopBackoff.jittered("1s", 1.0).draws
 
 
 def test_a_periodic_runs_again_and_again() -> None:
-    loop = Periodic(Pace.jittered(2))
+    loop = Periodic(LoopBackoff.jittered(2))
     step, now, starts = loop.tick(0), 0, []
     while step.kind != "stop":
         if step.run is not None:
@@ -90,7 +90,7 @@ def test_a_periodic_runs_again_and_again() -> None:
 
 
 def test_a_periodic_on_a_grid_keeps_to_it() -> None:
-    loop = Periodic(Pace.jittered(10), timer="grid", sliding=False, immediate=False, deadline="35s")
+    loop = Periodic(LoopBackoff.jittered(10), timer="grid", sliding=False, immediate=False, deadline="35s")
     starts = []
     step, now = loop.tick(0), 0
     while step.kind != "stop":
@@ -102,7 +102,7 @@ def test_a_periodic_on_a_grid_keeps_to_it() -> None:
             now = step.until or 0
             step = loop.tick(now)
     assert (starts, step.ended) == ([10, 20, 30], "deadline")
-    assert Periodic(Pace.jittered(1)).cancel().kind in ("wait", "sleep", "stop")
+    assert Periodic(LoopBackoff.jittered(1)).cancel().kind in ("wait", "sleep", "stop")
 
 
 GATES = GateConfig(initial=1, max=60, quiet=600, forgives="all")
@@ -251,13 +251,13 @@ def test_a_schedule_can_be_pinned() -> None:
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: Stepped(-1), "not_a_duration"),
-        (lambda: Stepped(1, factor=-1), "factor_range"),
-        (lambda: Stepped(1, jitter=math.nan), "jitter_factor_range"),
-        (lambda: Stepped(1, seed=-1), "seed_range"),
-        (lambda: Pace.exponential(1, 2, 3, factor=math.inf), "factor_range"),
-        (lambda: Pace(Stepped(1), every="no"), "not_a_duration"),
-        (lambda: Pace.jittered(1).next(-1), "time_range"),
+        (lambda: WaitBackoff(-1), "not_a_duration"),
+        (lambda: WaitBackoff(1, factor=-1), "factor_range"),
+        (lambda: WaitBackoff(1, jitter=math.nan), "jitter_factor_range"),
+        (lambda: WaitBackoff(1, seed=-1), "seed_range"),
+        (lambda: LoopBackoff.exponential(1, 2, 3, factor=math.inf), "factor_range"),
+        (lambda: LoopBackoff(WaitBackoff(1), every="no"), "not_a_duration"),
+        (lambda: LoopBackoff.jittered(1).next(-1), "time_range"),
         (lambda: GateConfig(factor=-1), "factor_range"),
         (lambda: GateConfig(jitter=2, direction="down"), "jitter_factor_range"),
         (lambda: GateConfig(quiet="1x"), "not_a_duration"),
@@ -277,8 +277,8 @@ def test_a_machine_is_made_of_numbers_in_range(make: Callable[[], object], name:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Periodic(Pace.jittered(1), timer="x"),  # type: ignore[arg-type]
-        lambda: Periodic(Pace.jittered(1)).finish(1, 0, "x"),  # type: ignore[arg-type]
+        lambda: Periodic(LoopBackoff.jittered(1), timer="x"),  # type: ignore[arg-type]
+        lambda: Periodic(LoopBackoff.jittered(1)).finish(1, 0, "x"),  # type: ignore[arg-type]
         lambda: GateConfig(growth="x"),  # type: ignore[arg-type]
         lambda: GateConfig(direction="x"),  # type: ignore[arg-type]
         lambda: Layers("default", "default", go_on_after=["x"]),  # type: ignore[list-item]
@@ -289,9 +289,9 @@ def test_an_unknown_word_is_refused(make: Callable[[], object]) -> None:
         make()
 
 
-def test_a_pace_begins_again_by_one_rule() -> None:
+def test_a_loop_backoff_begins_again_by_one_rule() -> None:
     with pytest.raises(TypeError):
-        Pace(Stepped(1), after_quiet=1, every=1)
+        LoopBackoff(WaitBackoff(1), after_quiet=1, every=1)
 
 
 times = st.integers(0, NEVER)
@@ -308,15 +308,15 @@ factors = st.floats(0, 1e308)
     st.lists(st.tuples(times, uniforms, st.sampled_from("fsrg")), max_size=20),
 )
 def test_no_numbers_are_too_much(span: str, factor: float, jitter: float, count: int, events: Any) -> None:
-    stepped = Stepped(span, factor=factor, jitter=jitter, steps=count, cap=span)
-    pace = Pace(stepped, after_quiet=span)
-    loop = Periodic(pace, seed=count, deadline=span)
+    wait_backoff = WaitBackoff(span, factor=factor, jitter=jitter, steps=count, cap=span)
+    loop_backoff = LoopBackoff(wait_backoff, after_quiet=span)
+    loop = Periodic(loop_backoff, seed=count, deadline=span)
     config = GateConfig(initial=span, max=span, factor=factor, jitter=jitter, quiet=span, rest=span)
     keyed, bucket = Keyed(config, most=2), Bucket(factor, count, per="1ns")
     for now, u, op in events:
         with uniform(u):
-            assert 0 <= stepped.step() < 2**63
-            assert 0 <= pace.next(now) < 2**63
+            assert 0 <= wait_backoff.step() < 2**63
+            assert 0 <= loop_backoff.next(now) < 2**63
         assert loop.tick(now).kind in ("run", "sleep", "wait", "stop")
         assert loop.finish(loop.runs, now).kind in ("run", "sleep", "wait", "stop")
         assert bucket.reserve(now, count) is None or bucket.tokens(now) <= count

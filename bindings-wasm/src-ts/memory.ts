@@ -27,8 +27,8 @@ export const FIELDS = [
   "retry",
   "call",
   "saved",
-  "stepped",
-  "pace",
+  "wait_backoff",
+  "loop_backoff",
   "periodic",
   "gateConfig",
   "gate",
@@ -140,8 +140,8 @@ export class ModuleMemory<Name extends string, Field extends string = (typeof FI
   }
 
   /**
-   * Throws the error that `length` bytes of text describe; 0 is none. `name` is shown if the core names no field, or always if it
-   * is a path; `value` is the value it had.
+   * Throws the error that `length` bytes of text describe; 0 is none. `name` is shown if the core names no field, or
+   * always if it is a path; `value` is the value it had.
    */
   check(length: number, name = "", value?: unknown, isPath = false): void {
     if (length === 0) return;

@@ -16,7 +16,7 @@ use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, ConfigError,
-    FailureKind, FlatStep, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Policy,
+    FailureKind, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Policy, RawStep,
     SaveError, Span, Step, Stretch, StretchConfig, Timestamp, Token,
 };
 
@@ -25,7 +25,7 @@ use holdoff_core::{
 struct Memory {
     args: [u64; 16],
     problem: Problem,
-    step: FlatStep,
+    step: RawStep,
     policy: Policy,
     call: GuardedCall,
     builder: Options,
@@ -63,7 +63,7 @@ static PLACES: [[u32; 2]; 23 + MORE.len()] = {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     let places: [[u32; 2]; 23] = places!(
-        args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, call: GuardedCall, builder: Options,
+        args: [u64; 16], problem: Problem, step: RawStep, policy: Policy, call: GuardedCall, builder: Options,
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breaker_config: BreakerConfig, breaker: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,

@@ -4,7 +4,7 @@
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Call, ConfigError, FlatStep, HintReader, Options, Policy, Retry, Rules, Schedule, Span, Step, Timestamp,
+    Call, ConfigError, HintReader, Options, Policy, RawStep, Retry, Rules, Schedule, Span, Step, Timestamp,
 };
 
 /// The values and the states that transitions read and write. Each function says which fields it uses.
@@ -16,7 +16,7 @@ pub(crate) struct Memory {
     /// A hint as a number, or another span in nanoseconds.
     pub(crate) span: u64,
     pub(crate) number: f64,
-    pub(crate) step: FlatStep,
+    pub(crate) step: RawStep,
     /// How long the sleep of `step` lasts from `now`.
     pub(crate) remaining: u64,
     pub(crate) problem: Problem,

@@ -21,8 +21,8 @@ mod save;
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, ConfigError, FailureKind, FlatStep, FormReader, Gate, GateConfig, Layered, Layers,
-    Options, Pace, Periodic, Policy, Retry, Rules, Saved, Span, Stepped, Timestamp, Value as Setting,
+    Bucket, BucketConfig, Call, ConfigError, FailureKind, FormReader, Gate, GateConfig, Layered, Layers, LoopBackoff,
+    Options, Periodic, Policy, RawStep, Retry, Rules, Saved, Span, Timestamp, Value as Setting, WaitBackoff,
 };
 
 /// How many rows of an explanation are in memory at once.
@@ -33,15 +33,15 @@ const ROWS: usize = 128;
 struct Memory {
     args: [u64; 16],
     problem: Problem,
-    step: FlatStep,
+    step: RawStep,
     policy: Policy,
     rules: Rules,
     inner: Policy,
     retry: Retry,
     call: Call,
     saved: Saved,
-    stepped: Stepped,
-    pace: Pace,
+    wait_backoff: WaitBackoff,
+    loop_backoff: LoopBackoff,
     periodic: Periodic,
     gate_config: GateConfig,
     gate: Gate,
@@ -67,8 +67,8 @@ static PLACES: [[u32; 2]; 22] = {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     places!(
-        args: [u64; 16], problem: Problem, step: FlatStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
-        call: Call, saved: Saved, stepped: Stepped, pace: Pace, periodic: Periodic, gate_config: GateConfig, gate: Gate,
+        args: [u64; 16], problem: Problem, step: RawStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
+        call: Call, saved: Saved, wait_backoff: WaitBackoff, loop_backoff: LoopBackoff, periodic: Periodic, gate_config: GateConfig, gate: Gate,
         bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
         rows: [[u64; 8]; ROWS], builder: Options, name: Name, text: Value
     )

@@ -10,11 +10,11 @@ import {
   Gates,
   Layered,
   Layers,
-  Pace,
+  LoopBackoff,
   Periodic,
   resumeCall,
   resumeRetry,
-  Stepped,
+  WaitBackoff,
   save,
   saveJson,
 } from "holdoff/machines";
@@ -128,20 +128,20 @@ test("a bucket lets a burst through and queues the rest up in time", () => {
   assert.throws(() => new Bucket({ rate: -1, burst: 1 }, 0), ConfigError);
 });
 
-test("a stepped backoff says a delay and moves on", () => {
-  const backoff = new Stepped({ duration: "1s", factor: 2, steps: 2, cap: "3s" });
+test("a wait backoff says a delay and moves on", () => {
+  const backoff = new WaitBackoff({ duration: "1s", factor: 2, steps: 2, cap: "3s" });
   assert.deepEqual([backoff.step(), backoff.step(), backoff.step()], [10n ** 9n, 2n * 10n ** 9n, 3n * 10n ** 9n]);
   assert.equal(backoff.state.steps, 0n);
-  assert.throws(() => new Stepped({ duration: "1s", factor: Infinity }), { word: "factor_range" });
+  assert.throws(() => new WaitBackoff({ duration: "1s", factor: Infinity }), { word: "factor_range" });
 });
 
-test("a pace begins again after a quiet time", () => {
-  const pace = new Pace({ duration: 100, factor: 2, steps: 9 }, { afterQuiet: "1s" });
-  assert.deepEqual([pace.next(0), pace.next(0), pace.next(2 * SECOND)], [1e8, 2e8, 1e8]);
+test("a loopBackoff begins again after a quiet time", () => {
+  const loopBackoff = new LoopBackoff({ duration: 100, factor: 2, steps: 9 }, { afterQuiet: "1s" });
+  assert.deepEqual([loopBackoff.next(0), loopBackoff.next(0), loopBackoff.next(2 * SECOND)], [1e8, 2e8, 1e8]);
 });
 
 test("a periodic loop runs, sleeps and ends", () => {
-  const loop = new Periodic(new Pace({ duration: "1s" }), { deadline: "3s" }, 7, 0);
+  const loop = new Periodic(new LoopBackoff({ duration: "1s" }), { deadline: "3s" }, 7, 0);
   const starts = [];
   let [now, step] = [0, loop.tick(0)];
   while (step.kind !== "stop") {
@@ -156,7 +156,7 @@ test("a periodic loop runs, sleeps and ends", () => {
   assert.deepEqual(starts, [0, SECOND, 2 * SECOND]);
   assert.equal(step.ended, "deadline");
   assert.equal(loop.state.runs, 3);
-  assert.deepEqual(new Periodic(new Pace({ duration: 1 }), {}, 7, 0).cancel().kind, "sleep");
+  assert.deepEqual(new Periodic(new LoopBackoff({ duration: 1 }), {}, 7, 0).cancel().kind, "sleep");
 });
 
 test("a retry inside a retry has one cap over both levels", () => {
@@ -201,9 +201,9 @@ test("no value makes a machine do anything but answer or refuse", () => {
   fc.assert(
     fc.property(odd, odd, odd, fc.uint8Array({ maxLength: 100 }), (a, b, c, bytes) => {
       for (const attempt of [
-        () => new Stepped({ duration: a, factor: b, jitter: c, steps: a }).step(b),
-        () => new Pace({ duration: a, factor: 2, steps: 3 }, { every: b }, c).next(a, 0.5),
-        () => new Periodic(new Pace({ duration: a }), { deadline: b }, 7, c).tick(a),
+        () => new WaitBackoff({ duration: a, factor: b, jitter: c, steps: a }).step(b),
+        () => new LoopBackoff({ duration: a, factor: 2, steps: 3 }, { every: b }, c).next(a, 0.5),
+        () => new Periodic(new LoopBackoff({ duration: a }), { deadline: b }, 7, c).tick(a),
         () => new Gates({ initial: a, factor: b, jitter: c, grace: a }).failure("key", a, b, c),
         () => new Bucket({ rate: a, per: b, burst: c }, a).reserve(b, c, a),
         () => Layered.begin(new Layers(policy, policy, { attempts: a }), b, c)[0].fail(a, b, "transient"),

@@ -74,7 +74,7 @@ pub use decide::guards::Refusal;
 pub use decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind, AdaptiveStart};
 pub use decide::guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
 pub use decide::guards::breaker::{Breaker, BreakerState, Permit, Verdict};
-pub use decide::guards::budget::{Budget, BudgetConfig, BudgetKind, Held};
+pub use decide::guards::budget::{Budget, BudgetConfig, BudgetKind, Withdrawal};
 pub use decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use decide::guards::latency::{HedgeConfig, Latency};
 #[cfg(target_has_atomic = "64")]
@@ -87,7 +87,7 @@ pub use decide::hint::{Hint, HintMode, HintOver};
 pub use decide::jitter::{Cap, Jitter};
 pub use decide::layered::{Layered, Layers, Level};
 pub use decide::policy::{OnDeadline, Policy};
-pub use decide::raw_step::FlatStep;
+pub use decide::raw_step::RawStep;
 pub use decide::retry::{Cause, Decision, Retry};
 pub use decide::rng::{Rng, seed_at};
 pub use decide::schedule::Schedule;
@@ -108,11 +108,11 @@ pub use pace::keyed::gate::Gate;
 pub use pace::keyed::longest;
 #[cfg(feature = "alloc")]
 pub use pace::keyed::store::Keyed;
+pub use pace::periodic::loop_backoff::{LoopBackoff, Reset};
 pub use pace::periodic::options::{PeriodicOptions, Timer};
-pub use pace::periodic::pace::{Pace, Reset};
 pub use pace::periodic::raw_step::RawPeriodicStep;
 pub use pace::periodic::{Answer, Ended, Periodic, PeriodicStep};
-pub use pace::wait_backoff::Stepped;
+pub use pace::wait_backoff::WaitBackoff;
 #[cfg(feature = "alloc")]
 pub use pace::wheel::{TimerKey, Wheel, WheelFull};
 #[cfg(feature = "serde")]

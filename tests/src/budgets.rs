@@ -2,7 +2,7 @@
 
 use crate::format::{Document, N};
 use crate::options;
-use holdoff_core::{Budget, BudgetConfig, FailureKind, Held, Timestamp};
+use holdoff_core::{Budget, BudgetConfig, FailureKind, Timestamp, Withdrawal};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ struct Machine {
     config: BudgetConfig,
     budget: Budget,
     /// What each call holds.
-    held: HashMap<u32, Held>,
+    held: HashMap<u32, Withdrawal>,
     now: Timestamp,
 }
 

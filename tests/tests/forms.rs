@@ -58,10 +58,10 @@ fn a_backoff_of_kubernetes_steps_as_its_fields_say() {
             "Cap": given["cap"],
         });
         let Some(policy) = policy(Form::Kubernetes, &config) else { continue };
-        let stepped: Vec<_> = case["expected"].as_array().into_iter().flatten().collect();
+        let wait_backoff: Vec<_> = case["expected"].as_array().into_iter().flatten().collect();
         // One wait fewer than attempts; beyond that the original's steps are used up.
-        let waits = policy.attempts().map_or(0, |attempts| attempts as usize - 1).min(stepped.len());
-        let expected: Option<Vec<_>> = stepped.iter().take(waits).map(|step| step["delay"].as_i64()).collect();
+        let waits = policy.attempts().map_or(0, |attempts| attempts as usize - 1).min(wait_backoff.len());
+        let expected: Option<Vec<_>> = wait_backoff.iter().take(waits).map(|step| step["delay"].as_i64()).collect();
         let Some(expected) = expected.filter(|delays| delays.iter().all(|delay| (0..1 << 53).contains(delay))) else {
             continue;
         };

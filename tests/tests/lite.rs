@@ -4,8 +4,8 @@ use conformance::lite::call::Call as LiteCall;
 use conformance::lite::policy::{Fields, Policy as LitePolicy};
 use conformance::lite::{FIELDS, LIMITS};
 use holdoff_core::{
-    Backoff, Call, ConfigError, ErrorCode, Failure, FailureKind, Field, FlatStep, Hint, Jitter, OnDeadline, Options,
-    Policy, Span, Step, Ticket, Timestamp, Value,
+    Backoff, Call, ConfigError, ErrorCode, Failure, FailureKind, Field, Hint, Jitter, OnDeadline, Options, Policy,
+    RawStep, Span, Step, Ticket, Timestamp, Value,
 };
 use proptest::prelude::*;
 
@@ -144,16 +144,16 @@ fn a_broken_rule_is_told_with_its_field() {
 
 /// The step that a call's memory has, as the core's. An attempt is one as long as it runs.
 fn held(call: &LiteCall) -> (u8, u64, u8, u8) {
-    let (sleeps, over) = (call.step == FlatStep::SLEEP, call.step == FlatStep::STOP);
+    let (sleeps, over) = (call.step == RawStep::SLEEP, call.step == RawStep::STOP);
     let at = if sleeps || over { call.at.as_nanos() } else { 0 };
     (call.step, at, if sleeps { call.cause } else { 0 }, if over { call.reason } else { 0 })
 }
 
 /// The same of the core's step.
 fn expected(step: Step) -> (u8, u64, u8, u8) {
-    let FlatStep { kind, at, cause, reason, .. } = FlatStep::from(step);
+    let RawStep { kind, at, cause, reason, .. } = RawStep::from(step);
     match step {
-        Step::Attempt { .. } | Step::Wait { .. } => (FlatStep::ATTEMPT, 0, 0, 0),
+        Step::Attempt { .. } | Step::Wait { .. } => (RawStep::ATTEMPT, 0, 0, 0),
         Step::Sleep { .. } | Step::Stop(_) => (kind, at, cause, reason),
     }
 }

@@ -1,7 +1,7 @@
 //! How large the machines are: small enough to keep a million of them.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, FlatStep, Gcra, GuardedCall, Latency, Limiter, Policy,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, Gcra, GuardedCall, Latency, Limiter, Policy, RawStep,
     Recorder, Retry, Schedule, Step, Stretch,
 };
 
@@ -11,7 +11,7 @@ fn the_machines_are_small() {
         ("Retry", size_of::<Retry>(), 48),
         ("Policy", size_of::<Policy>(), 256),
         ("Step", size_of::<Step>(), 24),
-        ("FlatStep", size_of::<FlatStep>(), 24),
+        ("RawStep", size_of::<RawStep>(), 24),
         ("Decision", size_of::<Decision>(), 16),
         ("Call", size_of::<Call>(), 64),
         ("Schedule", size_of::<Schedule>(), 304),

@@ -35,7 +35,7 @@ const SOURCES: [&str; 39] = [
     "explain",
     "layered",
     "wait_backoff",
-    "pace",
+    "loop_backoff",
     "periodic",
     "gate",
     "bucket",
@@ -64,7 +64,7 @@ const TYPES: [(&str, &str); 6] = [
     ("Span", "uint64_t"),
     ("TimerKey", "uint64_t"),
     ("Permit", "uint32_t"),
-    ("Held", "uint32_t"),
+    ("Withdrawal", "uint32_t"),
     ("QueuePlace", "uint32_t"),
 ];
 

@@ -5,7 +5,7 @@ use crate::delays::{INITIAL, MAX, eight_by_retry, eight_by_schedule, eight_of, n
 use crate::floor::Numbers;
 use crate::peers::{backon, retry, tokio_retry2};
 use crate::sample::Work;
-use holdoff_core::{Backoff, Jitter, Policy, Rng, Span, Stepped};
+use holdoff_core::{Backoff, Jitter, Policy, Rng, Span, WaitBackoff};
 use rand_pcg::Lcg64Xsh32;
 use rand_pcg::rand_core::Rng as _;
 use std::hint::black_box;
@@ -100,10 +100,10 @@ fn decorrelated() -> Work {
 fn wait_backoff() -> Work {
     let (initial, max) = (Span::from_duration(INITIAL), Span::from_duration(MAX));
     let (ours, numbers) =
-        (black_box(Stepped::new(initial, 2.0, 0.1, max, 100).expect("checked numbers")), black_box(numbers()));
+        (black_box(WaitBackoff::new(initial, 2.0, 0.1, max, 100).expect("checked numbers")), black_box(numbers()));
     // A tenth of 2^32.
     let tenth = black_box(429_496_729_u64);
-    Work::new("8 delays, stepped")
+    Work::new("8 delays, wait backoff")
         .by("floor", move || {
             let (mut base, mut rng) = (doubling(black_box(&numbers)), pcg(seed()));
             eight_of(from_fn(|| {
@@ -112,7 +112,7 @@ fn wait_backoff() -> Work {
                 Some(base + below(&mut rng, most as u64))
             }));
         })
-        .by("stepped", move || {
+        .by("wait backoff", move || {
             let (mut ours, mut rng) = (*black_box(&ours), Rng::new(seed()));
             eight_of(from_fn(|| Some(ours.step_with(&mut rng))));
         })

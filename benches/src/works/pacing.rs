@@ -1,7 +1,7 @@
 //! The cost of periodic loops: how long until the next time, and the run itself.
 
 use crate::sample::Work;
-use holdoff_core::{Answer, Pace, Periodic, PeriodicOptions, PeriodicStep, Rng, Span, Stepped, Timestamp};
+use holdoff_core::{Answer, LoopBackoff, Periodic, PeriodicOptions, PeriodicStep, Rng, Span, Timestamp, WaitBackoff};
 use rand_pcg::Lcg64Xsh32;
 use rand_pcg::rand_core::Rng as _;
 use std::hint::black_box;
@@ -12,12 +12,12 @@ const PERIOD: u64 = 100_000_000;
 const TENTH: u64 = 429_496_729;
 
 pub(super) fn works() -> Vec<Work> {
-    vec![pace(), run()]
+    vec![loop_backoff(), run()]
 }
 
-fn paced() -> Pace {
-    let backoff = Stepped::constant(Span::from_nanos(PERIOD), 0.1).expect("checked numbers");
-    black_box(Pace::with_reset(backoff, Span::from_secs(60), Timestamp::ZERO))
+fn jittered() -> LoopBackoff {
+    let backoff = WaitBackoff::constant(Span::from_nanos(PERIOD), 0.1).expect("checked numbers");
+    black_box(LoopBackoff::with_reset(backoff, Span::from_secs(60), Timestamp::ZERO))
 }
 
 /// A period and up to a tenth of it more, by one draw.
@@ -41,11 +41,11 @@ impl Floor {
 }
 
 /// The next interval.
-fn pace() -> Work {
-    let (mut floor, mut pace, mut rng) = (Floor::new(), paced(), Rng::new(black_box(7)));
+fn loop_backoff() -> Work {
+    let (mut floor, mut loop_backoff, mut rng) = (Floor::new(), jittered(), Rng::new(black_box(7)));
     let mut now = Timestamp::ZERO;
-    Work::new("pace").by("floor", move || black_box(&mut floor).next()).by("pace", move || {
-        now = now.after(black_box(&mut pace).next_with(now, &mut rng));
+    Work::new("loop backoff").by("floor", move || black_box(&mut floor).next()).by("loop backoff", move || {
+        now = now.after(black_box(&mut loop_backoff).next_with(now, &mut rng));
         now
     })
 }
@@ -53,7 +53,7 @@ fn pace() -> Work {
 /// A run that is due, until it sleeps again.
 fn run() -> Work {
     let (mut floor, mut due) = (Floor::new(), 0_u64);
-    let mut periodic = Periodic::new(paced(), PeriodicOptions::default(), black_box(7), Timestamp::ZERO);
+    let mut periodic = Periodic::new(jittered(), PeriodicOptions::default(), black_box(7), Timestamp::ZERO);
     let mut now = Timestamp::ZERO;
     Work::new("periodic run")
         .by("floor", move || {

@@ -1,7 +1,7 @@
 //! How many retries there may be for the calls there are.
 
 use crate::*;
-use holdoff_core::{Budget, BudgetConfig, Held, Options};
+use holdoff_core::{Budget, BudgetConfig, Options, Withdrawal};
 
 /// The number of bytes of a saved budget.
 pub const HOLDOFF_SAVED_BUDGET: usize = 144;
@@ -52,19 +52,19 @@ extern_c! {
     };
 
     /// Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
-    /// `held` (which may be NULL), in the place of what an earlier retry of the call paid.
+    /// `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid.
     ///
     /// Returns true if it may run; false for an unknown kind, and for memory without a budget.
-    fn holdoff_budget_withdraw(budget: *mut holdoff_budget, now: Timestamp, kind: u32, held: *mut Held) -> bool = {
+    fn holdoff_budget_withdraw(budget: *mut holdoff_budget, now: Timestamp, kind: u32, withdrawal: *mut Withdrawal) -> bool = {
         let paid = pair(get_mut(budget), kind_of(kind));
-        write_some(held, paid.ok().and_then(|(Guard { config, state }, kind)| state.withdraw(config, now, kind)))
+        write_some(withdrawal, paid.ok().and_then(|(Guard { config, state }, kind)| state.withdraw(config, now, kind)))
     };
 
     /// Gives back what a retry paid that never ran.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, held: Held) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, held)));
+    fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, withdrawal: Withdrawal) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, withdrawal)));
 
     /// Records a retry that has run, with any result.
     ///
@@ -72,12 +72,12 @@ extern_c! {
     fn holdoff_budget_retried(budget: *mut holdoff_budget) -> c_int =
         status(get_mut(budget).map(|Guard { config, state }| state.retried(config)));
 
-    /// Records the success of a call at `now`. `held` points to what its latest retry paid; NULL for a call without a
+    /// Records the success of a call at `now`. `withdrawal` points to what its latest retry paid; NULL for a call without a
     /// retry.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, held: *const Held) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(held))));
+    fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, withdrawal: *const Withdrawal) -> c_int =
+        status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(withdrawal))));
 
     /// Ends a call, with any result. Without it the kind "share" counts the call for ever.
     ///

@@ -78,11 +78,11 @@ __all__ = [
     "Layers",
     "Limiter",
     "Lint",
+    "LoopBackoff",
     "NEVER",
     "Notify",
     "Operation",
     "Outcome",
-    "Pace",
     "Periodic",
     "PeriodicStep",
     "Policy",
@@ -95,9 +95,9 @@ __all__ = [
     "Rows",
     "Schedule",
     "Step",
-    "Stepped",
     "Stretch",
     "Token",
+    "WaitBackoff",
     "Wheel",
     "__version__",
     "grpc_failure",
@@ -369,7 +369,7 @@ class Budget:
         """
         A call begins.
         """
-    def end(self, held: int | None = None) -> None:
+    def end(self, withdrawal: int | None = None) -> None:
         """
         The call is over; with the payment of a retry that still runs, if any.
         """
@@ -377,7 +377,7 @@ class Budget:
         """
         An attempt failed, retried or not.
         """
-    def refund(self, held: int, now: int | None = None) -> None:
+    def refund(self, withdrawal: int, now: int | None = None) -> None:
         """
         A paid retry will never run.
         """
@@ -398,7 +398,7 @@ class Budget:
         """
         The state as bytes, for `restore`.
         """
-    def succeed(self, held: int | None = None, now: int | None = None) -> None:
+    def succeed(self, withdrawal: int | None = None, now: int | None = None) -> None:
         """
         The call succeeded, with its payment if any.
         """
@@ -1250,6 +1250,68 @@ class Lint:
         """
 
 @final
+class LoopBackoff:
+    """
+    The delays between the runs of a repeated task: a wait backoff that begins again by itself.
+    """
+    def __new__(
+        cls,
+        /,
+        backoff: WaitBackoff,
+        *,
+        after_quiet: Duration | None = None,
+        every: Duration | None = None,
+        now: int | None = None,
+        seed: int | None = None,
+    ) -> LoopBackoff:
+        """
+        The delays of a backoff from its current step. The loop backoff begins again when asked more than `after_quiet`
+        after it was last asked, or more than `every` after it last began again.
+        """
+    def __repr__(self) -> str: ...
+    @property
+    def backoff(self) -> WaitBackoff:
+        """
+        A copy of the backoff at its current step.
+        """
+    @property
+    def draws(self) -> bool:
+        """
+        True if a delay draws a uniform.
+        """
+    @staticmethod
+    def exponential(
+        initial: Duration,
+        max: Duration,
+        reset: Duration,
+        *,
+        factor: float = 2.0,
+        jitter: float = 0.0,
+        now: int | None = None,
+        seed: int | None = None,
+    ) -> LoopBackoff:
+        """
+        Grows from initial by factor up to max, and begins again after more than reset without being asked: Kubernetes'
+        NewExponentialBackoffManager.
+        """
+    @staticmethod
+    def jittered(period: Duration, jitter: float = 0.0, *, seed: int | None = None) -> LoopBackoff:
+        """
+        The same delay each time and up to jitter of it more: Kubernetes' NewJitteredBackoffManager.
+        """
+    def next(self, now: int) -> int:
+        """
+        The delay to wait at that time.
+        """
+    @staticmethod
+    def with_reset(
+        backoff: WaitBackoff, reset: Duration, *, now: int | None = None, seed: int | None = None
+    ) -> LoopBackoff:
+        """
+        Steps the backoff and begins again every reset: Kubernetes' Backoff.DelayWithReset.
+        """
+
+@final
 class Notify:
     """
     Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
@@ -1418,66 +1480,6 @@ class Outcome:
         """
 
 @final
-class Pace:
-    """
-    The delays between the runs of a repeated task: a wait backoff that begins again by itself.
-    """
-    def __new__(
-        cls,
-        /,
-        backoff: Stepped,
-        *,
-        after_quiet: Duration | None = None,
-        every: Duration | None = None,
-        now: int | None = None,
-        seed: int | None = None,
-    ) -> Pace:
-        """
-        The delays of a backoff from its current step. The pace begins again when asked more than `after_quiet` after it was
-        last asked, or more than `every` after it last began again.
-        """
-    def __repr__(self) -> str: ...
-    @property
-    def backoff(self) -> Stepped:
-        """
-        A copy of the backoff at its current step.
-        """
-    @property
-    def draws(self) -> bool:
-        """
-        True if a delay draws a uniform.
-        """
-    @staticmethod
-    def exponential(
-        initial: Duration,
-        max: Duration,
-        reset: Duration,
-        *,
-        factor: float = 2.0,
-        jitter: float = 0.0,
-        now: int | None = None,
-        seed: int | None = None,
-    ) -> Pace:
-        """
-        Grows from initial by factor up to max, and begins again after more than reset without being asked: Kubernetes'
-        NewExponentialBackoffManager.
-        """
-    @staticmethod
-    def jittered(period: Duration, jitter: float = 0.0, *, seed: int | None = None) -> Pace:
-        """
-        The same delay each time and up to jitter of it more: Kubernetes' NewJitteredBackoffManager.
-        """
-    def next(self, now: int) -> int:
-        """
-        The delay to wait at that time.
-        """
-    @staticmethod
-    def with_reset(backoff: Stepped, reset: Duration, *, now: int | None = None, seed: int | None = None) -> Pace:
-        """
-        Steps the backoff and begins again every reset: Kubernetes' Backoff.DelayWithReset.
-        """
-
-@final
 class Periodic:
     """
     A repeated task as a machine. Every method returns the current step.
@@ -1485,7 +1487,7 @@ class Periodic:
     def __new__(
         cls,
         /,
-        pace: Pace,
+        loop_backoff: LoopBackoff,
         *,
         timer: Literal["variable", "grid", "grid_skipping", "no_wait"] = "variable",
         sliding: bool = True,
@@ -2067,77 +2069,6 @@ class Step:
         """
 
 @final
-class Stepped:
-    """
-    A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
-    """
-    def __copy__(self) -> Stepped: ...
-    def __new__(
-        cls,
-        /,
-        duration: Duration,
-        *,
-        factor: float = 0.0,
-        jitter: float = 0.0,
-        cap: Limit | None = None,
-        steps: int = 0,
-        seed: int | None = None,
-    ) -> Stepped: ...
-    def __repr__(self) -> str: ...
-    @property
-    def cap(self) -> int | None:
-        """
-        The largest duration; None without a cap.
-        """
-    @property
-    def draws(self) -> bool:
-        """
-        True if a step draws a uniform.
-        """
-    @property
-    def duration(self) -> int:
-        """
-        The delay of the next step, before jitter.
-        """
-    @property
-    def factor(self) -> float:
-        """
-        The factor of each step; 0 for none.
-        """
-    @property
-    def jitter(self) -> float:
-        """
-        The part of a delay that jitter may add.
-        """
-    @staticmethod
-    def kubernetes(
-        duration: Duration,
-        *,
-        factor: float = 0.0,
-        jitter: float = 0.0,
-        steps: int = 0,
-        cap_ns: int = 0,
-        seed: int | None = None,
-    ) -> Stepped:
-        """
-        From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive means none.
-        """
-    @staticmethod
-    def kubernetes_jitter(duration: Duration, max_factor: float, *, seed: int | None = None) -> Stepped:
-        """
-        Kubernetes' wait.Jitter: the same delay and up to max_factor of it more; a factor that is not positive reads as 1.
-        """
-    def step(self) -> int:
-        """
-        Returns the next delay and moves on.
-        """
-    @property
-    def steps(self) -> int:
-        """
-        How many steps may still multiply the duration.
-        """
-
-@final
 class Stretch:
     """
     Stretches delays by the share of recent failures, over all calls that use it.
@@ -2224,6 +2155,78 @@ class Token:
     def header(self) -> str:
         """
         The value of the header `x-retry-attempt`.
+        """
+
+@final
+class WaitBackoff:
+    """
+    A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
+    """
+    def __copy__(self) -> WaitBackoff: ...
+    def __new__(
+        cls,
+        /,
+        duration: Duration,
+        *,
+        factor: float = 0.0,
+        jitter: float = 0.0,
+        cap: Limit | None = None,
+        steps: int = 0,
+        seed: int | None = None,
+    ) -> WaitBackoff: ...
+    def __repr__(self) -> str: ...
+    @property
+    def cap(self) -> int | None:
+        """
+        The largest duration; None without a cap.
+        """
+    @property
+    def draws(self) -> bool:
+        """
+        True if a step draws a uniform.
+        """
+    @property
+    def duration(self) -> int:
+        """
+        The delay of the next step, before jitter.
+        """
+    @property
+    def factor(self) -> float:
+        """
+        The factor of each step; 0 for none.
+        """
+    @property
+    def jitter(self) -> float:
+        """
+        The part of a delay that jitter may add.
+        """
+    @staticmethod
+    def kubernetes(
+        duration: Duration,
+        *,
+        factor: float = 0.0,
+        jitter: float = 0.0,
+        steps: int = 0,
+        cap_ns: int = 0,
+        seed: int | None = None,
+    ) -> WaitBackoff:
+        """
+        From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive
+        means none.
+        """
+    @staticmethod
+    def kubernetes_jitter(duration: Duration, max_factor: float, *, seed: int | None = None) -> WaitBackoff:
+        """
+        Kubernetes' wait.Jitter: the same delay and up to max_factor of it more; a factor that is not positive reads as 1.
+        """
+    def step(self) -> int:
+        """
+        Returns the next delay and moves on.
+        """
+    @property
+    def steps(self) -> int:
+        """
+        How many steps may still multiply the duration.
         """
 
 @final

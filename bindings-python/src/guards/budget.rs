@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Kind, Now, Seed};
-use holdoff_core::{BudgetConfig, ConfigError, FailureKind, Held, Options, SaveError, Timestamp};
+use holdoff_core::{BudgetConfig, ConfigError, FailureKind, Options, SaveError, Timestamp, Withdrawal};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -38,7 +38,7 @@ guard! {
     #[pyo3(signature = (kind = None, now = None))]
     fn withdraw(&self, py: Python<'_>, kind: Option<Kind>, now: Now) -> PyResult<Option<u32>> {
         let kind = kind.map_or(FailureKind::Transient, |kind| kind.0);
-        self.0.at(py, now, |config, state, now| state.withdraw(config, now, kind).map(Held::as_raw))
+        self.0.at(py, now, |config, state, now| state.withdraw(config, now, kind).map(Withdrawal::as_raw))
     }
 
     /// A paid retry has run.
@@ -47,21 +47,21 @@ guard! {
     }
 
     /// A paid retry will never run.
-    #[pyo3(signature = (held, now = None))]
-    fn refund(&self, py: Python<'_>, held: u32, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.refund(config, now, Held::from_raw(held)))
+    #[pyo3(signature = (withdrawal, now = None))]
+    fn refund(&self, py: Python<'_>, withdrawal: u32, now: Now) -> PyResult<()> {
+        self.0.at(py, now, |config, state, now| state.refund(config, now, Withdrawal::from_raw(withdrawal)))
     }
 
     /// The call succeeded, with its payment if any.
-    #[pyo3(signature = (held = None, now = None))]
-    fn succeed(&self, py: Python<'_>, held: Option<u32>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.succeed(config, now, held.map(Held::from_raw)))
+    #[pyo3(signature = (withdrawal = None, now = None))]
+    fn succeed(&self, py: Python<'_>, withdrawal: Option<u32>, now: Now) -> PyResult<()> {
+        self.0.at(py, now, |config, state, now| state.succeed(config, now, withdrawal.map(Withdrawal::from_raw)))
     }
 
     /// The call is over; with the payment of a retry that still runs, if any.
-    #[pyo3(signature = (held = None))]
-    fn end(&self, held: Option<u32>) {
-        self.0.with(|config, state| state.end(config, held.map(Held::from_raw)));
+    #[pyo3(signature = (withdrawal = None))]
+    fn end(&self, withdrawal: Option<u32>) {
+        self.0.with(|config, state| state.end(config, withdrawal.map(Withdrawal::from_raw)));
     }
 
     /// How many tokens, or retries, are left.

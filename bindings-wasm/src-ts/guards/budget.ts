@@ -39,8 +39,8 @@ export class Budget extends Guard {
   withdraw(kind: FailureKind, now?: Time): number | undefined {
     const code = kindOf(kind);
     this.at(now);
-    const held = memory().core.budget_withdraw(code) >>> 0;
-    return held === NONE ? undefined : held;
+    const withdrawal = memory().core.budget_withdraw(code) >>> 0;
+    return withdrawal === NONE ? undefined : withdrawal;
   }
 
   /** A retry has run. */
@@ -50,21 +50,21 @@ export class Budget extends Guard {
   }
 
   /** A retry that has paid never ran. */
-  refund(held: number, now?: Time): void {
+  refund(withdrawal: number, now?: Time): void {
     this.at(now);
-    memory().core.budget_refund(counted(held, "held"));
+    memory().core.budget_refund(counted(withdrawal, "withdrawal"));
   }
 
-  /** The call succeeded; `held` is what its latest retry has paid. */
-  succeed(held?: number, now?: Time): void {
+  /** The call succeeded; `withdrawal` is what its latest retry has paid. */
+  succeed(withdrawal?: number, now?: Time): void {
     this.at(now);
-    memory().core.budget_succeed(held === undefined ? NONE : counted(held, "held"));
+    memory().core.budget_succeed(withdrawal === undefined ? NONE : counted(withdrawal, "withdrawal"));
   }
 
   /** The call is over, however. */
-  end(held?: number): void {
+  end(withdrawal?: number): void {
     load(this);
-    memory().core.budget_end(held === undefined ? NONE : counted(held, "held"));
+    memory().core.budget_end(withdrawal === undefined ? NONE : counted(withdrawal, "withdrawal"));
   }
 
   /** The tokens, or retries, that there are. */

@@ -13,13 +13,13 @@ export {
 } from "./keyed.js";
 export { Layered, Layers, type LayersOptions } from "./layered.js";
 export {
-  Pace,
-  type PaceReset,
+  LoopBackoff,
+  type LoopBackoffReset,
   Periodic,
   type PeriodicOptions,
   type PeriodicStep,
-  Stepped,
-  type SteppedOptions,
-  type SteppedState,
+  WaitBackoff,
+  type WaitBackoffOptions,
+  type WaitBackoffState,
 } from "./periodic.js";
 export { type ResumeOptions, resumeCall, resumeRetry, type Saved, save, saveJson } from "./save.js";

@@ -26,11 +26,11 @@ type Name =
   | "layers"
   | "layers_attempts"
   | "layers_go_on"
-  | "pace"
-  | "pace_exponential"
-  | "pace_jittered"
-  | "pace_look"
-  | "pace_next"
+  | "loop_backoff"
+  | "loop_backoff_exponential"
+  | "loop_backoff_jittered"
+  | "loop_backoff_look"
+  | "loop_backoff_next"
   | "periodic"
   | "periodic_cancel"
   | "periodic_finish"
@@ -46,11 +46,11 @@ type Name =
   | "saved_read"
   | "saved_set"
   | "saved_start"
-  | "stepped"
-  | "stepped_jitter"
-  | "stepped_kubernetes"
-  | "stepped_look"
-  | "stepped_step";
+  | "wait_backoff"
+  | "wait_backoff_jitter"
+  | "wait_backoff_kubernetes"
+  | "wait_backoff_look"
+  | "wait_backoff_step";
 
 let made: ModuleMemory<Name> | undefined;
 

@@ -10,7 +10,7 @@ import { memory } from "./memory.js";
 type Maybe<T> = T | null | undefined;
 
 /** A backoff that carries its configuration: Kubernetes' `wait.Backoff`. */
-export interface SteppedOptions {
+export interface WaitBackoffOptions {
   /** The first delay: milliseconds, text with a unit, or nanoseconds as a bigint. */
   duration: Length;
   /** The factor of the duration at each step; 0, unless given, for none. */
@@ -29,16 +29,16 @@ function count(value: Maybe<number | bigint>, name: string): bigint {
   return value === undefined || value === null ? 0n : exact(value, name);
 }
 
-function writeWaitBackoff({ duration, factor, jitter, steps, cap }: SteppedOptions): void {
+function writeWaitBackoff({ duration, factor, jitter, steps, cap }: WaitBackoffOptions): void {
   const longest = cap === "none" ? LONGEST : nanos(cap, "cap", LONGEST);
   memory().writeNumbers(nanos(duration, "duration"), 0n, 0n, longest, count(steps, "steps"));
   memory().writeDouble(1, factor ?? 0);
   memory().writeDouble(2, jitter ?? 0);
-  memory().check(memory().core.stepped());
+  memory().check(memory().core.wait_backoff());
 }
 
-/** How a stepped backoff stands. */
-export interface SteppedState {
+/** How a wait backoff stands. */
+export interface WaitBackoffState {
   /** The delay of the next step before jitter, in nanoseconds. */
   readonly duration: bigint;
   /** How many steps may still multiply it. */
@@ -48,7 +48,7 @@ export interface SteppedState {
   readonly draws: boolean;
 }
 
-function readState(draws: number): SteppedState {
+function readState(draws: number): WaitBackoffState {
   return {
     duration: memory().readNumber(0),
     steps: memory().readNumber(1),
@@ -58,62 +58,62 @@ function readState(draws: number): SteppedState {
 }
 
 /** A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints. */
-export class Stepped {
+export class WaitBackoff {
   private readonly words: Uint32Array;
 
-  constructor(options: SteppedOptions) {
+  constructor(options: WaitBackoffOptions) {
     writeWaitBackoff(options);
-    this.words = memory().copy("stepped");
+    this.words = memory().copy("wait_backoff");
   }
 
   /** From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none. */
-  static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): Stepped {
+  static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): WaitBackoff {
     const { duration, factor, jitter, steps, cap } = fields;
     memory().writeNumbers(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
     memory().writeDouble(1, factor);
     memory().writeDouble(2, jitter);
-    return Stepped.of(memory().core.stepped_kubernetes());
+    return WaitBackoff.of(memory().core.wait_backoff_kubernetes());
   }
 
   /** Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1. */
-  static kubernetesJitter(duration: Length, maxFactor: number): Stepped {
+  static kubernetesJitter(duration: Length, maxFactor: number): WaitBackoff {
     memory().writeNumbers(nanos(duration, "duration"));
     memory().writeDouble(1, maxFactor);
-    return Stepped.of(memory().core.stepped_jitter());
+    return WaitBackoff.of(memory().core.wait_backoff_jitter());
   }
 
-  private static of(problem: number): Stepped {
+  private static of(problem: number): WaitBackoff {
     memory().check(problem);
-    return Object.assign(Object.create(Stepped.prototype) as Stepped, { words: memory().copy("stepped") });
+    return Object.assign(Object.create(WaitBackoff.prototype) as WaitBackoff, { words: memory().copy("wait_backoff") });
   }
 
   /** The next delay, for a draw `u` from [0, 1). */
   step(u: number = Math.random()): bigint {
-    memory().write("stepped", this.words);
+    memory().write("wait_backoff", this.words);
     memory().writeDouble(0, u);
-    memory().core.stepped_step();
-    memory().read("stepped", this.words);
+    memory().core.wait_backoff_step();
+    memory().read("wait_backoff", this.words);
     return memory().readNumber();
   }
 
-  get state(): SteppedState {
-    memory().write("stepped", this.words);
-    return readState(memory().core.stepped_look());
+  get state(): WaitBackoffState {
+    memory().write("wait_backoff", this.words);
+    return readState(memory().core.wait_backoff_look());
   }
 }
 
-/** When a pace begins again with its first delay: after so much quiet, or so long after it last did; else never. */
-export interface PaceReset {
+/** When a loop backoff begins again with its first delay: after so much quiet, or so long after it last did; else never. */
+export interface LoopBackoffReset {
   afterQuiet?: Maybe<Length>;
   every?: Maybe<Length>;
 }
 
 /** The delays between the runs of something that runs for ever. */
-export class Pace {
+export class LoopBackoff {
   private readonly words: Uint32Array;
 
-  /** The delays of a stepped backoff, made at `now`. */
-  constructor(backoff: SteppedOptions | Stepped, { afterQuiet, every }: PaceReset = {}, now: Time = 0) {
+  /** The delays of a wait backoff, made at `now`. */
+  constructor(backoff: WaitBackoffOptions | WaitBackoff, { afterQuiet, every }: LoopBackoffReset = {}, now: Time = 0) {
     const time = exact(now, "now");
     const [rule, span] =
       afterQuiet !== undefined && afterQuiet !== null
@@ -121,69 +121,70 @@ export class Pace {
         : every !== undefined && every !== null
           ? [2, nanos(every, "every")]
           : [0, 0n];
-    if (backoff instanceof Stepped) memory().write("stepped", backoff["words"]);
+    if (backoff instanceof WaitBackoff) memory().write("wait_backoff", backoff["words"]);
     else writeWaitBackoff(backoff);
     memory().writeNumbers(span, time);
-    memory().core.pace(rule);
-    this.words = memory().copy("pace");
+    memory().core.loop_backoff(rule);
+    this.words = memory().copy("loop_backoff");
   }
 
   /** Kubernetes' `NewJitteredBackoffManager`. */
-  static jittered(period: Length, jitter: number): Pace {
+  static jittered(period: Length, jitter: number): LoopBackoff {
     memory().writeNumbers(nanos(period, "period"));
     memory().writeDouble(1, jitter);
-    return Pace.of(memory().core.pace_jittered());
+    return LoopBackoff.of(memory().core.loop_backoff_jittered());
   }
 
   /** Kubernetes' `NewExponentialBackoffManager`. */
   static exponential(
     options: { initial: Length; max: Length; reset: Length; factor: number; jitter: number },
     now: Time = 0,
-  ): Pace {
+  ): LoopBackoff {
     const { initial, max, reset, factor, jitter } = options;
     const spans = [nanos(initial, "initial"), nanos(max, "max"), nanos(reset, "reset")];
     memory().writeNumbers(...spans, 0n, 0n, exact(now, "now"));
     memory().writeDouble(3, factor);
     memory().writeDouble(4, jitter);
-    return Pace.of(memory().core.pace_exponential());
+    return LoopBackoff.of(memory().core.loop_backoff_exponential());
   }
 
   /** Kubernetes' `Backoff.DelayWithReset`. */
-  static withReset(backoff: Stepped, reset: Length, now: Time = 0): Pace {
+  static withReset(backoff: WaitBackoff, reset: Length, now: Time = 0): LoopBackoff {
     const [span, time] = [nanos(reset, "reset"), exact(now, "now")];
-    memory().write("stepped", backoff["words"]);
+    memory().write("wait_backoff", backoff["words"]);
     memory().writeNumbers(span, time);
-    memory().core.pace(3);
-    return Pace.of(0);
+    memory().core.loop_backoff(3);
+    return LoopBackoff.of(0);
   }
 
-  private static of(problem: number): Pace {
+  private static of(problem: number): LoopBackoff {
     memory().check(problem);
-    return Object.assign(Object.create(Pace.prototype) as Pace, { words: memory().copy("pace") });
+    return Object.assign(Object.create(LoopBackoff.prototype) as LoopBackoff, { words: memory().copy("loop_backoff") });
   }
 
   /** The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1). */
   next<T extends Time>(now: T, u: number = Math.random()): Same<T> {
     memory().writeNumbers(exact(now, "now"));
     memory().writeDouble(1, u);
-    memory().write("pace", this.words);
-    memory().core.pace_next();
-    memory().read("pace", this.words);
+    memory().write("loop_backoff", this.words);
+    memory().core.loop_backoff_next();
+    memory().read("loop_backoff", this.words);
     return like(now, memory().readNumber());
   }
 
   /** Its backoff as it stands. */
-  get state(): SteppedState {
-    memory().write("pace", this.words);
-    return readState(memory().core.pace_look());
+  get state(): WaitBackoffState {
+    memory().write("loop_backoff", this.words);
+    return readState(memory().core.loop_backoff_look());
   }
 }
 
 /** How a periodic loop goes about it. */
 export interface PeriodicOptions {
   /**
-   * Where the time between runs comes from: asked of the pace before each (`"variable"`, unless given), a grid whose mesh is
-   * asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes' `Backoff.Timer` takes.
+   * Where the time between runs comes from: asked of the loop backoff before each (`"variable"`, unless given), a grid
+   * whose mesh is asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes'
+   * `Backoff.Timer` takes.
    */
   timer?: Maybe<Timer | "poll">;
   /** True (the default) if an interval begins with the end of a run. */
@@ -215,15 +216,15 @@ const WITH_POLL: readonly string[] = [...TIMERS, "poll"];
 export class Periodic {
   private readonly words: Uint32Array;
 
-  /** Runs at the intervals of `pace`, made at `now`, from which a deadline counts. */
-  constructor(pace: Pace, options: PeriodicOptions, seed: number | bigint, now: Time) {
+  /** Runs at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. */
+  constructor(loopBackoff: LoopBackoff, options: PeriodicOptions, seed: number | bigint, now: Time) {
     const { timer, sliding, immediate, firstIsSure, bySteps, lastAtDeadline, deadline } = options;
-    if (!(pace instanceof Pace)) throw problem(WRONG_TYPE, "pace", pace);
+    if (!(loopBackoff instanceof LoopBackoff)) throw problem(WRONG_TYPE, "loop_backoff", loopBackoff);
     checkSeed(seed, "seed");
     const which = WITH_POLL.indexOf(timer ?? "variable");
     if (which < 0) throw problem(WRONG_TYPE, "timer", timer);
     memory().writeNumbers(BigInt(seed), exact(now, "now"), limit(deadline, "deadline", FOREVER));
-    memory().write("pace", pace["words"]);
+    memory().write("loop_backoff", loopBackoff["words"]);
     const flags = [sliding ?? true, immediate ?? true, firstIsSure, bySteps, lastAtDeadline];
     memory().core.periodic(
       which,

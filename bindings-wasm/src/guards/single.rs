@@ -2,15 +2,15 @@
 
 use super::{ADAPTIVE, BREAKER, BUDGET, HEDGE, LIMITER, Memory, STRETCH, kind_of, times, with};
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Held, Latency, Limiter, Permit, QueuePlace,
-    SaveError, Span, Stretch, Timestamp, Verdict,
+    Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Latency, Limiter, Permit, QueuePlace, SaveError,
+    Span, Stretch, Timestamp, Verdict, Withdrawal,
 };
 
 /// The answer of [`budget_withdraw`] and [`bulkhead_enter`] for no deposit and no place.
 const NONE: u32 = u32::MAX;
 
-fn deposit(raw: u32) -> Option<Held> {
-    (raw != NONE).then(|| Held::from_raw(raw))
+fn deposit(raw: u32) -> Option<Withdrawal> {
+    (raw != NONE).then(|| Withdrawal::from_raw(raw))
 }
 
 /// Begins a call.
@@ -36,7 +36,7 @@ extern "C" fn budget_fail(kind: u32) {
 extern "C" fn budget_withdraw(kind: u32) -> u32 {
     with(|memory| {
         let now = memory.time(0);
-        memory.budget.withdraw(&memory.budget_config, now, kind_of(kind)).map_or(NONE, Held::as_raw)
+        memory.budget.withdraw(&memory.budget_config, now, kind_of(kind)).map_or(NONE, Withdrawal::as_raw)
     })
 }
 
@@ -50,7 +50,7 @@ extern "C" fn budget_retried() {
 #[unsafe(no_mangle)]
 extern "C" fn budget_refund(paid: u32) {
     with(|memory| {
-        memory.budget.refund(&memory.budget_config, Timestamp::from_nanos(memory.args[0]), Held::from_raw(paid))
+        memory.budget.refund(&memory.budget_config, Timestamp::from_nanos(memory.args[0]), Withdrawal::from_raw(paid))
     });
 }
 
@@ -187,8 +187,8 @@ extern "C" fn limiter_give_back(count: u32) {
     });
 }
 
-/// Enters the bulkhead: 0 entered, 1 refused, 2 queued at the place in slot 1. `place` is the caller's place in the queue, 2^32-1
-/// for none.
+/// Enters the bulkhead: 0 entered, 1 refused, 2 queued at the place in slot 1. `place` is the caller's place in the
+/// queue, 2^32-1 for none.
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_enter(place: u32) -> u32 {
     with(|memory| {
@@ -226,8 +226,8 @@ extern "C" fn bulkhead_look() -> u32 {
     })
 }
 
-/// `adaptive` := a limiter that has been at work: rate, tokens, measured rate and the rate before it was throttled last in slots 1
-/// to 4, the time of that in slot 5, and whether it limits.
+/// `adaptive` := a limiter that has been at work: rate, tokens, measured rate and the rate before it was throttled last
+/// in slots 1 to 4, the time of that in slot 5, and whether it limits.
 #[unsafe(no_mangle)]
 extern "C" fn adaptive_start(limits: u32) {
     with(|memory| {

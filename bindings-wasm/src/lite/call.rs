@@ -4,7 +4,7 @@
 //! are most of the core's, and no call of `holdoff/lite` has them. `tests/tests/lite.rs` holds this one against the core's.
 
 use super::policy::Policy;
-use holdoff_core::{Cause, Failure, FailureKind, FlatStep, Rng, Span, StopReason, Timestamp};
+use holdoff_core::{Cause, Failure, FailureKind, RawStep, Rng, Span, StopReason, Timestamp};
 
 /// One call of an operation, from its first failure to its end; the same policy goes into each method.
 ///
@@ -21,7 +21,7 @@ pub struct Call {
     pub at: Timestamp,
     /// The number of the latest attempt, from 1.
     pub attempt: u32,
-    /// [`FlatStep::ATTEMPT`] while it runs, [`FlatStep::SLEEP`] or [`FlatStep::STOP`].
+    /// [`RawStep::ATTEMPT`] while it runs, [`RawStep::SLEEP`] or [`RawStep::STOP`].
     pub step: u8,
     /// The number of the latest sleep's [`Cause`].
     pub cause: u8,
@@ -35,13 +35,13 @@ impl Call {
     #[must_use]
     pub fn underway(seed: u64) -> Self {
         let (rng, latest, at) = (Rng::new(seed), Timestamp::ZERO, Timestamp::NEVER);
-        Self { rng, base: 0, latest, at, attempt: 1, step: FlatStep::ATTEMPT, cause: 0, reason: 0, unused: 0 }
+        Self { rng, base: 0, latest, at, attempt: 1, step: RawStep::ATTEMPT, cause: 0, reason: 0, unused: 0 }
     }
 
     /// The attempt failed at `now` (spec 9.1 for the order of the tests).
     pub fn fail(&mut self, policy: &Policy, now: Timestamp, failure: Failure) {
         let now = self.observe(now);
-        if self.step != FlatStep::ATTEMPT {
+        if self.step != RawStep::ATTEMPT {
             return;
         }
         if failure.kind == FailureKind::Permanent || failure.hint.is_never() {
@@ -73,7 +73,7 @@ impl Call {
     /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
     pub fn tick(&mut self, policy: &Policy, now: Timestamp) {
         let now = self.observe(now);
-        if self.step != FlatStep::SLEEP || now < self.at {
+        if self.step != RawStep::SLEEP || now < self.at {
             return;
         }
         if now.as_nanos() >= policy.deadline {
@@ -81,7 +81,7 @@ impl Call {
             return self.give_up(StopReason::Deadline, self.at);
         }
         self.attempt = self.attempt.saturating_add(1);
-        self.step = FlatStep::ATTEMPT;
+        self.step = RawStep::ATTEMPT;
         let timeout = now.as_nanos().saturating_add(policy.attempt_timeout);
         self.at = Timestamp::from_nanos(timeout.min(policy.deadline));
     }
@@ -113,10 +113,10 @@ impl Call {
     }
 
     fn sleep(&mut self, until: Timestamp, cause: Cause) {
-        (self.step, self.at, self.cause) = (FlatStep::SLEEP, until, cause.code());
+        (self.step, self.at, self.cause) = (RawStep::SLEEP, until, cause.code());
     }
 
     fn give_up(&mut self, reason: StopReason, retry_at: Timestamp) {
-        (self.step, self.at, self.reason) = (FlatStep::STOP, retry_at, reason.code());
+        (self.step, self.at, self.reason) = (RawStep::STOP, retry_at, reason.code());
     }
 }

@@ -1,108 +1,110 @@
-//! Periodic loops, and the backoffs and paces that they run by.
+//! Periodic loops, and the backoffs and loop backoffs that they run by.
 #![allow(unsafe_code)]
 
 use super::{Memory, with};
-use holdoff_core::{Answer, Pace, Periodic, PeriodicOptions, PeriodicStep, Reset, Stepped, Timer, Timestamp};
+use holdoff_core::{
+    Answer, LoopBackoff, Periodic, PeriodicOptions, PeriodicStep, Reset, Timer, Timestamp, WaitBackoff,
+};
 
-/// `stepped` := slots 0 to 4: duration, factor, jitter, cap, steps. 0, or the length of what is wrong.
+/// `wait_backoff` := slots 0 to 4: duration, factor, jitter, cap, steps. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
-extern "C" fn stepped() -> u32 {
+extern "C" fn wait_backoff() -> u32 {
     with(|memory| {
-        let made = Stepped::new(memory.span(0), memory.real(1), memory.real(2), memory.span(3), memory.arg(4));
-        memory.made(made, |memory, stepped| memory.stepped = stepped)
+        let made = WaitBackoff::new(memory.span(0), memory.real(1), memory.real(2), memory.span(3), memory.arg(4));
+        memory.made(made, |memory, wait_backoff| memory.wait_backoff = wait_backoff)
     })
 }
 
 /// The same from a Kubernetes `wait.Backoff`, whose cap and steps are signed.
 #[unsafe(no_mangle)]
-extern "C" fn stepped_kubernetes() -> u32 {
+extern "C" fn wait_backoff_kubernetes() -> u32 {
     with(|memory| {
         let (cap, steps) = (memory.arg(3).cast_signed(), memory.arg(4).cast_signed());
-        let made = Stepped::kubernetes(memory.span(0), memory.real(1), memory.real(2), steps, cap);
-        memory.made(made, |memory, stepped| memory.stepped = stepped)
+        let made = WaitBackoff::kubernetes(memory.span(0), memory.real(1), memory.real(2), steps, cap);
+        memory.made(made, |memory, wait_backoff| memory.wait_backoff = wait_backoff)
     })
 }
 
 /// The same from the arguments of Kubernetes' `wait.Jitter`, in slots 0 and 1.
 #[unsafe(no_mangle)]
-extern "C" fn stepped_jitter() -> u32 {
+extern "C" fn wait_backoff_jitter() -> u32 {
     with(|memory| {
-        let made = Stepped::kubernetes_jitter(memory.span(0), memory.real(1));
-        memory.made(made, |memory, stepped| memory.stepped = stepped)
+        let made = WaitBackoff::kubernetes_jitter(memory.span(0), memory.real(1));
+        memory.made(made, |memory, wait_backoff| memory.wait_backoff = wait_backoff)
     })
 }
 
-/// The next delay of `stepped` for the draw in slot 0, into slot 0.
+/// The next delay of `wait_backoff` for the draw in slot 0, into slot 0.
 #[unsafe(no_mangle)]
-extern "C" fn stepped_step() {
+extern "C" fn wait_backoff_step() {
     with(|memory| {
         let u = memory.real(0);
-        let delay = memory.stepped.step(u);
+        let delay = memory.wait_backoff.step(u);
         memory.leave([delay.as_nanos()]);
     });
 }
 
-/// The duration and steps of `stepped` into slots 0 and 1; whether it draws.
+/// The duration and steps of `wait_backoff` into slots 0 and 1; whether it draws.
 #[unsafe(no_mangle)]
-extern "C" fn stepped_look() -> u32 {
-    with(|memory| look(memory, memory.stepped))
+extern "C" fn wait_backoff_look() -> u32 {
+    with(|memory| look(memory, memory.wait_backoff))
 }
 
-fn look(memory: &mut Memory, stepped: Stepped) -> u32 {
-    memory.leave([stepped.duration().as_nanos(), stepped.steps(), stepped.cap().as_nanos()]);
-    stepped.draws().into()
+fn look(memory: &mut Memory, wait_backoff: WaitBackoff) -> u32 {
+    memory.leave([wait_backoff.duration().as_nanos(), wait_backoff.steps(), wait_backoff.cap().as_nanos()]);
+    wait_backoff.draws().into()
 }
 
-/// `pace` := `stepped`, beginning again by the rule: 0 never, 1 after the span in slot 0 of quiet, 2 every such span, 3 as
-/// Kubernetes' `DelayWithReset`; made at the time in slot 1.
+/// `loop_backoff` := `wait_backoff`, beginning again by the rule: 0 never, 1 after the span in slot 0 of quiet, 2 every
+/// such span, 3 as Kubernetes' `DelayWithReset`; made at the time in slot 1.
 #[unsafe(no_mangle)]
-extern "C" fn pace(rule: u32) {
+extern "C" fn loop_backoff(rule: u32) {
     with(|memory| {
         let (span, now) = (memory.span(0), memory.time(1));
-        memory.pace = match rule {
-            1 => Pace::new(memory.stepped, Reset::AfterQuiet(span), now),
-            2 => Pace::new(memory.stepped, Reset::Every(span), now),
-            3 => Pace::with_reset(memory.stepped, span, now),
-            _ => Pace::new(memory.stepped, Reset::Never, now),
+        memory.loop_backoff = match rule {
+            1 => LoopBackoff::new(memory.wait_backoff, Reset::AfterQuiet(span), now),
+            2 => LoopBackoff::new(memory.wait_backoff, Reset::Every(span), now),
+            3 => LoopBackoff::with_reset(memory.wait_backoff, span, now),
+            _ => LoopBackoff::new(memory.wait_backoff, Reset::Never, now),
         };
     });
 }
 
-/// `pace` := slots 0 to 5: initial, max, reset, factor, jitter, now of Kubernetes' `NewExponentialBackoffManager`. 0, or the
-/// length of what is wrong.
+/// `loop_backoff` := slots 0 to 5: initial, max, reset, factor, jitter, now of Kubernetes'
+/// `NewExponentialBackoffManager`. 0, or the length of what is wrong.
 #[unsafe(no_mangle)]
-extern "C" fn pace_exponential() -> u32 {
+extern "C" fn loop_backoff_exponential() -> u32 {
     with(|memory| {
         let (initial, max, reset) = (memory.span(0), memory.span(1), memory.span(2));
-        let made = Pace::exponential(initial, max, reset, memory.real(3), memory.real(4), memory.time(5));
-        memory.made(made, |memory, pace| memory.pace = pace)
+        let made = LoopBackoff::exponential(initial, max, reset, memory.real(3), memory.real(4), memory.time(5));
+        memory.made(made, |memory, loop_backoff| memory.loop_backoff = loop_backoff)
     })
 }
 
-/// `pace` := the period in slot 0 and its jitter in slot 1, as Kubernetes' `NewJitteredBackoffManager`. 0, or the length of
-/// what is wrong.
+/// `loop_backoff` := the period in slot 0 and its jitter in slot 1, as Kubernetes' `NewJitteredBackoffManager`. 0, or
+/// the length of what is wrong.
 #[unsafe(no_mangle)]
-extern "C" fn pace_jittered() -> u32 {
+extern "C" fn loop_backoff_jittered() -> u32 {
     with(|memory| {
-        let made = Pace::jittered(memory.span(0), memory.real(1));
-        memory.made(made, |memory, pace| memory.pace = pace)
+        let made = LoopBackoff::jittered(memory.span(0), memory.real(1));
+        memory.made(made, |memory, loop_backoff| memory.loop_backoff = loop_backoff)
     })
 }
 
-/// The next delay of `pace` at the time in slot 0 for the draw in slot 1, into slot 0.
+/// The next delay of `loop_backoff` at the time in slot 0 for the draw in slot 1, into slot 0.
 #[unsafe(no_mangle)]
-extern "C" fn pace_next() {
+extern "C" fn loop_backoff_next() {
     with(|memory| {
         let (now, u) = (memory.time(0), memory.real(1));
-        let delay = memory.pace.next(now, u);
+        let delay = memory.loop_backoff.next(now, u);
         memory.leave([delay.as_nanos()]);
     });
 }
 
-/// As [`stepped_look`], for the backoff of `pace`.
+/// As [`wait_backoff_look`], for the backoff of `loop_backoff`.
 #[unsafe(no_mangle)]
-extern "C" fn pace_look() -> u32 {
-    with(|memory| look(memory, *memory.pace.backoff()))
+extern "C" fn loop_backoff_look() -> u32 {
+    with(|memory| look(memory, *memory.loop_backoff.backoff()))
 }
 
 const SLIDING: u32 = 1;
@@ -111,7 +113,7 @@ const FIRST_IS_SURE: u32 = 4;
 const BY_STEPS: u32 = 8;
 const LAST_AT_DEADLINE: u32 = 16;
 
-/// `periodic` := `pace` with the seed in slot 0, made at the time in slot 1, for the span in slot 2 or, if that is
+/// `periodic` := `loop_backoff` with the seed in slot 0, made at the time in slot 1, for the span in slot 2 or, if that is
 /// 2^64-1, for ever. The timer is 0 variable, 1 a grid, 2 a grid that skips, 3 none, 4 what Kubernetes' `Timer` takes.
 #[unsafe(no_mangle)]
 extern "C" fn periodic(timer: u32, flags: u32) {
@@ -120,7 +122,7 @@ extern "C" fn periodic(timer: u32, flags: u32) {
         let options = PeriodicOptions {
             timer: match Timer::from_code(timer) {
                 Some(timer) => timer,
-                None => PeriodicOptions::poll(memory.pace.backoff(), false, false).timer,
+                None => PeriodicOptions::poll(memory.loop_backoff.backoff(), false, false).timer,
             },
             sliding: is(SLIDING),
             immediate: is(IMMEDIATE),
@@ -129,7 +131,7 @@ extern "C" fn periodic(timer: u32, flags: u32) {
             last_at_deadline: is(LAST_AT_DEADLINE),
             deadline: memory.limit(2),
         };
-        memory.periodic = Periodic::new(memory.pace, options, memory.arg(0), memory.time(1));
+        memory.periodic = Periodic::new(memory.loop_backoff, options, memory.arg(0), memory.time(1));
     });
 }
 

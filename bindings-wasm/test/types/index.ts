@@ -20,7 +20,7 @@ import {
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
 import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
-import { Gates, type Layered, Pace, type PeriodicStep, type resumeCall, Stepped, save } from "holdoff/machines";
+import { Gates, type Layered, LoopBackoff, type PeriodicStep, type resumeCall, WaitBackoff, save } from "holdoff/machines";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import { explain, fromForm, type Row } from "holdoff/tools";
 
@@ -130,8 +130,8 @@ new Policy({ backoff: { on: "permanent" } });
 const bytes = save(call, 5n);
 check<typeof bytes, Uint8Array>(true);
 check<ReturnType<typeof resumeCall>, Call>(true);
-const pace = new Pace(new Stepped({ duration: "1s", factor: 2 }), { afterQuiet: 5000n });
-check<ReturnType<typeof pace.next<bigint>>, bigint>(true);
+const loopBackoff = new LoopBackoff(new WaitBackoff({ duration: "1s", factor: 2 }), { afterQuiet: 5000n });
+check<ReturnType<typeof loopBackoff.next<bigint>>, bigint>(true);
 const closed = new Gates<URL>().failure(new URL("http://a"), 5);
 check<typeof closed, number>(true);
 check<PeriodicStep<bigint>["kind"], "run" | "sleep" | "wait" | "stop">(true);

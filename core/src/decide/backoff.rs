@@ -159,7 +159,7 @@ const WALKED: u32 = 1 << 16;
 /// memory that another language owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct Flat {
+pub(crate) struct RawStage {
     /// The first delay; of a list the first of up to three.
     pub(crate) initial: u64,
     /// The increment, or the bits of the factor or exponent; of a list the second delay.
@@ -175,7 +175,7 @@ pub(crate) struct Flat {
     pub(crate) unused: [u8; 2],
 }
 
-impl Flat {
+impl RawStage {
     pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, on: 0, unused: [0; 2] };
 
     pub(crate) const fn factor(&self) -> f64 {

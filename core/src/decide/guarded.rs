@@ -9,7 +9,7 @@ use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
 use crate::decide::guards::breaker::config::BreakerConfig;
 use crate::decide::guards::breaker::{Breaker, Permit, Verdict};
-use crate::decide::guards::budget::{Budget, BudgetConfig, Held};
+use crate::decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
 use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::guards::limiter::{Limiter, LimiterConfig};
@@ -85,9 +85,9 @@ impl Guards<'_> {
         }
     }
 
-    fn refund(&mut self, now: Timestamp, held: Option<Held>) {
-        if let (Some((config, budget)), Some(held)) = (&mut self.budget, held) {
-            budget.refund(config, now, held);
+    fn refund(&mut self, now: Timestamp, withdrawal: Option<Withdrawal>) {
+        if let (Some((config, budget)), Some(withdrawal)) = (&mut self.budget, withdrawal) {
+            budget.refund(config, now, withdrawal);
         }
     }
 
@@ -190,7 +190,8 @@ impl GuardedCall {
         call
     }
 
-    /// The breaker's permit of the latest attempt, for a host that keeps it in place of the call: see [`GuardedCall::underway`].
+    /// The breaker's permit of the latest attempt, for a host that keeps it in place of the call: see
+    /// [`GuardedCall::underway`].
     pub fn permit(&self) -> Permit {
         Permit::from_raw(self.flight.permits.get(self.attempt as usize % FLYING).copied().unwrap_or(0))
     }
@@ -379,35 +380,35 @@ impl GuardedCall {
                 Entry::Refused => return None,
             }
         }
-        let held = match &mut guards.budget {
+        let withdrawal = match &mut guards.budget {
             None => None,
             Some((config, budget)) => {
-                let held = budget.withdraw(config, now, FailureKind::Transient);
-                if held.is_none() || !budget.admit(config, now) {
-                    guards.refund(now, held);
+                let withdrawal = budget.withdraw(config, now, FailureKind::Transient);
+                if withdrawal.is_none() || !budget.admit(config, now) {
+                    guards.refund(now, withdrawal);
                     guards.leave();
                     return None;
                 }
-                held
+                withdrawal
             }
         };
         match guards.permit(now) {
             Ok(permit) => {
-                if let Some(held) = held {
-                    self.hold(held);
+                if let Some(withdrawal) = withdrawal {
+                    self.hold(withdrawal);
                 }
                 Some(permit)
             }
             Err(_) => {
-                guards.refund(now, held);
+                guards.refund(now, withdrawal);
                 guards.leave();
                 None
             }
         }
     }
 
-    const fn hold(&mut self, held: Held) {
-        self.flight.withdrawal = held.as_raw();
+    const fn hold(&mut self, withdrawal: Withdrawal) {
+        self.flight.withdrawal = withdrawal.as_raw();
         self.flight.flags |= WITHDRAWN;
     }
 

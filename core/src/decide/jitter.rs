@@ -75,10 +75,10 @@ impl Jitter {
 
     /// The delay for the draw `u` from [0, 1), with `max` bounding what `cap` says (spec 5.2 to 5.5).
     pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
-        let (kind, by) = self.flat();
-        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.flat(), u);
+        let (kind, by) = self.raw();
+        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.raw(), u);
         // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
-        let top = if cap.flat() == CAP_BEFORE_JITTER { Span::MAX } else { max };
+        let top = if cap.raw() == CAP_BEFORE_JITTER { Span::MAX } else { max };
         Span::from_nanos(spread.value.min(top.as_nanos()))
     }
 
@@ -92,7 +92,7 @@ impl Jitter {
     }
 
     /// Kind, and factor (as bits) or bound.
-    pub(crate) const fn flat(self) -> (u8, u64) {
+    pub(crate) const fn raw(self) -> (u8, u64) {
         match self {
             Self::None => (NONE, 0),
             Self::Full => (FULL, 0),
@@ -104,7 +104,7 @@ impl Jitter {
         }
     }
 
-    pub(crate) const fn from_flat(kind: u8, by: u64) -> Self {
+    pub(crate) const fn from_raw(kind: u8, by: u64) -> Self {
         let factor = f64::from_bits(by);
         match kind {
             FULL => Self::Full,
@@ -124,7 +124,7 @@ pub(crate) const fn has_factor(kind: u8) -> bool {
 }
 
 impl Cap {
-    pub(crate) const fn flat(self) -> u8 {
+    pub(crate) const fn raw(self) -> u8 {
         match self {
             Self::KeepSpread => CAP_KEEP_SPREAD,
             Self::BeforeJitter => CAP_BEFORE_JITTER,

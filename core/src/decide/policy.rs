@@ -1,10 +1,10 @@
 //! The policy: the choices after a failure, as numbers that are valid by construction.
 //!
-//! Configuration is checked in one place, [`Options::build`](crate::Options::build), and never again: a machine that holds a [`Policy`]
-//! has nothing left to refuse. The fields, their names and their rules are the same in every language, because every
-//! language sets them through [`Options::set`](crate::Options::set).
+//! Configuration is checked in one place, [`Options::build`](crate::Options::build), and never again: a machine that
+//! holds a [`Policy`] has nothing left to refuse. The fields, their names and their rules are the same in every
+//! language, because every language sets them through [`Options::set`](crate::Options::set).
 
-use crate::decide::backoff::{self, Backoff, Flat, Stage};
+use crate::decide::backoff::{self, Backoff, RawStage, Stage};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
@@ -30,8 +30,8 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 #[repr(C)]
 pub struct Policy {
     /// Apart from the others, so that the hot path finds it at a known place.
-    pub(crate) first: Flat,
-    pub(crate) others: [Flat; STAGES - 1],
+    pub(crate) first: RawStage,
+    pub(crate) others: [RawStage; STAGES - 1],
     /// The bits of the jitter's factor, or its bound.
     pub(crate) jitter_by: u64,
     pub(crate) deadline: u64,
@@ -80,14 +80,14 @@ pub(crate) const DOUBLES: u8 = 2;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
-    first: Flat {
+    first: RawStage {
         initial: 100_000_000,
         step: 2.0_f64.to_bits(),
         max: 5_000_000_000,
         kind: backoff::EXPONENTIAL,
-        ..Flat::EMPTY
+        ..RawStage::EMPTY
     },
-    others: [Flat::EMPTY; STAGES - 1],
+    others: [RawStage::EMPTY; STAGES - 1],
     jitter_by: 0,
     deadline: UNLIMITED,
     min_attempt: 0,
@@ -125,7 +125,7 @@ impl Policy {
 
     /// How delays are spread.
     pub const fn jitter(&self) -> Jitter {
-        Jitter::from_flat(self.jitter, self.jitter_by)
+        Jitter::from_raw(self.jitter, self.jitter_by)
     }
 
     /// The delays that the longest delay bounds.
@@ -189,7 +189,7 @@ impl Policy {
     pub(crate) const fn prepared(mut self) -> Self {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
         self.steady = if self.stages == 1 && self.first.times == 0 { most } else { 0 };
-        let Flat { kind, max, .. } = self.first;
+        let RawStage { kind, max, .. } = self.first;
         let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < backoff::SMALL;
         let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
         let draws = self.jitter != jitter::NONE || self.first.is_random();
@@ -218,7 +218,7 @@ impl Policy {
     }
 }
 
-impl Flat {
+impl RawStage {
     /// How many public stages this one is: a list has one for each delay.
     fn parts(&self) -> u32 {
         if self.kind == backoff::LIST { self.times.clamp(1, 3) } else { 1 }

@@ -1,14 +1,14 @@
 //! A backoff as a stage in flat form, and the rules that stages and limits must keep, however they were given.
 
 use crate::decide::backoff::{
-    Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, Flat, LINEAR, LIST, POLYNOMIAL,
+    Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
 };
 use crate::decide::policy::{CLIP, Policy};
 use crate::error::{ErrorCode, Given};
 use crate::fields::Field;
 use crate::time::Span;
 
-impl Flat {
+impl RawStage {
     /// A backoff as a stage without an end, for every kind of failure.
     pub(crate) const fn of(backoff: Backoff) -> Self {
         let (kind, initial, step, max) = match backoff {

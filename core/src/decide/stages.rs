@@ -4,7 +4,7 @@
 //! are for one kind of failure only. Both are told from the number of delays there have been, so that the state is still
 //! one delay and one count (spec 4.9 and 4.10).
 
-use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, Flat, LINEAR, UNSTARTED, real, truncated};
+use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, LINEAR, RawStage, UNSTARTED, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, scaled, scaled_small, spread};
 use crate::decide::policy::{COUNTED, DOUBLES, Policy};
 use crate::decide::rng::unit;
@@ -25,7 +25,7 @@ impl Position {
 
 /// The stage that a delay comes from.
 struct Spot<'p> {
-    stage: &'p Flat,
+    stage: &'p RawStage,
     index: u32,
     /// Which delay of the stage it is, from 0.
     n: u32,
@@ -58,7 +58,7 @@ impl Policy {
     }
 
     /// The longest delay that a stage grows to: with the cap on the jittered delay alone, any.
-    const fn limit(&self, stage: &Flat) -> u64 {
+    const fn limit(&self, stage: &RawStage) -> u64 {
         if self.cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
     }
 
@@ -122,7 +122,7 @@ impl Policy {
     }
 
     /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
-    fn random(&self, at: &mut Position, stage: &Flat, n: u32, fresh: bool, u: f64) -> Spread {
+    fn random(&self, at: &mut Position, stage: &RawStage, n: u32, fresh: bool, u: f64) -> Spread {
         if stage.kind == DECORRELATED {
             let previous = if fresh { stage.initial } else { at.base };
             let low = stage.initial;

@@ -3,7 +3,7 @@
 //! Programs in Rust set them by typed methods, documents and other languages by name. A field's row in `fields.rs` says what
 //! it takes, what stands for it when it is not given, and which kinds have a use for it.
 
-use crate::decide::backoff::{self, Backoff, Flat};
+use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
@@ -29,10 +29,10 @@ const DELAYS: usize = STAGES * 3;
 
 /// The options of a policy and its guards: 1456 bytes of plain numbers, every bit pattern valid.
 ///
-/// # Contract
-/// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order. Then
-/// [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and [`Options::budget`],
-/// [`Options::breaker`] and the others the guards' configurations. A field that is not set has the preset's value, else the default.
+/// # Contract Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names,
+/// in any order. Then [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and
+/// [`Options::budget`], [`Options::breaker`] and the others the guards' configurations. A field that is not set has the
+/// preset's value, else the default.
 ///
 /// ```
 /// use core::time::Duration;
@@ -231,7 +231,7 @@ impl Options {
     /// How delays are spread; full jitter unless given.
     #[must_use]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
-        let (kind, by) = jitter.flat();
+        let (kind, by) = jitter.raw();
         self.take_back(Field::JitterFactor);
         self.take_back(Field::JitterBound);
         self.put(Field::JitterKind, kind as u64);
@@ -246,7 +246,7 @@ impl Options {
     /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
     #[must_use]
     pub const fn cap(self, cap: Cap) -> Self {
-        self.with(Field::Cap, cap.flat() as u64)
+        self.with(Field::Cap, cap.raw() as u64)
     }
 
     /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.

@@ -3,7 +3,7 @@
 //! Backoff, jitter and attempts are always said, so that a reader of the document need not know what the default is; of the
 //! rest only what differs from it.
 
-use crate::decide::backoff::{self, Flat};
+use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Policy};
 use crate::describe::options::Options;
@@ -94,7 +94,7 @@ fn write<'p>(
 
 /// One stage as an object, several as a list. Parts of one list are told together.
 fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
-    let mut rest: &[Flat] = &policy.others;
+    let mut rest: &[RawStage] = &policy.others;
     let mut left = usize::from(policy.stages).saturating_sub(1);
     let mut next = Some(&policy.first);
     let mut take = move || {
@@ -128,11 +128,11 @@ fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
 }
 
 /// True if two parts are of one list.
-fn continues(part: &Flat, next: &Flat) -> bool {
+fn continues(part: &RawStage, next: &RawStage) -> bool {
     part.kind == backoff::LIST && next.kind == backoff::LIST && part.on == next.on && part.times == 3
 }
 
-fn stage(first: &Flat, parts: &[Option<&Flat>], out: Out<'_>) -> fmt::Result {
+fn stage(first: &RawStage, parts: &[Option<&RawStage>], out: Out<'_>) -> fmt::Result {
     let mut stage = Open::new(out, '{')?;
     write_field(Field::BackoffKind, first.kind.into(), "kind", &mut stage)?;
     match first.kind {
@@ -148,7 +148,7 @@ fn stage(first: &Flat, parts: &[Option<&Flat>], out: Out<'_>) -> fmt::Result {
         backoff::CONSTANT => write_field(Field::BackoffInitial, first.initial, "delay", &mut stage)?,
         kind => {
             write_field(Field::BackoffInitial, first.initial, "initial", &mut stage)?;
-            if let Some(field) = Flat::step_of(kind) {
+            if let Some(field) = RawStage::step_of(kind) {
                 write_field(field, first.step, last(field), &mut stage)?;
             }
             write_field(Field::BackoffMax, first.max, "max", &mut stage)?;

@@ -5,8 +5,8 @@
 //! interval and one after the last. Here each is an option of one machine (spec 18); the presets name the combinations that
 //! Kubernetes' `wait` package is made of.
 
+pub(crate) mod loop_backoff;
 pub(crate) mod options;
-pub(crate) mod pace;
 pub(crate) mod raw_step;
 #[cfg(test)]
 mod tests;
@@ -14,11 +14,11 @@ mod tests;
 use crate::decide::rng::Rng;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
+use loop_backoff::LoopBackoff;
 use options::{
     BY_STEPS, CANCELLED, FINAL, FIRST_IS_SURE, GRID, IMMEDIATE, LAST_AT_DEADLINE, NO_WAIT, PeriodicOptions,
     SKIP_MISSED, SLIDING,
 };
-use pace::Pace;
 
 words! {
     /// The result of a run.
@@ -85,7 +85,7 @@ pub enum PeriodicStep {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct Periodic {
-    pace: Pace,
+    loop_backoff: LoopBackoff,
     /// The seed of the draws to come.
     seed: u64,
     /// When the next run is due: of a grid, its next tick.
@@ -108,9 +108,9 @@ const RUNNING: u8 = 2;
 const SLEEPING: u8 = 3;
 
 impl Periodic {
-    /// Something to run at the intervals of `pace`, made at `now`, from which a deadline counts. The seed matters only for
-    /// a pace with jitter; for a good one see [`crate::Retry::new`].
-    pub const fn new(pace: Pace, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
+    /// Something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed
+    /// matters only for a loop backoff with jitter; for a good one see [`crate::Retry::new`].
+    pub const fn new(loop_backoff: LoopBackoff, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
         let (timer, flags) = options.raw();
         let deadline = match options.deadline {
@@ -118,7 +118,7 @@ impl Periodic {
             None => u64::MAX,
         };
         Self {
-            pace,
+            loop_backoff,
             seed,
             next: now.as_nanos(),
             deadline,
@@ -165,7 +165,7 @@ impl Periodic {
         self.runs
     }
 
-    /// How many intervals its pace was asked for, whether or not they were slept.
+    /// How many intervals its loop backoff was asked for, whether or not they were slept.
     pub const fn intervals(&self) -> u64 {
         self.intervals
     }
@@ -180,9 +180,9 @@ impl Periodic {
         Timestamp::from_nanos(self.deadline)
     }
 
-    /// The pace as it stands.
-    pub const fn pace(&self) -> &Pace {
-        &self.pace
+    /// The loop backoff as it stands.
+    pub const fn loop_backoff(&self) -> &LoopBackoff {
+        &self.loop_backoff
     }
 
     fn ticked(&mut self, now: Timestamp, u: Option<f64>) -> PeriodicStep {
@@ -245,7 +245,7 @@ impl Periodic {
         }
         // Sliding, a run costs its step only now, and the last one is not slept after.
         let spent = if self.is(SLIDING) { 1 } else { 0 };
-        if self.is(BY_STEPS) && self.pace.backoff().steps() <= spent {
+        if self.is(BY_STEPS) && self.loop_backoff.backoff().steps() <= spent {
             return self.stop(Ended::Steps);
         }
         if self.is(SLIDING) {
@@ -257,7 +257,7 @@ impl Periodic {
         self.sleep(now)
     }
 
-    /// Asks the pace for the interval that begins at `now`. A grid asks once, waiting for nothing never.
+    /// Asks the loop backoff for the interval that begins at `now`. A grid asks once, waiting for nothing never.
     fn ask(&mut self, now: Timestamp, u: Option<f64>) {
         if self.timer == NO_WAIT {
             self.next = now.as_nanos();
@@ -267,10 +267,10 @@ impl Periodic {
             return;
         }
         let interval = match u {
-            Some(u) => self.pace.next(now, u),
+            Some(u) => self.loop_backoff.next(now, u),
             None => {
                 let mut rng = Rng::new(self.seed);
-                let interval = self.pace.next_with(now, &mut rng);
+                let interval = self.loop_backoff.next_with(now, &mut rng);
                 self.seed = rng.state();
                 interval
             }
@@ -346,6 +346,6 @@ impl Periodic {
     }
 
     const fn steps_are_used(&self) -> bool {
-        self.is(BY_STEPS) && self.pace.backoff().steps() == 0
+        self.is(BY_STEPS) && self.loop_backoff.backoff().steps() == 0
     }
 }

@@ -13,14 +13,14 @@ use crate::time::Span;
 /// A backoff that steps: 40 bytes, `Copy`, its own configuration and state.
 ///
 /// # Contract
-/// [`Stepped::step`] says the delay and moves on; nothing else changes the value. The delay is the duration as it was
-/// *before* the step, so the cap never touches the first one. A step with [`Stepped::steps`] left takes one of them and
+/// [`WaitBackoff::step`] says the delay and moves on; nothing else changes the value. The delay is the duration as it was
+/// *before* the step, so the cap never touches the first one. A step with [`WaitBackoff::steps`] left takes one of them and
 /// multiplies the duration; a product above the cap becomes the cap and uses up all steps. Without steps left the duration
 /// stays. Jitter comes on top of the delay, is not bounded by the cap and does not feed back. Everything saturates at
 /// [`Span::MAX`]; every bit pattern of the state is valid (zeroes read as "no delay, for ever"), and no input panics.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
-pub struct Stepped {
+pub struct WaitBackoff {
     duration: u64,
     factor: f64,
     jitter: f64,
@@ -28,7 +28,7 @@ pub struct Stepped {
     steps: u64,
 }
 
-impl Stepped {
+impl WaitBackoff {
     /// A backoff that begins with `duration`, may multiply it by `factor` as often as `steps` says, and adds up to
     /// `jitter` of it to each delay. A `factor` of 0 keeps the duration, steps counting down all the same; the `cap`
     /// bounds what multiplying gives, [`Span::MAX`] for none.
@@ -45,7 +45,7 @@ impl Stepped {
     /// `cap` or `steps` that is not positive means none.
     ///
     /// # Errors
-    /// As [`Stepped::new`], but for a negative `jitter`.
+    /// As [`WaitBackoff::new`], but for a negative `jitter`.
     pub fn kubernetes(duration: Span, factor: f64, jitter: f64, steps: i64, cap: i64) -> Result<Self, ConfigError> {
         let cap = if cap > 0 { Span::from_nanos(cap.unsigned_abs()) } else { Span::MAX };
         let jitter = if jitter < 0.0 && jitter.is_finite() { 0.0 } else { jitter };
@@ -88,7 +88,7 @@ impl Stepped {
         if self.draws() { raised(delay, self.jitter, u) } else { delay }
     }
 
-    /// [`Stepped::step`] with a uniform from `rng`, drawn only if [`Stepped::draws`].
+    /// [`WaitBackoff::step`] with a uniform from `rng`, drawn only if [`WaitBackoff::draws`].
     pub fn step_with(&mut self, rng: &mut Rng) -> Span {
         let u = if self.draws() { rng.uniform() } else { 0.0 };
         self.step(u)
@@ -134,7 +134,7 @@ impl Stepped {
 }
 
 #[cfg(test)]
-impl Stepped {
+impl WaitBackoff {
     /// Any bits at all, for tests of the machines that hold one.
     pub(crate) const fn from_words([duration, factor, jitter, cap, steps]: [u64; 5]) -> Self {
         Self { duration, factor: f64::from_bits(factor), jitter: f64::from_bits(jitter), cap, steps }
@@ -166,13 +166,13 @@ mod tests {
         Span::from_nanos(nanos)
     }
 
-    fn taken(mut backoff: Stepped, count: usize) -> Vec<u64> {
+    fn taken(mut backoff: WaitBackoff, count: usize) -> Vec<u64> {
         (0..count).map(|_| backoff.step(0.0).as_nanos()).collect()
     }
 
     #[test]
     fn a_step_says_the_duration_from_before_it_grew() {
-        let mut backoff = Stepped::new(ns(10), 2.0, 0.0, Span::MAX, 2).unwrap();
+        let mut backoff = WaitBackoff::new(ns(10), 2.0, 0.0, Span::MAX, 2).unwrap();
         assert_eq!(backoff.step(0.0), ns(10));
         assert_eq!((backoff.duration(), backoff.steps()), (ns(20), 1));
         assert_eq!(taken(backoff, 3), [20, 40, 40]);
@@ -180,16 +180,16 @@ mod tests {
 
     #[test]
     fn the_cap_uses_up_the_steps_and_spares_the_first_delay() {
-        let mut backoff = Stepped::new(ns(10), 2.0, 0.0, ns(5), 9).unwrap();
+        let mut backoff = WaitBackoff::new(ns(10), 2.0, 0.0, ns(5), 9).unwrap();
         assert_eq!(backoff.step(0.0), ns(10));
         assert_eq!((backoff.duration(), backoff.steps()), (ns(5), 0));
-        let exact = Stepped::new(ns(10), 2.0, 0.0, ns(20), 9).unwrap();
+        let exact = WaitBackoff::new(ns(10), 2.0, 0.0, ns(20), 9).unwrap();
         assert_eq!(taken(exact, 3), [10, 20, 20]);
     }
 
     #[test]
     fn a_factor_of_zero_counts_steps_without_growing_or_capping() {
-        let mut backoff = Stepped::new(ns(10), 0.0, 0.0, ns(5), 2).unwrap();
+        let mut backoff = WaitBackoff::new(ns(10), 0.0, 0.0, ns(5), 2).unwrap();
         assert_eq!(taken(backoff, 3), [10, 10, 10]);
         backoff.step(0.0);
         assert_eq!(backoff.steps(), 1);
@@ -197,45 +197,45 @@ mod tests {
 
     #[test]
     fn jitter_passes_the_cap_and_does_not_feed_back() {
-        let mut backoff = Stepped::new(ns(100), 2.0, 1.0, ns(150), 5).unwrap();
+        let mut backoff = WaitBackoff::new(ns(100), 2.0, 1.0, ns(150), 5).unwrap();
         assert_eq!([0.5, 0.5, 0.25].map(|u| backoff.step(u).as_nanos()), [150, 225, 187]);
         assert!(backoff.draws());
     }
 
     #[test]
     fn growth_saturates_where_go_wraps() {
-        let uncapped = Stepped::new(ns(1 << 62), 2.0, 0.0, Span::MAX, 5).unwrap();
+        let uncapped = WaitBackoff::new(ns(1 << 62), 2.0, 0.0, Span::MAX, 5).unwrap();
         assert_eq!(taken(uncapped, 3), [1 << 62, i64::MAX as u64, i64::MAX as u64]);
-        let capped = Stepped::new(ns(1 << 62), 2.0, 0.0, ns(3600), 5).unwrap();
+        let capped = WaitBackoff::new(ns(1 << 62), 2.0, 0.0, ns(3600), 5).unwrap();
         assert_eq!(taken(capped, 3), [1 << 62, 3600, 3600]);
     }
 
     #[test]
     fn factors_that_are_no_factors_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            let error = Stepped::new(ns(1), bad, 0.0, Span::MAX, 1).unwrap_err();
+            let error = WaitBackoff::new(ns(1), bad, 0.0, Span::MAX, 1).unwrap_err();
             assert_eq!(error.code, ErrorCode::FactorRange);
-            let error = Stepped::new(ns(1), 2.0, bad, Span::MAX, 1).unwrap_err();
+            let error = WaitBackoff::new(ns(1), 2.0, bad, Span::MAX, 1).unwrap_err();
             assert_eq!(error.code, ErrorCode::JitterFactorRange);
         }
-        assert!(Stepped::kubernetes(ns(1), 2.0, f64::NEG_INFINITY, 1, 1).is_err());
+        assert!(WaitBackoff::kubernetes(ns(1), 2.0, f64::NEG_INFINITY, 1, 1).is_err());
     }
 
     #[test]
     fn kubernetes_reads_what_is_not_positive_as_none() {
-        let backoff = Stepped::kubernetes(ns(7), 3.0, -1.0, -1, -1).unwrap();
+        let backoff = WaitBackoff::kubernetes(ns(7), 3.0, -1.0, -1, -1).unwrap();
         assert_eq!((backoff.steps(), backoff.cap(), backoff.jitter()), (0, Span::MAX, 0.0));
-        assert_eq!(Stepped::kubernetes_jitter(ns(8), -3.0).unwrap().step(0.25), ns(10));
+        assert_eq!(WaitBackoff::kubernetes_jitter(ns(8), -3.0).unwrap().step(0.25), ns(10));
     }
 
     #[test]
     fn a_generator_is_asked_only_for_jitter() {
         let mut rng = Rng::new(3);
-        Stepped::new(ns(10), 2.0, 0.0, Span::MAX, 2).unwrap().step_with(&mut rng);
+        WaitBackoff::new(ns(10), 2.0, 0.0, Span::MAX, 2).unwrap().step_with(&mut rng);
         assert_eq!(rng, Rng::new(3));
-        let mut jittered = Stepped::constant(ns(1000), 0.5).unwrap();
+        let mut jittered = WaitBackoff::constant(ns(1000), 0.5).unwrap();
         let u = Rng::new(3).uniform();
-        assert_eq!(jittered.step_with(&mut rng), Stepped::constant(ns(1000), 0.5).unwrap().step(u));
+        assert_eq!(jittered.step_with(&mut rng), WaitBackoff::constant(ns(1000), 0.5).unwrap().step(u));
     }
 
     proptest! {
@@ -244,7 +244,7 @@ mod tests {
             duration: u64, factor: u64, jitter: u64, cap: u64, steps: u64, u: f64
         ) {
             let (factor, jitter) = (f64::from_bits(factor), f64::from_bits(jitter));
-            let mut backoff = Stepped { duration, factor, jitter, cap, steps };
+            let mut backoff = WaitBackoff { duration, factor, jitter, cap, steps };
             for _ in 0..8 {
                 prop_assert!(backoff.step(u) <= Span::MAX);
                 prop_assert!(backoff.duration() <= Span::MAX);
@@ -255,7 +255,7 @@ mod tests {
         fn no_delay_but_the_first_passes_the_cap_without_jitter(
             duration in 0..=i64::MAX as u64, factor in 0.001..1e6f64, cap in 0..=i64::MAX as u64, steps in 1u64..100
         ) {
-            let mut backoff = Stepped::new(ns(duration), factor, 0.0, ns(cap), steps).unwrap();
+            let mut backoff = WaitBackoff::new(ns(duration), factor, 0.0, ns(cap), steps).unwrap();
             backoff.step(0.0);
             for _ in 0..steps {
                 prop_assert!(backoff.step(0.0) <= ns(cap));

@@ -82,8 +82,8 @@ def preset_by_name(number: int) -> int:
 def machines(state: bytes) -> int | None:
     layers = holdoff.Layers("kubernetes", holdoff.Policy(), attempts=9, go_on_after=["attempts"])
     layered, step = holdoff.Layered.begin(layers, 7, 0)
-    pace = holdoff.Pace(holdoff.Stepped("1s", factor=2, steps=4), after_quiet=60)
-    loop: holdoff.PeriodicStep = holdoff.Periodic(pace, timer="grid").tick(0)
+    loop_backoff = holdoff.LoopBackoff(holdoff.WaitBackoff("1s", factor=2, steps=4), after_quiet=60)
+    loop: holdoff.PeriodicStep = holdoff.Periodic(loop_backoff, timer="grid").tick(0)
     wait: int | None = holdoff.Bucket(10, 5).reserve(0)
     keyed = holdoff.Keyed(holdoff.GateConfig(forgives="all"), most=9)
     gate: holdoff.Gate | None = keyed.peek("key", 0)

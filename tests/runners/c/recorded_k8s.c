@@ -28,50 +28,50 @@ static const cJSON *uniforms_of(const cJSON *config) {
   return first(cJSON_IsArray(list) ? list : get(get(config, "backoff"), "uniforms"));
 }
 
-/* The stepped backoff of a wait.Backoff; false for one that is refused. */
-static bool stepped_of(const cJSON *config, holdoff_stepped *stepped) {
+/* The wait backoff of a wait.Backoff; false for one that is refused. */
+static bool wait_backoff_of(const cJSON *config, holdoff_wait_backoff *wait_backoff) {
   int64_t duration = whole(config, "duration");
   return duration >= 0 &&
-         holdoff_stepped_init_kubernetes(stepped, (uint64_t)duration, real(config, "factor"), real(config, "jitter"),
+         holdoff_wait_backoff_init_kubernetes(wait_backoff, (uint64_t)duration, real(config, "factor"), real(config, "jitter"),
                                          whole(config, "steps"), whole(config, "cap")) == 0;
 }
 
 /* The backoff of a case; false for one that is refused. */
-static bool backoff_of(const cJSON *config, holdoff_stepped *stepped) {
+static bool backoff_of(const cJSON *config, holdoff_wait_backoff *wait_backoff) {
   if (strcmp(word(config, "op"), "Jitter") == 0) {
     int64_t duration = whole(config, "duration");
-    return duration >= 0 && holdoff_stepped_init_kubernetes_jitter(stepped, (uint64_t)duration,
+    return duration >= 0 && holdoff_wait_backoff_init_kubernetes_jitter(wait_backoff, (uint64_t)duration,
                                                                    real(config, "max_factor")) == 0;
   }
-  return truth(config, "nil") ? holdoff_stepped_init(stepped, 0, 0, 0, 0, 0) == 0 : stepped_of(config, stepped);
+  return truth(config, "nil") ? holdoff_wait_backoff_init(wait_backoff, 0, 0, 0, 0, 0) == 0 : wait_backoff_of(config, wait_backoff);
 }
 
 /* Whether the backoff is as it was recorded after a step. */
-static verdict same_stepped(const cJSON *expected, const holdoff_stepped *stepped, int at) {
-  return same_number(whole(expected, "duration_after"), holdoff_stepped_duration(stepped), at) == PASSED
-             ? same_number(whole(expected, "steps_after"), holdoff_stepped_steps(stepped), at)
+static verdict same_wait_backoff(const cJSON *expected, const holdoff_wait_backoff *wait_backoff, int at) {
+  return same_number(whole(expected, "duration_after"), holdoff_wait_backoff_duration(wait_backoff), at) == PASSED
+             ? same_number(whole(expected, "steps_after"), holdoff_wait_backoff_steps(wait_backoff), at)
              : FAILED;
 }
 
 verdict run_k8s_backoff(const cJSON *item) {
   const cJSON *input, *expected;
-  holdoff_stepped stepped;
+  holdoff_wait_backoff wait_backoff;
   bool lost = false;
   int at = 0;
   if (!steps_of(item, &input, &expected)) {
     return FAILED;
   }
-  if (!backoff_of(get(item, "config"), &stepped)) {
+  if (!backoff_of(get(item, "config"), &wait_backoff)) {
     return OUT_OF_DOMAIN;
   }
   for (; input != NULL; input = input->next, expected = expected->next, at++) {
     bool has_after = get(expected, "duration_after") != NULL;
     int64_t delay = whole(expected, "delay"), after = whole(expected, "duration_after");
     uint64_t got;
-    if (cJSON_IsNumber(input) != holdoff_stepped_draws(&stepped)) {
+    if (cJSON_IsNumber(input) != holdoff_wait_backoff_draws(&wait_backoff)) {
       return fail("a uniform that is drawn or none", "the other", at);
     }
-    got = holdoff_stepped_step(&stepped, real_of(input));
+    got = holdoff_wait_backoff_step(&wait_backoff, real_of(input));
     if (delay < 0 || after < 0) {
       /* The duration went out of range, now or before, or else the sum of it and its jitter. */
       counted.deviations++;
@@ -83,45 +83,45 @@ verdict run_k8s_backoff(const cJSON *item) {
     }
     if (after < 0) {
       lost = true;
-      if (same_number((int64_t)holdoff_stepped_cap(&stepped), holdoff_stepped_duration(&stepped), at) == FAILED) {
+      if (same_number((int64_t)holdoff_wait_backoff_cap(&wait_backoff), holdoff_wait_backoff_duration(&wait_backoff), at) == FAILED) {
         return FAILED;
       }
-    } else if (has_after && same_stepped(expected, &stepped, at) == FAILED) {
+    } else if (has_after && same_wait_backoff(expected, &wait_backoff, at) == FAILED) {
       return FAILED;
     }
   }
   return PASSED;
 }
 
-/* A manager's pace; false for one that is refused. */
-static bool pace_of(const cJSON *config, uint64_t start, holdoff_pace *pace) {
+/* A manager's loop backoff; false for one that is refused. */
+static bool loop_backoff_of(const cJSON *config, uint64_t start, holdoff_loop_backoff *loop_backoff) {
   const char *kind = word(config, "kind");
   int64_t reset = whole(config, "reset");
-  holdoff_stepped stepped;
+  holdoff_wait_backoff wait_backoff;
   if (strcmp(kind, "NewJitteredBackoffManager") == 0) {
     int64_t period = whole(config, "duration");
-    return period >= 0 && holdoff_pace_init_jittered(pace, (uint64_t)period, real(config, "jitter")) == 0;
+    return period >= 0 && holdoff_loop_backoff_init_jittered(loop_backoff, (uint64_t)period, real(config, "jitter")) == 0;
   }
   if (strcmp(kind, "NewExponentialBackoffManager") == 0) {
     int64_t initial = whole(config, "init"), max = whole(config, "max");
     return initial >= 0 && max >= 0 && reset >= 0 &&
-           holdoff_pace_init_exponential(pace, (uint64_t)initial, (uint64_t)max, (uint64_t)reset,
+           holdoff_loop_backoff_init_exponential(loop_backoff, (uint64_t)initial, (uint64_t)max, (uint64_t)reset,
                                          real(config, "factor"), real(config, "jitter"), start) == 0;
   }
-  return reset >= 0 && stepped_of(config, &stepped) &&
-         holdoff_pace_init_with_reset(pace, &stepped, (uint64_t)reset, start) == 0;
+  return reset >= 0 && wait_backoff_of(config, &wait_backoff) &&
+         holdoff_loop_backoff_init_with_reset(loop_backoff, &wait_backoff, (uint64_t)reset, start) == 0;
 }
 
 verdict run_k8s_manager(const cJSON *item) {
   const cJSON *config = get(item, "config"), *input, *expected, *uniform = uniforms_of(config);
   /* A clock that runs backwards needs room before the start. */
   int64_t clock = INT64_C(1) << 60;
-  holdoff_pace pace;
+  holdoff_loop_backoff loop_backoff;
   int at = 0;
   if (!steps_of(item, &input, &expected)) {
     return FAILED;
   }
-  if (!pace_of(config, (uint64_t)clock, &pace)) {
+  if (!loop_backoff_of(config, (uint64_t)clock, &loop_backoff)) {
     return OUT_OF_DOMAIN;
   }
   for (; input != NULL; input = input->next, expected = expected->next, at++) {
@@ -129,14 +129,14 @@ verdict run_k8s_manager(const cJSON *item) {
     double u = 0;
     uint64_t got;
     clock = moved(clock, whole_of(input));
-    if (holdoff_pace_draws(&pace)) {
+    if (holdoff_loop_backoff_draws(&loop_backoff)) {
       if (uniform == NULL) {
         return fail("as many draws as the original made", "more", at);
       }
       u = real_of(uniform);
       uniform = uniform->next;
     }
-    got = holdoff_pace_next(&pace, (uint64_t)clock, u);
+    got = holdoff_loop_backoff_next(&loop_backoff, (uint64_t)clock, u);
     if (wanted >= 0 && (uint64_t)wanted == got) {
       continue;
     }

@@ -1,7 +1,7 @@
 // Files recorded from the reference systems, in their own formats. A case's configuration is read into a machine of the
 // package, which gets the inputs; nothing is decided here. Verdicts are those of the Rust runner (tests/src/references).
 import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import { Bucket, GateConfig, Gates, Pace, Stepped } from "../../../bindings-wasm/dist/esm/machines.js";
+import { Bucket, GateConfig, Gates, LoopBackoff, WaitBackoff } from "../../../bindings-wasm/dist/esm/machines.js";
 
 import { aster } from "./aster.mjs";
 import { aster_estimate } from "./aster_estimate.mjs";
@@ -44,18 +44,18 @@ class Wrapped {
   }
 }
 
-function stepped(config) {
+function waitBackoff(config) {
   const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
   const [steps, cap] = [whole(config, "steps"), whole(config, "cap")];
-  return made((duration) => Stepped.kubernetes({ duration, factor, jitter, steps, cap }), whole(config, "duration"));
+  return made((duration) => WaitBackoff.kubernetes({ duration, factor, jitter, steps, cap }), whole(config, "duration"));
 }
 
 function backoffOf(config) {
   if (config.op === "Jitter") {
     const factor = real(config, "max_factor");
-    return made((duration) => Stepped.kubernetesJitter(duration, factor), whole(config, "duration"));
+    return made((duration) => WaitBackoff.kubernetesJitter(duration, factor), whole(config, "duration"));
   }
-  return config.nil ? new Stepped({ duration: 0n }) : stepped(config);
+  return config.nil ? new WaitBackoff({ duration: 0n }) : waitBackoff(config);
 }
 
 function k8s_backoff({ config, inputs, expected }) {
@@ -85,20 +85,20 @@ function k8s_backoff({ config, inputs, expected }) {
   return same(wrapped.count);
 }
 
-function paceOf(config, start) {
+function loopBackoffOf(config, start) {
   switch (config.kind) {
     case "NewExponentialBackoffManager": {
       const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
-      const make = (initial, max, reset) => Pace.exponential({ initial, max, reset, factor, jitter }, start);
+      const make = (initial, max, reset) => LoopBackoff.exponential({ initial, max, reset, factor, jitter }, start);
       return made(make, whole(config, "init"), whole(config, "max"), whole(config, "reset"));
     }
     case "NewJitteredBackoffManager": {
       const jitter = real(config, "jitter");
-      return made((period) => Pace.jittered(period, jitter), whole(config, "duration"));
+      return made((period) => LoopBackoff.jittered(period, jitter), whole(config, "duration"));
     }
     case "DelayWithReset": {
-      const backoff = stepped(config);
-      return backoff && made((reset) => Pace.withReset(backoff, reset, start), whole(config, "reset"));
+      const backoff = waitBackoff(config);
+      return backoff && made((reset) => LoopBackoff.withReset(backoff, reset, start), whole(config, "reset"));
     }
     default:
       throw new Error(`unknown manager ${config.kind}`);
@@ -108,13 +108,13 @@ function paceOf(config, start) {
 function k8s_manager({ config, inputs, expected }) {
   // A clock that runs backwards needs room before the start.
   let clock = 1n << 60n;
-  const pace = paceOf(config, clock);
-  if (pace === undefined) return OUT_OF_DOMAIN;
+  const loopBackoff = loopBackoffOf(config, clock);
+  if (loopBackoff === undefined) return OUT_OF_DOMAIN;
   const draws = draw(config.uniforms ?? config.backoff?.uniforms);
   const wrapped = new Wrapped();
   for (const [at, input, want] of steps(inputs, expected)) {
     clock = clamped(clock + BigInt(input));
-    const delay = pace.next(clock, pace.state.draws ? draws() : 0);
+    const delay = loopBackoff.next(clock, loopBackoff.state.draws ? draws() : 0);
     if (wrapped.is(want) || text(want) === text(delay)) continue;
     // The sum of a wrapped duration and its jitter may be positive again.
     if (!config.impl_defined) check(at, "delay", want, delay);

@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import inf, isnan
 from typing import Any, Final, TypeVar
 
-from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed, Pace, Policy, Schedule, Stepped
+from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed, LoopBackoff, Policy, Schedule, WaitBackoff
 from holdoff.testing import uniform
 from holdoff.types import Word
 
@@ -93,8 +93,8 @@ class Wrapped:
         return wrapped
 
 
-def stepped(config: Case) -> Stepped:
-    return Stepped.kubernetes(
+def wait_backoff(config: Case) -> WaitBackoff:
+    return WaitBackoff.kubernetes(
         span(config, "duration"),
         factor=real(config, "factor"),
         jitter=real(config, "jitter"),
@@ -106,10 +106,10 @@ def stepped(config: Case) -> Stepped:
 def k8s_backoff(case: Case) -> Verdict:
     config = case["config"]
 
-    def make() -> Stepped:
+    def make() -> WaitBackoff:
         if config.get("op") == "Jitter":
-            return Stepped.kubernetes_jitter(span(config, "duration"), real(config, "max_factor"))
-        return Stepped(0) if config.get("nil") else stepped(config)
+            return WaitBackoff.kubernetes_jitter(span(config, "duration"), real(config, "max_factor"))
+        return WaitBackoff(0) if config.get("nil") else wait_backoff(config)
 
     backoff = refusal(make)
     if isinstance(backoff, ConfigError):
@@ -139,27 +139,27 @@ def k8s_manager(case: Case) -> Verdict:
     # A clock that runs backwards needs room before the start.
     clock, config = 1 << 60, case["config"]
 
-    def make() -> Pace:
+    def make() -> LoopBackoff:
         if config["kind"] == "NewJitteredBackoffManager":
-            return Pace.jittered(span(config, "duration"), real(config, "jitter"))
+            return LoopBackoff.jittered(span(config, "duration"), real(config, "jitter"))
         if config["kind"] == "DelayWithReset":
-            return Pace.with_reset(stepped(config), span(config, "reset"), now=clock)
+            return LoopBackoff.with_reset(wait_backoff(config), span(config, "reset"), now=clock)
         if config["kind"] != "NewExponentialBackoffManager":
             raise Different(f"unknown manager {config['kind']!r}")
         initial, longest, reset = span(config, "init"), span(config, "max"), span(config, "reset")
         factor, jitter = real(config, "factor"), real(config, "jitter")
-        return Pace.exponential(initial, longest, reset, factor=factor, jitter=jitter, now=clock)
+        return LoopBackoff.exponential(initial, longest, reset, factor=factor, jitter=jitter, now=clock)
 
-    pace = refusal(make)
-    if isinstance(pace, ConfigError):
+    loop_backoff = refusal(make)
+    if isinstance(loop_backoff, ConfigError):
         return OUT_OF_DOMAIN
     inner: Case = config.get("backoff") or {}
     script: list[float] = config.get("uniforms") or inner.get("uniforms") or []
     draws, wrapped = iter(script), Wrapped()
     for at, (advance, expected) in steps(case):
         clock = min(max(clock + int(advance), 0), LONGEST)
-        with uniform(next(draws) if pace.draws else 0.0):
-            delay = pace.next(clock)
+        with uniform(next(draws) if loop_backoff.draws else 0.0):
+            delay = loop_backoff.next(clock)
         if wrapped(expected) or expected == delay:
             continue
         # The sum of a wrapped duration and its jitter may be positive again.

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use holdoff_core::{
-    Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field,
-    FlatStep, Form, Growth, GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep,
+    Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form,
+    Growth, GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep, RawStep,
     Refusal, Reopen, ReplayMode, StopReason, Timer,
 };
 
@@ -181,19 +181,19 @@ fn docs() {
         "Steps",
         "means",
         [
-            (FlatStep::ATTEMPT.into(), "attempt", "run the operation"),
-            (FlatStep::SLEEP.into(), "sleep", "nothing is in flight: wait, then tick"),
-            (FlatStep::WAIT.into(), "wait", "an attempt is in flight: keep what you are doing"),
-            (FlatStep::STOP.into(), "stop", "it is over"),
+            (RawStep::ATTEMPT.into(), "attempt", "run the operation"),
+            (RawStep::SLEEP.into(), "sleep", "nothing is in flight: wait, then tick"),
+            (RawStep::WAIT.into(), "wait", "an attempt is in flight: keep what you are doing"),
+            (RawStep::STOP.into(), "stop", "it is over"),
         ],
     );
     section(
         "Outcomes",
         "means",
         [
-            (FlatStep::SUCCEEDED.into(), "succeeded", "an attempt succeeded"),
-            (FlatStep::GAVE_UP.into(), "gave_up", "no attempt succeeded and there will be no other"),
-            (FlatStep::CANCELLED.into(), "cancelled", "the caller cancelled"),
+            (RawStep::SUCCEEDED.into(), "succeeded", "an attempt succeeded"),
+            (RawStep::GAVE_UP.into(), "gave_up", "no attempt succeeded and there will be no other"),
+            (RawStep::CANCELLED.into(), "cancelled", "the caller cancelled"),
         ],
     );
     section("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.text())));

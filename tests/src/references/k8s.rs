@@ -1,7 +1,7 @@
-//! Kubernetes: `wait.Backoff` on the stepped backoff. What a case's JSON says is read here for all its kinds.
+//! Kubernetes: `wait.Backoff` on the wait backoff. What a case's JSON says is read here for all its kinds.
 
 use super::{Recording, Verdict};
-use holdoff_core::{ConfigError, Span, Stepped};
+use holdoff_core::{ConfigError, Span, WaitBackoff};
 use serde_json::Value;
 use std::fmt::Debug;
 
@@ -71,11 +71,11 @@ pub(super) fn refused<T>(made: Option<Result<T, ConfigError>>) -> Result<Verdict
     }
 }
 
-/// The stepped backoff of a `wait.Backoff`; nothing for a negative duration.
-pub(super) fn stepped(config: &Value) -> Result<Option<Result<Stepped, ConfigError>>, String> {
+/// The wait backoff of a `wait.Backoff`; nothing for a negative duration.
+pub(super) fn wait_backoff(config: &Value) -> Result<Option<Result<WaitBackoff, ConfigError>>, String> {
     let (factor, jitter) = (real(config, "factor")?, real(config, "jitter")?);
     let (steps, cap) = (whole_or(config, "steps", 0)?, whole_or(config, "cap", 0)?);
-    Ok(span(config, "duration")?.map(|duration| Stepped::kubernetes(duration, factor, jitter, steps, cap)))
+    Ok(span(config, "duration")?.map(|duration| WaitBackoff::kubernetes(duration, factor, jitter, steps, cap)))
 }
 
 /// Kind `k8s_backoff`.
@@ -83,11 +83,11 @@ pub(super) fn backoff(case: &Recording) -> Result<Verdict, String> {
     let config = &case.config;
     let made = if config["op"] == "Jitter" {
         let factor = real(config, "max_factor")?;
-        span(config, "duration")?.map(|duration| Stepped::kubernetes_jitter(duration, factor))
+        span(config, "duration")?.map(|duration| WaitBackoff::kubernetes_jitter(duration, factor))
     } else if truth(config, "nil") {
-        Some(Ok(Stepped::default()))
+        Some(Ok(WaitBackoff::default()))
     } else {
-        stepped(config)?
+        wait_backoff(config)?
     };
     let Some(Ok(mut backoff)) = made else { return refused(made) };
     let (mut wrapped, mut is_lost) = (Wrapped::default(), false);

@@ -1,9 +1,10 @@
-//! Kubernetes: the managers on the pace, and its loops on the periodic machine, driven by a host with virtual time.
+//! Kubernetes: the managers on the loop backoff, and its loops on the periodic machine, driven by a host with virtual time.
 
 use super::k8s::{self, Wrapped, real, refused, same, span, truth, whole, whole_or};
 use super::{Recording, Verdict};
 use holdoff_core::{
-    Answer, ConfigError, Ended, Pace, Periodic, PeriodicOptions, PeriodicStep, Reset, Span, Stepped, Timestamp,
+    Answer, ConfigError, Ended, LoopBackoff, Periodic, PeriodicOptions, PeriodicStep, Reset, Span, Timestamp,
+    WaitBackoff,
 };
 use serde_json::Value;
 
@@ -22,26 +23,26 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// What makes a pace: nothing where a number is negative that may not be.
-type Made = Option<Result<Pace, ConfigError>>;
+/// What makes a loop backoff: nothing where a number is negative that may not be.
+type Made = Option<Result<LoopBackoff, ConfigError>>;
 
-fn pace(config: &Value, start: Timestamp) -> Result<Made, String> {
+fn loop_backoff(config: &Value, start: Timestamp) -> Result<Made, String> {
     Ok(match config["kind"].as_str() {
         Some("NewExponentialBackoffManager") => {
             let (factor, jitter) = (real(config, "factor")?, real(config, "jitter")?);
             match (span(config, "init")?, span(config, "max")?, span(config, "reset")?) {
                 (Some(initial), Some(max), Some(reset)) => {
-                    Some(Pace::exponential(initial, max, reset, factor, jitter, start))
+                    Some(LoopBackoff::exponential(initial, max, reset, factor, jitter, start))
                 }
                 _ => None,
             }
         }
         Some("NewJitteredBackoffManager") => {
             let jitter = real(config, "jitter")?;
-            span(config, "duration")?.map(|period| Pace::jittered(period, jitter))
+            span(config, "duration")?.map(|period| LoopBackoff::jittered(period, jitter))
         }
-        Some("DelayWithReset") => match (k8s::stepped(config)?, span(config, "reset")?) {
-            (Some(made), Some(reset)) => Some(made.map(|backoff| Pace::with_reset(backoff, reset, start))),
+        Some("DelayWithReset") => match (k8s::wait_backoff(config)?, span(config, "reset")?) {
+            (Some(made), Some(reset)) => Some(made.map(|backoff| LoopBackoff::with_reset(backoff, reset, start))),
             _ => None,
         },
         other => return Err(format!("unknown manager {other:?}")),
@@ -53,13 +54,13 @@ pub(super) fn manager(case: &Recording) -> Result<Verdict, String> {
     // A clock that runs backwards needs room before the start.
     const START: i64 = 1 << 60;
     let mut clock = START;
-    let made = pace(&case.config, Timestamp::from_nanos(START as u64))?;
-    let Some(Ok(mut pace)) = made else { return refused(made) };
+    let made = loop_backoff(&case.config, Timestamp::from_nanos(START as u64))?;
+    let Some(Ok(mut loop_backoff)) = made else { return refused(made) };
     let (mut draws, mut wrapped) = (Draws::of(&case.config), Wrapped::default());
     for (at, (input, expected)) in case.steps()? {
         clock = clock.saturating_add(input.as_i64().ok_or("an input is no whole number")?).max(0);
-        let u = if pace.draws() { draws.next()? } else { 0.0 };
-        let delay = pace.next(Timestamp::from_nanos(clock as u64), u);
+        let u = if loop_backoff.draws() { draws.next()? } else { 0.0 };
+        let delay = loop_backoff.next(Timestamp::from_nanos(clock as u64), u);
         let recorded = expected.as_i64().ok_or("an expected delay is no whole number")?;
         if wrapped.is(&[recorded]) || recorded as u64 == delay.as_nanos() {
             continue;
@@ -100,7 +101,7 @@ fn drive(
     let (mut now, mut cancel_at) = (0, cancel_at);
     let mut step = PeriodicStep::Sleep { until: Timestamp::ZERO };
     loop {
-        let u = if machine.pace().draws() { draws.0.as_slice().first().and_then(Value::as_f64) } else { None };
+        let u = if machine.loop_backoff().draws() { draws.0.as_slice().first().and_then(Value::as_f64) } else { None };
         let asked = machine.intervals();
         step = match step {
             PeriodicStep::Run { run: number } => {
@@ -133,7 +134,7 @@ fn drive(
         };
         if machine.intervals() != asked {
             seen.intervals.push(machine.interval().as_nanos());
-            if machine.pace().draws() {
+            if machine.loop_backoff().draws() {
                 draws.next()?;
             }
         }
@@ -187,13 +188,13 @@ fn only(case: &Recording) -> Result<&Value, String> {
 /// Kind `k8s_backoffuntil`.
 pub(super) fn until(case: &Recording) -> Result<Verdict, String> {
     let (config, expected) = (&case.config, only(case)?);
-    let made = pace(&config["manager"], Timestamp::ZERO)?;
-    let Some(Ok(pace)) = made else { return refused(made) };
-    let machine = Periodic::new(pace, PeriodicOptions::until(truth(config, "sliding")), 0, Timestamp::ZERO);
+    let made = loop_backoff(&config["manager"], Timestamp::ZERO)?;
+    let Some(Ok(loop_backoff)) = made else { return refused(made) };
+    let machine = Periodic::new(loop_backoff, PeriodicOptions::until(truth(config, "sliding")), 0, Timestamp::ZERO);
     let run = |at| Some(Run { takes: takes(case, at)?, finds: Answer::Again });
     let cancel_after = if whole_or(config, "cancel_at", -1)? < 0 { case.inputs.len() } else { 0 };
     let seen = drive(machine, &mut Draws::of(&config["manager"]), run, cancel_at(config)?, cancel_after)?;
-    if let Some(deviations) = wrapped(case, "delays", &seen, pace.backoff().cap())? {
+    if let Some(deviations) = wrapped(case, "delays", &seen, loop_backoff.backoff().cap())? {
         return Ok(Verdict::Same { deviations });
     }
     let expected = Seen {
@@ -209,14 +210,14 @@ pub(super) fn until(case: &Recording) -> Result<Verdict, String> {
 /// Kind `k8s_poll`.
 pub(super) fn poll(case: &Recording) -> Result<Verdict, String> {
     let (config, expected) = (&case.config, only(case)?);
-    let made = k8s::stepped(&config["backoff"])?;
+    let made = k8s::wait_backoff(&config["backoff"])?;
     let Some(Ok(backoff)) = made else { return refused(made) };
     let jitter = real(&config["backoff"], "jitter")?;
     if jitter < 0.0 {
-        return refused(Some(Stepped::constant(backoff.duration(), jitter)));
+        return refused(Some(WaitBackoff::constant(backoff.duration(), jitter)));
     }
     let options = PeriodicOptions::poll(&backoff, truth(config, "immediate"), truth(config, "sliding"));
-    let machine = Periodic::new(Pace::new(backoff, Reset::Never, Timestamp::ZERO), options, 0, Timestamp::ZERO);
+    let machine = Periodic::new(LoopBackoff::new(backoff, Reset::Never, Timestamp::ZERO), options, 0, Timestamp::ZERO);
     let last = if config["end"] == "err" { Answer::Failed } else { Answer::Done };
     let run = |at| {
         let finds = if at + 1 == case.inputs.len() { last } else { Answer::Again };
@@ -244,10 +245,10 @@ pub(super) fn poll(case: &Recording) -> Result<Verdict, String> {
 /// Kind `k8s_exponential_backoff`.
 pub(super) fn condition(case: &Recording) -> Result<Verdict, String> {
     let (config, expected) = (&case.config, only(case)?);
-    let made = k8s::stepped(config)?;
+    let made = k8s::wait_backoff(config)?;
     let Some(Ok(backoff)) = made else { return refused(made) };
-    let pace = Pace::new(backoff, Reset::Never, Timestamp::ZERO);
-    let machine = Periodic::new(pace, PeriodicOptions::while_steps_last(), 0, Timestamp::ZERO);
+    let loop_backoff = LoopBackoff::new(backoff, Reset::Never, Timestamp::ZERO);
+    let machine = Periodic::new(loop_backoff, PeriodicOptions::while_steps_last(), 0, Timestamp::ZERO);
     let run = |at| {
         let finds = match case.inputs.get(at).and_then(Value::as_str) {
             Some("done") => Answer::Done,

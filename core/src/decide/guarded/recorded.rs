@@ -94,9 +94,9 @@ impl GuardedCall {
         if let Some((config, budget)) = &mut guards.budget {
             budget.begin(config, now);
             if self.attempt > 0
-                && let Some(held) = budget.resume(config)
+                && let Some(withdrawal) = budget.resume(config)
             {
-                self.hold(held);
+                self.hold(withdrawal);
                 self.flight.flags |= UNRUN;
             }
         }

@@ -5,7 +5,7 @@ use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::breaker::Verdict;
-use crate::decide::guards::budget::Held;
+use crate::decide::guards::budget::Withdrawal;
 use crate::decide::guards::bulkhead::Entry;
 use crate::decide::hint::Hint;
 use crate::decide::policy::{IGNORE, Policy};
@@ -38,7 +38,7 @@ impl CallGuards for Guards<'_> {
             budget.succeed(
                 config,
                 now,
-                if call.is(WITHDRAWN) { Some(Held::from_raw(call.flight.withdrawal)) } else { None },
+                if call.is(WITHDRAWN) { Some(Withdrawal::from_raw(call.flight.withdrawal)) } else { None },
             );
         }
     }
@@ -109,8 +109,8 @@ impl CallGuards for Guards<'_> {
             (until, cause) = (retry_at, Cause::Breaker);
         }
         if let Some((config, budget)) = &mut self.budget {
-            let held = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
-            call.hold(held);
+            let withdrawal = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
+            call.hold(withdrawal);
             call.flight.flags |= UNRUN;
         }
         Ok((until, cause))
@@ -172,7 +172,7 @@ impl CallGuards for Guards<'_> {
             call.unwait(self, now);
         }
         if call.is(UNRUN) {
-            self.refund(now, Some(Held::from_raw(call.flight.withdrawal)));
+            self.refund(now, Some(Withdrawal::from_raw(call.flight.withdrawal)));
         }
         if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);

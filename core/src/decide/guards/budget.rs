@@ -16,19 +16,19 @@ mod config;
 pub use config::{BudgetConfig, BudgetKind};
 use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
 
-/// The deposit of a call: what its latest retry withdrew, to hand back when it succeeds or the retry never runs.
+/// The tokens that the latest retry of a call took, to hand back when it succeeds or the retry never runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
-pub struct Held(u32);
+pub struct Withdrawal(u32);
 
-impl Held {
-    /// The deposit as a number, for other languages: thousandths of a token for [`BudgetKind::Token`], for the others where
+impl Withdrawal {
+    /// The withdrawal as a number, for other languages: thousandths of a token for [`BudgetKind::Token`], for the others where
     /// it was taken from.
     pub const fn as_raw(self) -> u32 {
         self.0
     }
 
-    /// The deposit of that number.
+    /// The withdrawal of that number.
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
     }
@@ -131,19 +131,19 @@ impl Budget {
     }
 
     /// Withdraws the cost of a retry at `now` after such a failure; `None` if the call may not
-    /// retry. The new deposit replaces the call's earlier one.
+    /// retry. The new withdrawal replaces the call's earlier one.
     #[inline]
-    pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Held> {
+    pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Withdrawal> {
         match config.kind {
             TOKEN => {
                 self.refill(config, now);
                 let cost = config.cost(kind);
                 self.tokens = self.tokens.checked_sub(u64::from(cost))?;
-                Some(Held(cost))
+                Some(Withdrawal(cost))
             }
             THROTTLE => {
                 let tokens = self.tokens.min(config.capacity);
-                (tokens > config.capacity.wrapping_sub(tokens)).then_some(Held(0))
+                (tokens > config.capacity.wrapping_sub(tokens)).then_some(Withdrawal(0))
             }
             RATIO => {
                 self.advance(config, now);
@@ -151,23 +151,23 @@ impl Budget {
                     return None;
                 }
                 self.take(config.withdrawal);
-                Some(Held(self.number as u32))
+                Some(Withdrawal(self.number as u32))
             }
             SHARE => {
                 if u64::from(self.retries) >= config.concurrency(self.active) {
                     return None;
                 }
                 self.retries = self.retries.saturating_add(1);
-                Some(Held(0))
+                Some(Withdrawal(0))
             }
-            REQUESTS => Some(Held(0)),
+            REQUESTS => Some(Withdrawal(0)),
             WINDOW => {
                 self.advance(config, now);
                 if u64::from(self.retries) >= config.capacity {
                     return None;
                 }
                 self.retries = self.retries.saturating_add(1);
-                Some(Held(self.number as u32))
+                Some(Withdrawal(self.number as u32))
             }
             _ => None,
         }
@@ -175,30 +175,30 @@ impl Budget {
 
     /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
     /// nothing but a place among the retries at once of [`BudgetKind::Share`], where there is one or not.
-    pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Held> {
+    pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Withdrawal> {
         if config.kind != SHARE {
             return None;
         }
         self.retries = self.retries.saturating_add(1);
-        Some(Held(0))
+        Some(Withdrawal(0))
     }
 
-    /// The retry that `held` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
+    /// The retry that `withdrawal` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
     #[inline]
-    pub fn refund(&mut self, config: &BudgetConfig, now: Timestamp, held: Held) {
+    pub fn refund(&mut self, config: &BudgetConfig, now: Timestamp, withdrawal: Withdrawal) {
         match config.kind {
             TOKEN => {
                 self.refill(config, now);
-                self.add(config, u64::from(held.0));
+                self.add(config, u64::from(withdrawal.0));
             }
             RATIO => {
                 self.advance(config, now);
-                self.put_back(config, held);
+                self.put_back(config, withdrawal);
             }
             SHARE => self.retries = self.retries.saturating_sub(1),
             WINDOW => {
                 self.advance(config, now);
-                if self.number as u32 == held.0 {
+                if self.number as u32 == withdrawal.0 {
                     self.retries = self.retries.saturating_sub(1);
                 }
             }
@@ -208,11 +208,11 @@ impl Budget {
 
     /// A call succeeded at `now`, and holds that.
     #[inline]
-    pub fn succeed(&mut self, config: &BudgetConfig, now: Timestamp, held: Option<Held>) {
+    pub fn succeed(&mut self, config: &BudgetConfig, now: Timestamp, withdrawal: Option<Withdrawal>) {
         match config.kind {
             TOKEN => {
                 self.refill(config, now);
-                self.add(config, held.map_or(config.reward, |held| u64::from(held.0)));
+                self.add(config, withdrawal.map_or(config.reward, |withdrawal| u64::from(withdrawal.0)));
             }
             THROTTLE => self.add(config, config.reward),
             REQUESTS => {
@@ -231,12 +231,13 @@ impl Budget {
         }
     }
 
-    /// A call is over, however it ended; `held` is of a retry that ends with it, without a [`Budget::retried`] of its own.
+    /// A call is over, however it ended; `withdrawal` is of a retry that ends with it, without a [`Budget::retried`] of
+    /// its own.
     #[inline]
-    pub fn end(&mut self, config: &BudgetConfig, held: Option<Held>) {
+    pub fn end(&mut self, config: &BudgetConfig, withdrawal: Option<Withdrawal>) {
         if config.kind == SHARE {
             self.active = self.active.saturating_sub(1);
-            self.retries = self.retries.saturating_sub(u32::from(held.is_some()));
+            self.retries = self.retries.saturating_sub(u32::from(withdrawal.is_some()));
         }
     }
 
@@ -338,8 +339,8 @@ impl Budget {
     }
 
     /// Ratio: a withdrawal is undone in the slot it was made in, unless that has expired and with it the withdrawal.
-    fn put_back(&mut self, config: &BudgetConfig, held: Held) {
-        let ago = u64::from((self.number as u32).wrapping_sub(held.0));
+    fn put_back(&mut self, config: &BudgetConfig, withdrawal: Withdrawal) {
+        let ago = u64::from((self.number as u32).wrapping_sub(withdrawal.0));
         if ago < SLOTS as u64
             && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago)))
         {

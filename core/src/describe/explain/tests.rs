@@ -256,7 +256,7 @@ proptest! {
 
     #[test]
     fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
-        let first = crate::decide::backoff::Flat { initial, max: u64::MAX, ..policy.first };
+        let first = crate::decide::backoff::RawStage { initial, max: u64::MAX, ..policy.first };
         let policy = Policy { first, attempts, deadline, ..policy }.prepared();
         prop_assert!(policy.explain().to_string().len() > 100);
     }

@@ -1,4 +1,4 @@
-//! Kubernetes' wait.Backoff as a policy. The machine that steps exactly as it does is [`crate::Stepped`].
+//! Kubernetes' wait.Backoff as a policy. The machine that steps exactly as it does is [`crate::WaitBackoff`].
 
 use super::said::{Item, Said};
 use super::{FormError, Shape};

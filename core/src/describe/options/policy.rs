@@ -2,7 +2,7 @@
 
 use super::stage::StageOptions;
 use super::{Options, nth};
-use crate::decide::backoff::{self, Flat};
+use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::Policy;
 use crate::decide::policy::{COUNTED, STAGES};
@@ -98,7 +98,7 @@ impl Options {
 
     /// Builds stage after stage into `p`. A list takes the place of one for each three delays.
     const fn chain(&self, stages: &[StageOptions; STAGES], p: &mut Policy) -> Result<(), ConfigError> {
-        let mut flat = [Flat::EMPTY; STAGES];
+        let mut flat = [RawStage::EMPTY; STAGES];
         let mut rest: &[StageOptions] = stages;
         let (mut index, mut used, mut tables) = (0_u8, 0, 0_u8);
         while let [options, tail @ ..] = rest {
@@ -131,10 +131,10 @@ impl Options {
     }
 
     /// Puts a stage behind the `used` ones, and a list as one stage for each three delays; whether there was room.
-    const fn lay(&self, stage: Flat, index: u8, flat: &mut [Flat; STAGES], used: &mut usize) -> bool {
+    const fn lay(&self, stage: RawStage, index: u8, flat: &mut [RawStage; STAGES], used: &mut usize) -> bool {
         let mut part = stage;
         if stage.kind == backoff::LIST {
-            part = Flat { initial: 0, step: 0, max: 0, times: 0, ..stage };
+            part = RawStage { initial: 0, step: 0, max: 0, times: 0, ..stage };
             let (mut delays, mut stages): (&[u64], &[u8]) = (&self.delays, &self.delay_of);
             let mut left = self.listed;
             while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages) {
@@ -150,7 +150,7 @@ impl Options {
                     let Some(slot) = nth(flat, *used) else { return false };
                     *slot = part;
                     *used = used.wrapping_add(1);
-                    part = Flat { initial: 0, step: 0, max: 0, times: 0, ..stage };
+                    part = RawStage { initial: 0, step: 0, max: 0, times: 0, ..stage };
                 }
                 match part.times {
                     0 => part.initial = *delay,
@@ -231,7 +231,7 @@ const fn followed(stages: &[StageOptions], on: u8, count: u8) -> bool {
 /// How many delays the stages for every kind of failure name, if they end.
 const fn ends(p: &Policy) -> Option<u32> {
     let mut stage = &p.first;
-    let mut rest: &[Flat] = &p.others;
+    let mut rest: &[RawStage] = &p.others;
     let (mut left, mut sum) = (p.stages, 0_u32);
     loop {
         if stage.on == 0 {
@@ -252,7 +252,7 @@ const fn ends(p: &Policy) -> Option<u32> {
 /// True if every stage is its own jitter.
 const fn all_random(p: &Policy) -> bool {
     let mut all = p.first.is_random();
-    let mut rest: &[Flat] = &p.others;
+    let mut rest: &[RawStage] = &p.others;
     let mut left = p.stages;
     while let [stage, tail @ ..] = rest {
         left = left.saturating_sub(1);

@@ -1,6 +1,6 @@
 //! The options of one stage of a backoff.
 
-use super::{Backoff, Flat, backoff, nth};
+use super::{Backoff, RawStage, backoff, nth};
 use crate::decide::jitter;
 use crate::error::{ErrorCode, Given};
 use crate::fields::{Field, Takes};
@@ -52,14 +52,14 @@ impl StageOptions {
 
     /// A stage that is wholly given.
     pub(super) const fn of(backoff: Backoff) -> Self {
-        Self::NEW.over(&Flat::of(backoff))
+        Self::NEW.over(&RawStage::of(backoff))
     }
 
     /// The stage with the fields of `base` where its own are not given.
-    pub(super) const fn over(mut self, base: &Flat) -> Self {
+    pub(super) const fn over(mut self, base: &RawStage) -> Self {
         self.put(Field::BackoffKind, base.kind as u64);
         self.put_new(Field::BackoffInitial, base.initial);
-        if let Some(field) = Flat::step_of(base.kind) {
+        if let Some(field) = RawStage::step_of(base.kind) {
             self.put_new(field, base.step);
         }
         if base.kind != backoff::CONSTANT {
@@ -88,7 +88,7 @@ impl StageOptions {
     }
 
     /// The stage in flat form, without the delays of a list, or the rule that it breaks.
-    pub(super) const fn build(&self, cap: u8) -> Result<Flat, (ErrorCode, Field, Given)> {
+    pub(super) const fn build(&self, cap: u8) -> Result<RawStage, (ErrorCode, Field, Given)> {
         let kind = self.kind();
         let mut fields = Field::ALL;
         while let [field, rest @ ..] = fields {
@@ -97,7 +97,7 @@ impl StageOptions {
             }
             fields = rest;
         }
-        let step = match Flat::step_of(kind) {
+        let step = match RawStage::step_of(kind) {
             Some(Field::BackoffIncrement) if !self.has(Field::BackoffIncrement) => self.at(Field::BackoffInitial),
             // The default of Brooker's article, where an exponential backoff doubles.
             Some(Field::BackoffFactor) if kind == backoff::DECORRELATED && !self.has(Field::BackoffFactor) => {
@@ -111,8 +111,15 @@ impl StageOptions {
             _ => self.at(Field::BackoffMax),
         };
         let times = self.at(Field::BackoffTimes) as u32;
-        let stage =
-            Flat { initial: self.at(Field::BackoffInitial), step, max, times, kind, on: self.on(), ..Flat::EMPTY };
+        let stage = RawStage {
+            initial: self.at(Field::BackoffInitial),
+            step,
+            max,
+            times,
+            kind,
+            on: self.on(),
+            ..RawStage::EMPTY
+        };
         if let Some(broken) = stage.broken(cap == jitter::CAP_CLIP) {
             return Err(broken);
         }

@@ -1,20 +1,20 @@
 //! The choices of a periodic loop, and the combinations that have names.
 
-use crate::pace::wait_backoff::Stepped;
+use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::Span;
 use crate::words::words;
 
 words! {
     /// Where the time between runs comes from.
     pub enum Timer: u8 {
-        /// The pace is asked before each interval.
+        /// The loop backoff is asked before each interval.
         Variable = 0 "variable";
-        /// The pace is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a run one is kept,
-        /// so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
+        /// The loop backoff is asked once, and runs are due at whole multiples of that. Of the ticks that pass during a
+        /// run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
         Grid = 1 "grid";
         /// The same grid, but no tick is kept: after a long run the next is at the next tick.
         GridSkipping = 2 "grid_skipping";
-        /// Runs are due at once; the pace is never asked.
+        /// Runs are due at once; the loop backoff is never asked.
         NoWait = 3 "no_wait";
     }
 }
@@ -32,9 +32,9 @@ pub struct PeriodicOptions {
     pub immediate: bool,
     /// Makes an immediate first run even if cancelled or out of time before it begins.
     pub first_is_sure: bool,
-    /// Ends the runs with the steps of the pace's backoff: no run begins without steps left, and after a run that ends with
-    /// the last step (sliding) or without any there is no sleep. A cap that uses up the steps is slept towards all the same.
-    /// It needs [`Timer::Variable`], as no other takes steps.
+    /// Ends the runs with the steps of the loop backoff's backoff: no run begins without steps left, and after a run
+    /// that ends with the last step (sliding) or without any there is no sleep. A cap that uses up the steps is slept
+    /// towards all the same. It needs [`Timer::Variable`], as no other takes steps.
     pub by_steps: bool,
     /// Makes one last run when the time is up.
     pub last_at_deadline: bool,
@@ -63,7 +63,7 @@ pub(super) const FINAL: u8 = 64;
 pub(super) const SKIP_MISSED: u8 = 128;
 
 impl PeriodicOptions {
-    /// For ever until cancelled, at once and then at the pace's intervals: Kubernetes' `BackoffUntil`, `JitterUntil`,
+    /// For ever until cancelled, at once and then at the loop backoff's intervals: Kubernetes' `BackoffUntil`, `JitterUntil`,
     /// `Until` (sliding) and `NonSlidingUntil`.
     pub const fn until(sliding: bool) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl PeriodicOptions {
     /// Until a run is done, on the timer that Kubernetes' `Backoff.Timer` picks: with several steps or jitter it varies, else
     /// it is a grid, and without a duration there is no waiting. `PollUntilContextCancel` and `PollUntilContextTimeout` are
     /// this, not sliding, with a backoff of nothing but a duration. An immediate first run is sure.
-    pub fn poll(backoff: &Stepped, immediate: bool, sliding: bool) -> Self {
+    pub fn poll(backoff: &WaitBackoff, immediate: bool, sliding: bool) -> Self {
         let timer = if backoff.steps() > 1 || backoff.draws() {
             Timer::Variable
         } else if backoff.duration() > Span::ZERO {

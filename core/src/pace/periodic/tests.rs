@@ -1,7 +1,7 @@
+use super::loop_backoff::{LoopBackoff, Reset};
 use super::options::{PeriodicOptions, Timer};
-use super::pace::{Pace, Reset};
 use super::{Answer, Ended, Periodic, PeriodicStep};
-use crate::pace::wait_backoff::Stepped;
+use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::{Span, Timestamp};
 use proptest::prelude::*;
 use std::vec;
@@ -15,8 +15,8 @@ const fn at(nanos: u64) -> Timestamp {
     Timestamp::from_nanos(nanos)
 }
 
-fn every(period: u64) -> Pace {
-    Pace::jittered(ns(period), 0.0).unwrap()
+fn every(period: u64) -> LoopBackoff {
+    LoopBackoff::jittered(ns(period), 0.0).unwrap()
 }
 
 /// When runs started and how it ended, for runs that take this long; the last one is done.
@@ -41,8 +41,8 @@ fn drive(mut machine: Periodic, takes: &[u64]) -> (Vec<u64>, Ended, u64) {
     }
 }
 
-fn starts(pace: Pace, options: PeriodicOptions, takes: &[u64]) -> Vec<u64> {
-    drive(Periodic::new(pace, options, 0, at(0)), takes).0
+fn starts(loop_backoff: LoopBackoff, options: PeriodicOptions, takes: &[u64]) -> Vec<u64> {
+    drive(Periodic::new(loop_backoff, options, 0, at(0)), takes).0
 }
 
 #[test]
@@ -60,14 +60,14 @@ fn a_grid_keeps_one_missed_tick_or_none() {
 
 #[test]
 fn a_grid_begins_after_an_immediate_run_when_sliding() {
-    let options = |sliding| PeriodicOptions::poll(&Stepped::constant(ns(100), 0.0).unwrap(), true, sliding);
+    let options = |sliding| PeriodicOptions::poll(&WaitBackoff::constant(ns(100), 0.0).unwrap(), true, sliding);
     assert_eq!(starts(every(100), options(true), &[130, 130, 130, 0]), [0, 230, 360, 490]);
     assert_eq!(starts(every(100), options(false), &[130, 130, 130, 0]), [0, 130, 260, 390]);
 }
 
 #[test]
 fn no_wait_is_no_wait_but_still_a_step() {
-    let options = PeriodicOptions::poll(&Stepped::default(), false, true);
+    let options = PeriodicOptions::poll(&WaitBackoff::default(), false, true);
     let mut machine = Periodic::new(every(0), options, 0, at(5));
     assert_eq!(machine.tick(at(5)), PeriodicStep::Sleep { until: at(5) });
     assert_eq!(machine.tick(at(5)), PeriodicStep::Run { run: 1 });
@@ -76,8 +76,8 @@ fn no_wait_is_no_wait_but_still_a_step() {
 }
 
 fn by_steps(cap: u64, steps: u64) -> Periodic {
-    let backoff = Stepped::new(ns(10), 2.0, 0.0, ns(cap), steps).unwrap();
-    Periodic::new(Pace::new(backoff, Reset::Never, at(0)), PeriodicOptions::while_steps_last(), 0, at(0))
+    let backoff = WaitBackoff::new(ns(10), 2.0, 0.0, ns(cap), steps).unwrap();
+    Periodic::new(LoopBackoff::new(backoff, Reset::Never, at(0)), PeriodicOptions::while_steps_last(), 0, at(0))
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn a_cap_that_uses_up_the_steps_is_slept_towards_all_the_same() {
 #[test]
 fn steps_count_runs_also_when_they_are_taken_at_the_start() {
     for steps in 0..6 {
-        let backoff = Stepped::new(ns(10), 2.0, 0.0, Span::MAX, steps).unwrap();
+        let backoff = WaitBackoff::new(ns(10), 2.0, 0.0, Span::MAX, steps).unwrap();
         let options = PeriodicOptions { sliding: false, ..PeriodicOptions::while_steps_last() };
-        let machine = Periodic::new(Pace::new(backoff, Reset::Never, at(0)), options, 0, at(0));
+        let machine = Periodic::new(LoopBackoff::new(backoff, Reset::Never, at(0)), options, 0, at(0));
         let (starts, ended, _) = drive(machine, &[0; 9]);
         assert_eq!((starts.len() as u64, ended), (steps, Ended::Steps));
     }
@@ -171,12 +171,12 @@ fn what_is_out_of_order_changes_nothing() {
 
 #[test]
 fn jitter_draws_from_the_seed_once_an_interval() {
-    let pace = Pace::jittered(ns(1000), 1.0).unwrap();
-    let mut machine = Periodic::new(pace, PeriodicOptions::until(true), 7, at(0));
+    let loop_backoff = LoopBackoff::jittered(ns(1000), 1.0).unwrap();
+    let mut machine = Periodic::new(loop_backoff, PeriodicOptions::until(true), 7, at(0));
     let mut rng = crate::decide::rng::Rng::new(7);
     machine.tick(at(0));
     for run in 1..5 {
-        let expected = Stepped::constant(ns(1000), 1.0).unwrap().step(rng.uniform());
+        let expected = WaitBackoff::constant(ns(1000), 1.0).unwrap().step(rng.uniform());
         let now = machine.next;
         machine.finish(run, at(now), Answer::Again);
         assert_eq!(machine.interval(), expected);
@@ -225,10 +225,10 @@ proptest! {
         inputs in prop::collection::vec((0u8..4, any::<u64>(), any::<u64>(), 0u8..3), 1..30),
     ) {
         let [rule, timer, flags, phase, ended] = bytes;
-        let pace = Pace::from_words([words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8]], rule);
+        let loop_backoff = LoopBackoff::from_words([words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8]], rule);
         let [seed, next, deadline, runs, intervals, interval] = [words[9], words[10], words[11], words[12], words[13], words[14]];
         let mut machine = Periodic {
-            pace, seed, next, deadline, runs, intervals, interval, timer, flags, phase, ended, unused: [0; 4],
+            loop_backoff, seed, next, deadline, runs, intervals, interval, timer, flags, phase, ended, unused: [0; 4],
         };
         let mut said = vec![];
         for (input, now, run, answer) in inputs {
@@ -249,5 +249,5 @@ proptest! {
 
 #[test]
 fn the_machine_is_its_bytes() {
-    assert_eq!((size_of::<Stepped>(), size_of::<Pace>(), size_of::<Periodic>()), (40, 80, 136));
+    assert_eq!((size_of::<WaitBackoff>(), size_of::<LoopBackoff>(), size_of::<Periodic>()), (40, 80, 136));
 }

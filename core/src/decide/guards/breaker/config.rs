@@ -1,6 +1,6 @@
 //! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
-use crate::decide::backoff::{Backoff, Flat, real, truncated};
+use crate::decide::backoff::{Backoff, RawStage, real, truncated};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::window::slot_length;
 use crate::error::{ConfigError, ErrorCode, Given};
@@ -118,7 +118,7 @@ const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct BreakerConfig {
-    open: Flat,
+    open: RawStage,
     failure_rate: f64,
     /// Above any share when slow calls are let be.
     slow_rate: f64,
@@ -146,11 +146,11 @@ impl Default for BreakerConfig {
     /// Of the default options.
     fn default() -> Self {
         Self {
-            open: Flat {
+            open: RawStage {
                 initial: 30_000_000_000,
                 max: Span::MAX.as_nanos(),
                 kind: crate::decide::backoff::CONSTANT,
-                ..Flat::EMPTY
+                ..RawStage::EMPTY
             },
             failure_rate: 1.0,
             slow_rate: f64::INFINITY,
@@ -242,7 +242,7 @@ fn share_of(some: u32, all: u32) -> f64 {
 }
 
 /// The open times as a stage of a backoff.
-fn opening(backoff: Backoff) -> Result<Flat, ConfigError> {
+fn opening(backoff: Backoff) -> Result<RawStage, ConfigError> {
     let renamed = |field| match field {
         Field::BackoffFactor => Field::BreakerOpenFactor,
         Field::BackoffIncrement => Field::BreakerOpenIncrement,
@@ -251,7 +251,7 @@ fn opening(backoff: Backoff) -> Result<Flat, ConfigError> {
         Field::BackoffKind => Field::BreakerOpenKind,
         _ => Field::BreakerOpenFor,
     };
-    let stage = Flat::of(backoff);
+    let stage = RawStage::of(backoff);
     if let Some((code, field, given)) = stage.broken(false) {
         return Err(ConfigError::new(code, renamed(field), given));
     }
@@ -340,7 +340,7 @@ impl BreakerConfig {
         let [initial, step, max, times, failure, slow, jitter, slow_after, window, slot_length] = words;
         let [failures, size, min_calls, probes, successes] = counts;
         Self {
-            open: Flat { initial, step, max, times: times as u32, kind: open, on: 0, unused: [0; 2] },
+            open: RawStage { initial, step, max, times: times as u32, kind: open, on: 0, unused: [0; 2] },
             failure_rate: f64::from_bits(failure),
             slow_rate: f64::from_bits(slow),
             jitter: f64::from_bits(jitter),

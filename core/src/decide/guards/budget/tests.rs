@@ -40,7 +40,7 @@ fn retries(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, most: usi
 
 #[test]
 fn the_machine_is_its_bytes() {
-    assert_eq!((size_of::<Budget>(), size_of::<BudgetConfig>(), size_of::<Held>()), (128, 64, 4));
+    assert_eq!((size_of::<Budget>(), size_of::<BudgetConfig>(), size_of::<Withdrawal>()), (128, 64, 4));
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn the_default_allows_a_retry_for_ten_calls_and_one_in_any_case() {
 fn a_success_gives_back_what_the_latest_retry_cost() {
     let (config, mut budget) = made(aws(500));
     budget.withdraw(&config, at(0), FailureKind::Timeout).unwrap();
-    let held = budget.withdraw(&config, at(0), FailureKind::Throttled);
+    let withdrawal = budget.withdraw(&config, at(0), FailureKind::Throttled);
     assert_eq!(budget.balance(&config, at(0)), 485.0);
-    budget.succeed(&config, at(0), held);
+    budget.succeed(&config, at(0), withdrawal);
     assert_eq!(budget.balance(&config, at(0)), 490.0);
     budget.succeed(&config, at(0), None);
     assert_eq!(budget.balance(&config, at(0)), 491.0);
@@ -75,9 +75,9 @@ fn a_retry_that_costs_more_than_there_is_costs_nothing() {
 fn a_retry_that_never_ran_is_paid_back() {
     for kind in [aws(5), ratio(0.1, 10, 0.1), BudgetKind::Share { ratio: 0.0, min_concurrency: 1 }, windows(1)] {
         let (config, mut budget) = made(kind);
-        let held = budget.withdraw(&config, at(0), KIND).unwrap();
+        let withdrawal = budget.withdraw(&config, at(0), KIND).unwrap();
         assert_eq!(budget.withdraw(&config, at(0), KIND), None, "{kind:?}");
-        budget.refund(&config, at(0), held);
+        budget.refund(&config, at(0), withdrawal);
         assert!(budget.withdraw(&config, at(0), KIND).is_some(), "{kind:?}");
     }
 }
@@ -96,7 +96,7 @@ fn tokens_come_back_as_fast_however_often_one_looks() {
     retries(&config, &mut seldom, at(0), 1000);
     let mut often = seldom;
     for now in 0..100_000 {
-        often.refund(&config, at(now), Held(0));
+        often.refund(&config, at(now), Withdrawal(0));
     }
     assert_eq!(often.balance(&config, at(99_999)), 29.999);
     assert_eq!(seldom.balance(&config, at(99_999)), 29.999);
@@ -107,7 +107,7 @@ fn a_clock_that_runs_backwards_brings_no_token_twice() {
     let (config, mut budget) = made(refilling(10, 1.0));
     retries(&config, &mut budget, at(0), 10);
     for now in [3000, 1000, 3000, 0, 3000] {
-        budget.refund(&config, at(now), Held(0));
+        budget.refund(&config, at(now), Withdrawal(0));
         assert_eq!(budget.balance(&config, at(now)), 3.0);
     }
 }
@@ -163,11 +163,11 @@ fn deposits_and_withdrawals_expire_with_their_slot() {
 #[test]
 fn a_refund_after_its_slot_has_expired_adds_nothing() {
     let (config, mut budget) = made(ratio(1.0, 10, 0.1));
-    let held = budget.withdraw(&config, at(0), KIND).unwrap();
+    let withdrawal = budget.withdraw(&config, at(0), KIND).unwrap();
     let mut late = budget;
-    budget.refund(&config, at(9_999), held);
+    budget.refund(&config, at(9_999), withdrawal);
     assert_eq!(budget.balance(&config, at(9_999)), 1.0);
-    late.refund(&config, at(10_000), held);
+    late.refund(&config, at(10_000), withdrawal);
     assert_eq!(late.balance(&config, at(10_000)), 1.0);
 }
 
@@ -244,8 +244,8 @@ fn each_window_has_its_retries() {
         let there = if now == 19_999 { 0 } else { 2 };
         assert_eq!(retries(&config, &mut budget, at(now), 9), there, "{now}");
     }
-    let held = budget.withdraw(&config, at(1_010_000), KIND).unwrap();
-    budget.refund(&config, at(1_020_000), held);
+    let withdrawal = budget.withdraw(&config, at(1_010_000), KIND).unwrap();
+    budget.refund(&config, at(1_020_000), withdrawal);
     assert_eq!(budget.balance(&config, at(1_020_000)), 2.0, "a refund into the next window adds nothing");
 }
 
@@ -280,18 +280,18 @@ fn what_is_out_of_its_range_is_refused() {
 }
 
 /// Everything that can be done to a budget.
-fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, held: Held) -> [f64; 2] {
+fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, withdrawal: Withdrawal) -> [f64; 2] {
     budget.begin(config, now);
     budget.admit(config, now);
     for kind in FailureKind::ALL {
         budget.fail(config, now, kind);
         budget.withdraw(config, now, kind);
     }
-    budget.refund(config, now, held);
-    budget.succeed(config, now, Some(held));
+    budget.refund(config, now, withdrawal);
+    budget.succeed(config, now, Some(withdrawal));
     budget.succeed(config, now, None);
     budget.retried(config);
-    budget.end(config, Some(held));
+    budget.end(config, Some(withdrawal));
     [budget.balance(config, now), budget.rejection(config, now)]
 }
 
@@ -300,14 +300,14 @@ proptest! {
     fn no_numbers_panic(
         kind in 0_u32..9, words: [u64; 12], slots: [u64; 10], halves: [u32; 6], times: [u64; 3]
     ) {
-        let [capacity, reward, withdrawal, reserve, rate, slot, tokens, since, refilled, seed, number, _] = words;
-        let [cost, timeout_cost, throttled_cost, active, retries, held] = halves;
+        let [capacity, reward, price, reserve, rate, slot, tokens, since, refilled, seed, number, _] = words;
+        let [cost, timeout_cost, throttled_cost, active, retries, withdrawal] = halves;
         let rate = f64::from_bits(rate);
         let config =
-            BudgetConfig { kind, cost, timeout_cost, throttled_cost, capacity, reward, withdrawal, reserve, rate, slot };
+            BudgetConfig { kind, cost, timeout_cost, throttled_cost, capacity, reward, withdrawal: price, reserve, rate, slot };
         let mut budget = Budget { tokens, since, refilled, seed, number, active, retries, slots };
         for now in times {
-            let answers = everything(&config, &mut budget, Timestamp::from_nanos(now), Held(held));
+            let answers = everything(&config, &mut budget, Timestamp::from_nanos(now), Withdrawal(withdrawal));
             prop_assert!(answers.iter().all(|answer| *answer >= 0.0));
         }
     }
@@ -316,13 +316,13 @@ proptest! {
     fn tokens_stay_between_none_and_all(ops in prop::collection::vec((0_u8..4, 0_u64..100, 0_usize..4), 1..200), throttle: bool) {
         let kind = if throttle { BudgetKind::Throttle { capacity: 20, reward: 0.7 } } else { aws(20) };
         let (config, mut budget) = made(kind);
-        let mut held = Vec::new();
+        let mut withdrawal = Vec::new();
         for (op, now, kind) in ops {
             let kind = FailureKind::ALL[kind];
             match op {
-                0 => held.extend(budget.withdraw(&config, at(now), kind)),
-                1 => budget.succeed(&config, at(now), held.pop()),
-                2 => if let Some(held) = held.pop() { budget.refund(&config, at(now), held) },
+                0 => withdrawal.extend(budget.withdraw(&config, at(now), kind)),
+                1 => budget.succeed(&config, at(now), withdrawal.pop()),
+                2 => if let Some(withdrawal) = withdrawal.pop() { budget.refund(&config, at(now), withdrawal) },
                 _ => budget.fail(&config, at(now), kind),
             }
             prop_assert!((0.0..=20.0).contains(&budget.balance(&config, at(now))));

@@ -195,7 +195,7 @@ impl Model {
 }
 
 /// A retry that was allowed: what the machine says is held, its cost, and which it was.
-type Retry = (Held, u64, usize);
+type Retry = (Withdrawal, u64, usize);
 
 fn sequence(seed: u64) {
     let mut rng = Rng::new(seed);
@@ -221,8 +221,8 @@ fn sequence(seed: u64) {
         if back > 0 {
             // What it is to go back from must have been seen, by something that changes nothing or the same in both.
             match rule {
-                Rule::Token { .. } => budget.refund(&config, time, Held(0)),
-                Rule::Ratio { .. } | Rule::Window { .. } => budget.refund(&config, time, Held(u32::MAX / 2)),
+                Rule::Token { .. } => budget.refund(&config, time, Withdrawal(0)),
+                Rule::Ratio { .. } | Rule::Window { .. } => budget.refund(&config, time, Withdrawal(u32::MAX / 2)),
                 Rule::Requests { .. } => {
                     budget.succeed(&config, time, None);
                     model.answered.push(now);

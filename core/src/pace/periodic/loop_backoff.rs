@@ -1,15 +1,15 @@
-//! How long until the next time: a stepped backoff that begins again by itself.
+//! How long until the next time: a wait backoff that begins again by itself.
 //!
-//! A loop that runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet time, or a
-//! while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they are one machine
-//! with a rule (spec 17).
+//! A loop that runs for ever must come back to its first delay one day, and there are two ideas of when: after a quiet
+//! time, or a while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they
+//! are one machine with a rule (spec 17).
 
 use crate::decide::rng::Rng;
 use crate::error::ConfigError;
-use crate::pace::wait_backoff::Stepped;
+use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::{Span, Timestamp};
 
-/// When a pace begins again with its first delay.
+/// When a loop backoff begins again with its first delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reset {
     /// It never does.
@@ -26,14 +26,14 @@ const EVERY: u8 = 2;
 
 /// The delays between the runs of something that runs again and again: 80 bytes, `Copy`, its own configuration.
 ///
-/// # Contract
-/// [`Pace::next`] is the only input: the delay to wait now. It decides there, before the step, if the delays begin again, and
-/// strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before the last one reads as no time
-/// passed, and the next is measured from it. Every bit pattern of the state is valid and no input panics.
+/// # Contract [`LoopBackoff::next`] is the only input: the delay to wait now. It decides there, before the step, if the
+/// delays begin again, and strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before
+/// the last one reads as no time passed, and the next is measured from it. Every bit pattern of the state is valid and
+/// no input panics.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
-pub struct Pace {
-    backoff: Stepped,
+pub struct LoopBackoff {
+    backoff: WaitBackoff,
     /// The duration after a reset.
     first_duration: u64,
     first_steps: u64,
@@ -45,9 +45,9 @@ pub struct Pace {
     unused: [u8; 7],
 }
 
-impl Pace {
+impl LoopBackoff {
     /// The delays of `backoff`, beginning again by the rule `reset`, made at `now`.
-    pub const fn new(backoff: Stepped, reset: Reset, now: Timestamp) -> Self {
+    pub const fn new(backoff: WaitBackoff, reset: Reset, now: Timestamp) -> Self {
         let (rule, limit) = match reset {
             Reset::Never => (NEVER, Span::ZERO),
             Reset::AfterQuiet(limit) => (AFTER_QUIET, limit),
@@ -68,9 +68,9 @@ impl Pace {
     /// is not positive means none.
     ///
     /// # Errors
-    /// As [`Stepped::constant`], but for a negative `jitter`.
+    /// As [`WaitBackoff::constant`], but for a negative `jitter`.
     pub fn jittered(period: Span, jitter: f64) -> Result<Self, ConfigError> {
-        let backoff = Stepped::kubernetes(period, 0.0, jitter, 0, 0)?;
+        let backoff = WaitBackoff::kubernetes(period, 0.0, jitter, 0, 0)?;
         Ok(Self::new(backoff, Reset::Never, Timestamp::ZERO))
     }
 
@@ -79,7 +79,7 @@ impl Pace {
     /// is always followed by the first one.
     ///
     /// # Errors
-    /// As [`Stepped::new`], but for a negative `jitter`.
+    /// As [`WaitBackoff::new`], but for a negative `jitter`.
     pub fn exponential(
         initial: Span,
         max: Span,
@@ -89,13 +89,13 @@ impl Pace {
         now: Timestamp,
     ) -> Result<Self, ConfigError> {
         let cap = max.as_nanos().cast_signed();
-        let backoff = Stepped::kubernetes(initial, factor, jitter, i64::from(i32::MAX), cap)?;
+        let backoff = WaitBackoff::kubernetes(initial, factor, jitter, i64::from(i32::MAX), cap)?;
         Ok(Self::new(backoff, Reset::AfterQuiet(reset), now))
     }
 
     /// Steps `backoff` and begins again every `reset`: Kubernetes' `Backoff.DelayWithReset`, where a `reset` of zero means
     /// that it never steps at all.
-    pub fn with_reset(backoff: Stepped, reset: Span, now: Timestamp) -> Self {
+    pub fn with_reset(backoff: WaitBackoff, reset: Span, now: Timestamp) -> Self {
         if reset == Span::ZERO && backoff.factor() > 0.0 {
             return Self::new(backoff.restarted(backoff.duration(), 0), Reset::Never, now);
         }
@@ -117,29 +117,29 @@ impl Pace {
         self.backoff.step(u)
     }
 
-    /// [`Pace::next`] with a uniform from `rng`, drawn only if [`Pace::draws`].
+    /// [`LoopBackoff::next`] with a uniform from `rng`, drawn only if [`LoopBackoff::draws`].
     pub fn next_with(&mut self, now: Timestamp, rng: &mut Rng) -> Span {
         let u = if self.draws() { rng.uniform() } else { 0.0 };
         self.next(now, u)
     }
 
-    /// Says if [`Pace::next`] uses its uniform.
+    /// Says if [`LoopBackoff::next`] uses its uniform.
     pub fn draws(&self) -> bool {
         self.backoff.draws()
     }
 
     /// The backoff as it stands.
-    pub const fn backoff(&self) -> &Stepped {
+    pub const fn backoff(&self) -> &WaitBackoff {
         &self.backoff
     }
 }
 
 #[cfg(test)]
-impl Pace {
+impl LoopBackoff {
     /// Any bits at all, for tests of the machines that hold one.
     pub(crate) const fn from_words(words: [u64; 9], rule: u8) -> Self {
         let [duration, factor, jitter, cap, steps, first_duration, first_steps, limit, since] = words;
-        let backoff = Stepped::from_words([duration, factor, jitter, cap, steps]);
+        let backoff = WaitBackoff::from_words([duration, factor, jitter, cap, steps]);
         Self { backoff, first_duration, first_steps, limit, since, rule, unused: [0; 7] }
     }
 }
@@ -159,12 +159,12 @@ mod tests {
         Timestamp::from_nanos(nanos)
     }
 
-    fn delays(mut pace: Pace, times: &[u64]) -> Vec<u64> {
-        times.iter().map(|now| pace.next(at(*now), 0.0).as_nanos()).collect()
+    fn delays(mut loop_backoff: LoopBackoff, times: &[u64]) -> Vec<u64> {
+        times.iter().map(|now| loop_backoff.next(at(*now), 0.0).as_nanos()).collect()
     }
 
-    fn exponential() -> Pace {
-        Pace::exponential(ns(1), ns(10), ns(10), 2.0, 0.0, at(0)).unwrap()
+    fn exponential() -> LoopBackoff {
+        LoopBackoff::exponential(ns(1), ns(10), ns(10), 2.0, 0.0, at(0)).unwrap()
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn being_busy_does_not_put_off_a_reset_that_comes_every_so_often() {
-        let backoff = Stepped::kubernetes(ns(1), 2.0, 0.0, 10, 10).unwrap();
-        assert_eq!(delays(Pace::with_reset(backoff, ns(10), at(0)), &[6, 12, 18, 24, 30]), [1, 1, 2, 1, 2]);
-        assert_eq!(delays(Pace::with_reset(backoff, ns(0), at(0)), &[6, 12, 18]), [1, 1, 1]);
+        let backoff = WaitBackoff::kubernetes(ns(1), 2.0, 0.0, 10, 10).unwrap();
+        assert_eq!(delays(LoopBackoff::with_reset(backoff, ns(10), at(0)), &[6, 12, 18, 24, 30]), [1, 1, 2, 1, 2]);
+        assert_eq!(delays(LoopBackoff::with_reset(backoff, ns(0), at(0)), &[6, 12, 18]), [1, 1, 1]);
     }
 
     #[test]
@@ -187,25 +187,28 @@ mod tests {
 
     #[test]
     fn without_a_cap_in_kubernetes_there_is_none_here() {
-        let pace = Pace::exponential(ns(1), ns(0), ns(10), 4.0, -1.0, at(0)).unwrap();
-        assert_eq!(delays(pace, &[0; 4]), [1, 4, 16, 64]);
+        let loop_backoff = LoopBackoff::exponential(ns(1), ns(0), ns(10), 4.0, -1.0, at(0)).unwrap();
+        assert_eq!(delays(loop_backoff, &[0; 4]), [1, 4, 16, 64]);
     }
 
     #[test]
     fn jitter_is_drawn_from_the_generator_as_from_the_caller() {
-        let mut pace = Pace::jittered(ns(1000), 0.5).unwrap();
+        let mut loop_backoff = LoopBackoff::jittered(ns(1000), 0.5).unwrap();
         let u = Rng::new(9).uniform();
-        assert_eq!(pace.next_with(at(0), &mut Rng::new(9)), Pace::jittered(ns(1000), 0.5).unwrap().next(at(0), u));
+        assert_eq!(
+            loop_backoff.next_with(at(0), &mut Rng::new(9)),
+            LoopBackoff::jittered(ns(1000), 0.5).unwrap().next(at(0), u)
+        );
     }
 
     proptest! {
         #[test]
-        fn a_pace_is_a_backoff_cut_at_its_resets(
+        fn a_loop_backoff_is_a_backoff_cut_at_its_resets(
             times in prop::collection::vec(0u64..60, 1..40), limit in 0u64..60, quiet: bool, factor in 0.0..4.0f64
         ) {
-            let backoff = Stepped::new(ns(100), factor, 0.0, ns(3_000), 6).unwrap();
+            let backoff = WaitBackoff::new(ns(100), factor, 0.0, ns(3_000), 6).unwrap();
             let reset = if quiet { Reset::AfterQuiet(ns(limit)) } else { Reset::Every(ns(limit)) };
-            let mut pace = Pace::new(backoff, reset, at(0));
+            let mut loop_backoff = LoopBackoff::new(backoff, reset, at(0));
             let (mut now, mut since, mut fresh) = (0, 0, backoff);
             for time in times {
                 now += time;
@@ -214,15 +217,15 @@ mod tests {
                 } else if quiet {
                     since = now;
                 }
-                prop_assert_eq!(pace.next(at(now), 0.0), fresh.step(0.0));
+                prop_assert_eq!(loop_backoff.next(at(now), 0.0), fresh.step(0.0));
             }
         }
 
         #[test]
         fn no_numbers_panic(words: [u64; 9], rule: u8, now: u64, u: f64) {
-            let mut pace = Pace::from_words(words, rule);
+            let mut loop_backoff = LoopBackoff::from_words(words, rule);
             for _ in 0..4 {
-                prop_assert!(pace.next(at(now), u) <= Span::MAX);
+                prop_assert!(loop_backoff.next(at(now), u) <= Span::MAX);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Delays with their own configuration: the wait backoff, the pace, and the periodic task.
+//! Delays with their own configuration: the wait backoff, the loop backoff, and the periodic task.
 
 use crate::config;
 use crate::convert::choice;
@@ -10,19 +10,19 @@ use pyo3::prelude::*;
 
 /// A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
 #[pyclass(module = "holdoff")]
-pub(crate) struct Stepped {
-    machine: holdoff_core::Stepped,
+pub(crate) struct WaitBackoff {
+    machine: holdoff_core::WaitBackoff,
     draws: Draws,
 }
 
-impl Stepped {
-    fn of(py: Python<'_>, made: Result<holdoff_core::Stepped, ConfigError>, seed: Seed) -> PyResult<Self> {
+impl WaitBackoff {
+    fn of(py: Python<'_>, made: Result<holdoff_core::WaitBackoff, ConfigError>, seed: Seed) -> PyResult<Self> {
         Ok(Self { machine: config::valid(py, made)?, draws: Draws::new(seed) })
     }
 }
 
 #[pymethods]
-impl Stepped {
+impl WaitBackoff {
     #[new]
     #[pyo3(signature = (duration, *, factor = 0.0, jitter = 0.0, cap = None, steps = 0, seed = None))]
     fn new(
@@ -35,10 +35,11 @@ impl Stepped {
         seed: Seed,
     ) -> PyResult<Self> {
         let cap = cap.span_or("cap", Span::MAX)?;
-        Self::of(py, holdoff_core::Stepped::new(duration.span("duration")?, factor, jitter, cap, steps), seed)
+        Self::of(py, holdoff_core::WaitBackoff::new(duration.span("duration")?, factor, jitter, cap, steps), seed)
     }
 
-    /// From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive means none.
+    /// From the fields of a Kubernetes wait.Backoff, where a jitter, steps or cap (nanoseconds) that is not positive
+    /// means none.
     #[staticmethod]
     #[pyo3(signature = (duration, *, factor = 0.0, jitter = 0.0, steps = 0, cap_ns = 0, seed = None))]
     fn kubernetes(
@@ -50,14 +51,18 @@ impl Stepped {
         cap_ns: i64,
         seed: Seed,
     ) -> PyResult<Self> {
-        Self::of(py, holdoff_core::Stepped::kubernetes(duration.span("duration")?, factor, jitter, steps, cap_ns), seed)
+        Self::of(
+            py,
+            holdoff_core::WaitBackoff::kubernetes(duration.span("duration")?, factor, jitter, steps, cap_ns),
+            seed,
+        )
     }
 
     /// Kubernetes' wait.Jitter: the same delay and up to max_factor of it more; a factor that is not positive reads as 1.
     #[staticmethod]
     #[pyo3(signature = (duration, max_factor, *, seed = None))]
     fn kubernetes_jitter(py: Python<'_>, duration: Duration<'_, '_>, max_factor: f64, seed: Seed) -> PyResult<Self> {
-        Self::of(py, holdoff_core::Stepped::kubernetes_jitter(duration.span("duration")?, max_factor), seed)
+        Self::of(py, holdoff_core::WaitBackoff::kubernetes_jitter(duration.span("duration")?, max_factor), seed)
     }
 
     /// Returns the next delay and moves on.
@@ -107,19 +112,19 @@ impl Stepped {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Stepped next {}, {} steps left>", self.machine.duration(), self.machine.steps())
+        format!("<WaitBackoff next {}, {} steps left>", self.machine.duration(), self.machine.steps())
     }
 }
 
 /// The delays between the runs of a repeated task: a wait backoff that begins again by itself.
 #[pyclass(module = "holdoff")]
-pub(crate) struct Pace {
-    machine: holdoff_core::Pace,
+pub(crate) struct LoopBackoff {
+    machine: holdoff_core::LoopBackoff,
     draws: Draws,
 }
 
-impl Pace {
-    fn of(machine: holdoff_core::Pace, seed: Seed) -> Self {
+impl LoopBackoff {
+    fn of(machine: holdoff_core::LoopBackoff, seed: Seed) -> Self {
         Self { machine, draws: Draws::new(seed) }
     }
 }
@@ -129,13 +134,13 @@ fn or_zero(now: Option<Time>) -> Timestamp {
 }
 
 #[pymethods]
-impl Pace {
-    /// The delays of a backoff from its current step. The pace begins again when asked more than `after_quiet` after it was
-    /// last asked, or more than `every` after it last began again.
+impl LoopBackoff {
+    /// The delays of a backoff from its current step. The loop backoff begins again when asked more than `after_quiet`
+    /// after it was last asked, or more than `every` after it last began again.
     #[new]
     #[pyo3(signature = (backoff, *, after_quiet = None, every = None, now = None, seed = None))]
     fn new(
-        backoff: &Bound<'_, Stepped>,
+        backoff: &Bound<'_, WaitBackoff>,
         after_quiet: Option<Duration<'_, '_>>,
         every: Option<Duration<'_, '_>>,
         now: Option<Time>,
@@ -147,14 +152,14 @@ impl Pace {
             (None, Some(every)) => Reset::Every(every.span("every")?),
             (Some(_), Some(_)) => return Err(PyTypeError::new_err("give after_quiet or every, not both")),
         };
-        Ok(Self::of(holdoff_core::Pace::new(backoff.try_borrow()?.machine, reset, or_zero(now)), seed))
+        Ok(Self::of(holdoff_core::LoopBackoff::new(backoff.try_borrow()?.machine, reset, or_zero(now)), seed))
     }
 
     /// The same delay each time and up to jitter of it more: Kubernetes' NewJitteredBackoffManager.
     #[staticmethod]
     #[pyo3(signature = (period, jitter = 0.0, *, seed = None))]
     fn jittered(py: Python<'_>, period: Duration<'_, '_>, jitter: f64, seed: Seed) -> PyResult<Self> {
-        let made = holdoff_core::Pace::jittered(period.span("period")?, jitter);
+        let made = holdoff_core::LoopBackoff::jittered(period.span("period")?, jitter);
         Ok(Self::of(config::valid(py, made)?, seed))
     }
 
@@ -174,7 +179,7 @@ impl Pace {
         seed: Seed,
     ) -> PyResult<Self> {
         let (first, longest, quiet) = (initial.span("initial")?, max.span("max")?, reset.span("reset")?);
-        let made = holdoff_core::Pace::exponential(first, longest, quiet, factor, jitter, or_zero(now));
+        let made = holdoff_core::LoopBackoff::exponential(first, longest, quiet, factor, jitter, or_zero(now));
         Ok(Self::of(config::valid(py, made)?, seed))
     }
 
@@ -182,13 +187,13 @@ impl Pace {
     #[staticmethod]
     #[pyo3(signature = (backoff, reset, *, now = None, seed = None))]
     fn with_reset(
-        backoff: &Bound<'_, Stepped>,
+        backoff: &Bound<'_, WaitBackoff>,
         reset: Duration<'_, '_>,
         now: Option<Time>,
         seed: Seed,
     ) -> PyResult<Self> {
         let backoff = backoff.try_borrow()?.machine;
-        Ok(Self::of(holdoff_core::Pace::with_reset(backoff, reset.span("reset")?, or_zero(now)), seed))
+        Ok(Self::of(holdoff_core::LoopBackoff::with_reset(backoff, reset.span("reset")?, or_zero(now)), seed))
     }
 
     /// The delay to wait at that time.
@@ -205,12 +210,12 @@ impl Pace {
 
     /// A copy of the backoff at its current step.
     #[getter]
-    fn backoff(&self) -> Stepped {
-        Stepped { machine: *self.machine.backoff(), draws: self.draws.clone() }
+    fn backoff(&self) -> WaitBackoff {
+        WaitBackoff { machine: *self.machine.backoff(), draws: self.draws.clone() }
     }
 
     fn __repr__(&self) -> String {
-        format!("<Pace next {}>", self.machine.backoff().duration())
+        format!("<LoopBackoff next {}>", self.machine.backoff().duration())
     }
 }
 
@@ -263,14 +268,14 @@ pub(crate) struct Periodic(holdoff_core::Periodic);
 impl Periodic {
     #[new]
     #[pyo3(signature = (
-        pace, *, timer: "Literal['variable', 'grid', 'grid_skipping', 'no_wait']" = "variable", sliding = true,
+        loop_backoff, *, timer: "Literal['variable', 'grid', 'grid_skipping', 'no_wait']" = "variable", sliding = true,
         immediate = true, first_is_sure = false, by_steps = false, last_at_deadline = false, deadline = None,
         seed = None, now = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        pace: &Bound<'_, Pace>,
+        loop_backoff: &Bound<'_, LoopBackoff>,
         timer: &str,
         sliding: bool,
         immediate: bool,
@@ -286,7 +291,7 @@ impl Periodic {
         let deadline = deadline.map_or(Ok(None), |deadline| deadline.span("deadline"))?;
         let options =
             PeriodicOptions { timer, sliding, immediate, first_is_sure, by_steps, last_at_deadline, deadline };
-        let machine = pace.try_borrow()?.machine;
+        let machine = loop_backoff.try_borrow()?.machine;
         Ok(Self(holdoff_core::Periodic::new(machine, options, seed.or_default(py)?, or_zero(now))))
     }
 
