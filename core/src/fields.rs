@@ -12,7 +12,7 @@ const UNLIMITED: u64 = u64::MAX;
 /// The longest [`Span`](crate::Span), for a limit that no delay reaches.
 const LONGEST: u64 = i64::MAX as u64;
 
-/// What a field takes.
+/// The values that a field takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Takes {
     /// One of some words.
@@ -32,7 +32,7 @@ pub enum Takes {
     /// A finite number.
     Number(Range),
     /// A whole number from the first to the second.
-    Whole(u32, u32),
+    WholeNumber(u32, u32),
     /// A whole number from 1 on, or "forever".
     Attempts,
     /// A list of lengths of time.
@@ -136,7 +136,7 @@ struct Row {
     default: Option<u64>,
     /// The kinds of the section that have a use for it, one bit each by number: unless listed all but 0, which is "none".
     kinds: u16,
-    /// What it must be, where `takes` does not say it all; else empty.
+    /// The rule in words, where `takes` does not say it all; else empty.
     rule: &'static str,
 }
 
@@ -152,8 +152,8 @@ const fn real(number: f64) -> u64 {
     number.to_bits()
 }
 
-/// `Name = number "path" ["alias" ...] (what it takes), default number, but note, for WORDS kinds, rule text;`, of which what
-/// follows the brackets may be left out.
+/// `Name = number "path" ["alias" ...] (what it takes), default number, but note, for WORDS kinds, rule text;`. Everything behind the
+/// brackets may be left out.
 macro_rules! fields {
     (@takes word $words:ident) => { Takes::Word($words) };
     (@takes span) => { Takes::Span { from: 0 } };
@@ -163,7 +163,7 @@ macro_rules! fields {
     (@takes number from $from:literal) => { Takes::Number(Range::From($from)) };
     (@takes number above zero) => { Takes::Number(Range::AboveZero) };
     (@takes share) => { Takes::Number(Range::Share) };
-    (@takes whole $from:literal to $to:literal) => { Takes::Whole($from, $to) };
+    (@takes whole $from:literal to $to:literal) => { Takes::WholeNumber($from, $to) };
     (@takes attempts) => { Takes::Attempts };
     (@takes spans) => { Takes::Spans };
     (@takes version) => { Takes::Version };
@@ -211,14 +211,14 @@ macro_rules! fields {
                 }
             }
 
-            /// What the field says, in a sentence.
+            /// The meaning of the field, in a sentence.
             pub const fn doc(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($($doc),+),)+
                 }
             }
 
-            /// What else there is to say of the default: that some kinds have another one, or which other field it is.
+            /// A note on the default: some kinds have another one, or it is the value of another field.
             pub const fn default_note(self) -> &'static str {
                 match self {
                     $(Self::$name => fields!(@note $($note)?),)+
@@ -257,7 +257,7 @@ fields! {
     JitterFactor = 7 "jitter.factor" [] (number from 0.0), for JITTERS ["additive" "proportional" "subtractive"];
     /// The most that may be added to a delay.
     JitterBound = 20 "jitter.bound" [] (span), for JITTERS ["bounded"];
-    /// What `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay cut off.
+    /// The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay cut off.
     Cap = 21 "cap" [] (word CAPS), default 0;
     /// The number of attempts, the first one included.
     Attempts = 8 "attempts" [] (attempts), default 3, but "one more than the delays of a backoff that ends";
@@ -265,15 +265,15 @@ fields! {
     Deadline = 9 "deadline" [] (span above zero or none = UNLIMITED), default UNLIMITED;
     /// The time that an attempt must have left before the deadline to be worth starting.
     MinAttempt = 10 "min_attempt" [] (span), default 0;
-    /// What happens when the next attempt would not fit before the deadline: give up at once, or sleep less for a last attempt (needs `min_attempt`).
+    /// The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last attempt (needs `min_attempt`).
     OnDeadline = 11 "on_deadline" [] (word ON_DEADLINE), default 0;
     /// The time that one attempt may take.
     AttemptTimeout = 12 "attempt_timeout" [] (span above zero or none = UNLIMITED), default UNLIMITED;
-    /// What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take the longer of it and the delay.
+    /// The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take the longer of it and the delay.
     HintMode = 13 "hint.mode" ["hint"] (word HINT_MODES), default 0;
     /// The longest hint that is obeyed.
     HintMax = 14 "hint.max" [] (span or none = LONGEST), default seconds(60);
-    /// What happens with a longer hint: give up, or wait for `hint.max`.
+    /// The use of a longer hint: give up, or wait for `hint.max`.
     HintOver = 15 "hint.over" [] (word HINT_OVERS), default 0;
     /// How far a hint may move a delay beyond the policy's own.
     HintReach = 22 "hint.reach" [] (span or none = UNLIMITED), default UNLIMITED;
@@ -313,7 +313,7 @@ fields! {
     /// The retries in a window.
     BudgetLimit = 37 "budget.limit" [] (whole 0 to 4294967295), for BUDGETS ["window"];
 
-    /// What opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
+    /// The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
     BreakerKind = 38 "breaker.kind" ["breaker"] (word BREAKERS), default 1;
     /// The failures in a row that open the breaker.
     BreakerFailures = 39 "breaker.failures" [] (whole 1 to 4294967295), default 5, for BREAKERS ["consecutive"];
@@ -351,13 +351,13 @@ fields! {
     BreakerProbes = 54 "breaker.probes" [] (whole 1 to 4294967295), default 1;
     /// The successes in a row that close a half-open breaker.
     BreakerSuccesses = 55 "breaker.successes" [] (whole 1 to 4294967295), default 1;
-    /// What opens a half-open breaker again: its first failure, or as many in a row as `failures`.
+    /// The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`.
     BreakerReopen = 56 "breaker.reopen" [] (word REOPENS), default 0, for BREAKERS ["consecutive"];
-    /// Whether the breaker refuses calls, or only shows what it would do.
+    /// `refuse` makes the breaker refuse calls, `observe` only shows what it would do.
     BreakerMode = 57 "breaker.mode" [] (word MODES), default 0;
-    /// Whether a server's hint opens the breaker.
+    /// With `open` a server's hint opens the breaker.
     BreakerHint = 58 "breaker.hint" [] (word HINTS), default 0;
-    /// What a call does that the breaker refuses: give up, or sleep until the breaker would let it through.
+    /// The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
     BreakerRefusal = 59 "breaker.refusal" [] (word REFUSALS), default 0;
 
     /// How calls are counted.
@@ -369,7 +369,7 @@ fields! {
     LimiterPer = 62 "limiter.per" [] (span above zero), default seconds(1);
     /// The number of calls that may come at once.
     LimiterBurst = 63 "limiter.burst" [] (whole 1 to 4294967295), but "the limit", for LIMITERS ["gcra" "bucket"];
-    /// What a call does that the limiter refuses: give up, or sleep until the limiter would let it through.
+    /// The behaviour of a call that the limiter refuses: give up, or sleep until the limiter would let it through.
     LimiterRefusal = 64 "limiter.refusal" [] (word REFUSALS), default 0;
 
     /// The number of attempts that may run at once.
@@ -397,7 +397,7 @@ fields! {
     /// The rate at first, in calls a second.
     AdaptiveInitialRate = 75 "adaptive.initial_rate" [] (number above zero), default real(10.0), for ADAPTIVES ["aimd"],
         rule "must be a number from min_rate to max_rate";
-    /// What a call does that finds no token: give up, or sleep until there is one.
+    /// The behaviour of a call that finds no token: give up, or sleep until there is one.
     AdaptiveRefusal = 76 "adaptive.refusal" [] (word REFUSALS), default 0;
 
     /// The number that delays are multiplied by when every attempt fails.
@@ -414,7 +414,7 @@ fields! {
     /// The number of attempts in a round, the first one included.
     HedgeAttempts = 82 "hedge.attempts" [] (whole 1 to 8), default 2;
 
-    /// What a retry does inside another one, or around one.
+    /// The behaviour of a retry inside another one, or around one.
     NestedMode = 83 "nested.mode" ["nested"] (word NESTINGS), default 0;
     /// The number of attempts that nested retries may make together.
     NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
@@ -462,7 +462,7 @@ impl Section {
         self.first.code()..=self.last.code()
     }
 
-    /// Whether a field is one of the section's.
+    /// True for a field of the section.
     pub(crate) fn has(&self, field: Field) -> bool {
         self.numbers().contains(&field.code())
     }
@@ -487,7 +487,7 @@ impl Field {
         self.row().path
     }
 
-    /// What the field takes.
+    /// The values that the field takes.
     pub const fn takes(self) -> Takes {
         self.row().takes
     }
@@ -498,18 +498,18 @@ impl Field {
         self.row().default
     }
 
-    /// Whether a kind that has a use for the field cannot do without it.
+    /// True if every kind that has a use for the field needs it.
     pub const fn is_needed(self) -> bool {
         self.default().is_none() && self.default_note().is_empty()
     }
 
-    /// Whether the kind with that number has a use for the field.
+    /// True if the kind with that number has a use for the field.
     pub const fn fits(self, kind: u8) -> bool {
         self.row().kinds.wrapping_shr(kind as u32) & 1 == 1
     }
 
-    /// What the field must be, where the row says it; else empty.
-    pub(crate) const fn own_rule(self) -> &'static str {
+    /// The rule in words, where the row has one; else empty.
+    pub(crate) const fn row_rule(self) -> &'static str {
         self.row().rule
     }
 
@@ -541,18 +541,18 @@ impl Field {
         }
     }
 
-    /// Whether the field is a guard's.
+    /// True for a field of a guard.
     pub const fn is_guards(self) -> bool {
         self.code() >= Self::BudgetKind.code()
     }
 
-    /// Whether each stage of the backoff has its own.
+    /// True if each stage of the backoff has its own value.
     pub(crate) const fn is_stages(self) -> bool {
         matches!(self.code(), 1..=5 | 16..=19)
     }
 }
 
-/// Whether a name belongs to a guard: what is before its first dot or bracket is the name of a section.
+/// True if a name belongs to a guard: the part before its first dot or bracket is the name of a section.
 pub fn is_guard(name: &str) -> bool {
     let end = name.find(['.', '[']).unwrap_or(name.len());
     name.get(..end).is_some_and(|section| Section::GUARDS.iter().any(|known| known.name == section))

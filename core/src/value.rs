@@ -68,7 +68,7 @@ impl Field {
                 span.map(Span::as_nanos).ok_or_else(|| wrong(ErrorCode::NotADuration))
             }
             (Takes::Number(_), Value::Number { value, .. }) => Ok(value.to_bits()),
-            (Takes::Whole(from, to), Value::Number { value: number, .. }) => self.whole_in(number, from, to),
+            (Takes::WholeNumber(from, to), Value::Number { value: number, .. }) => self.whole_in(number, from, to),
             (Takes::Attempts, Value::Text("forever")) => Ok(u32::MAX.into()),
             (Takes::Attempts, Value::Text(text)) => Err(self.unknown(text, core::iter::once("forever"))),
             (Takes::Attempts, Value::Number { value: number, .. }) => self.whole_in(number, 1, u32::MAX - 1),
@@ -98,7 +98,7 @@ impl Field {
 
     /// A whole number, if it is in the field's range.
     pub(crate) fn whole(self, number: u32) -> Result<u32, ConfigError> {
-        let Takes::Whole(from, to) = self.takes() else { return Ok(number) };
+        let Takes::WholeNumber(from, to) = self.takes() else { return Ok(number) };
         self.whole_in(number.into(), from, to).map(|_| number)
     }
 
@@ -126,9 +126,9 @@ impl Field {
 
     /// The rule of the field, in words.
     pub(crate) const fn rule(self) -> &'static str {
-        let own = self.own_rule();
-        if !own.is_empty() {
-            return own;
+        let row = self.row_rule();
+        if !row.is_empty() {
+            return row;
         }
         let code = match (self.takes(), self) {
             (_, Self::BackoffFactor) => ErrorCode::FactorRange,

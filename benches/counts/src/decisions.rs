@@ -79,7 +79,7 @@ pub fn eight_by_call(policy: &Policy, times: u32) {
 
 /// The same by a host that keeps the state in memory, as one has to that sleeps between two decisions.
 #[inline(never)]
-pub fn eight_kept(policy: &Policy, times: u32) {
+pub fn eight_stored(policy: &Policy, times: u32) {
     for _ in 0..times {
         let (mut retry, mut now) = (Retry::new(black_box(7), Timestamp::ZERO), Timestamp::ZERO);
         for _ in 0..8 {

@@ -13,8 +13,8 @@ pub extern "C" fn inlined_eight(times: u32) {
 
 /// The same with the state in memory.
 #[unsafe(no_mangle)]
-pub extern "C" fn inlined_kept_eight(times: u32) {
-    decisions::eight_kept(&black_box(delays::policy()), times);
+pub extern "C" fn inlined_stored_eight(times: u32) {
+    decisions::eight_stored(&black_box(delays::policy()), times);
 }
 
 /// One more delay of a state at the cap, so often.

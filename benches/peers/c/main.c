@@ -29,7 +29,7 @@ typedef struct entry {
 
 static const entry entries[] = {
     {"8 delays", "floor", inlined_eight, 0},
-    {"8 delays", "floor, kept", inlined_kept_eight, 0},
+    {"8 delays", "floor, stored", inlined_stored_eight, 0},
     {"8 delays", "by hand", hand_eight, 0},
     {"8 delays", "a call", asked_eight, 0},
     {"8 delays", "c abi", shared_eight, 0},

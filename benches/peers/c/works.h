@@ -27,7 +27,7 @@ BY_LIBRARY(linked);
 
 /* The same machines in Rust, without a foreign function interface: benches/counts/src/inlined.rs. */
 void inlined_eight(uint32_t times, uint32_t failures);
-void inlined_kept_eight(uint32_t times, uint32_t failures);
+void inlined_stored_eight(uint32_t times, uint32_t failures);
 void inlined_capped(uint32_t times, uint32_t failures);
 void inlined_retry(uint32_t times, uint32_t failures);
 void inlined_call(uint32_t times, uint32_t failures);

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._async import Guard
     from ._cancel import Cancel
     from ._holdoff import Failure, Guards, Outcome, Policy, RetryEvent, Token
-    from .types import GuardOptions, On, PolicyFields, PresetName, Said
+    from .types import GuardOptions, On, PolicyFields, PresetName, Classification
 
 
 def attempts(
@@ -28,7 +28,7 @@ def attempts(
     seed: int | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
     on_give_up: Callable[[Outcome], object] | None = None,
-    classify: Callable[[Exception], Failure | Said | None] | None = None,
+    classify: Callable[[Exception], Failure | Classification | None] | None = None,
     idempotent: bool = True,
     guards: Guards | GuardOptions | None = None,
     **fields: Unpack[PolicyFields],

@@ -63,17 +63,17 @@ PeriodicKind: TypeAlias = Literal["run", "sleep", "wait", "stop"]
 """The kind of a step of a repeated task."""
 NextStep: TypeAlias = Literal["sleep", "attempt", "wait", "stop"]
 """The next action of the loop of several attempts."""
-Said: TypeAlias = Failure | Word
+Classification: TypeAlias = Failure | Word
 """The result of a function that classifies an error."""
-On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Said]
+On: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool | Classification]
 """The errors to retry."""
-OnResult: TypeAlias = Callable[[Any], bool | Said | None] | bool
+OnResult: TypeAlias = Callable[[Any], bool | Classification | None] | bool
 """The returned values that are failures: a function of the value, or True for HTTP answers."""
 OnRetry: TypeAlias = Callable[[RetryEvent], object]
 """A hook that is called before each sleep."""
 OnGiveUp: TypeAlias = Callable[[Outcome], object]
 """A hook that is called after the last failure."""
-Classify: TypeAlias = Callable[[Exception], Said | None]
+Classify: TypeAlias = Callable[[Exception], Classification | None]
 """A function from errors to failures; None for the default classification."""
 Fallback: TypeAlias = Callable[[Exception], object]
 """A function that replaces the last error."""

@@ -63,8 +63,8 @@ pub struct Retry {
     base: u64,
     /// How many attempts have failed.
     failures: u32,
-    /// The place of a [`Position`].
-    place: u32,
+    /// The count of a [`Position`].
+    count: u32,
 }
 
 /// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
@@ -73,7 +73,7 @@ pub(crate) struct Snapshot {
     pub(crate) seed: u64,
     pub(crate) elapsed: u64,
     pub(crate) base: u64,
-    pub(crate) place: u32,
+    pub(crate) count: u32,
     pub(crate) failures: u32,
 }
 
@@ -87,8 +87,8 @@ impl Retry {
     #[inline(always)]
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
-        let Position { base, place } = Position::START;
-        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, place }
+        let Position { base, count } = Position::START;
+        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, count }
     }
 
     /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
@@ -157,7 +157,7 @@ impl Retry {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
             base: self.base,
-            place: self.place,
+            count: self.count,
             failures: self.failures,
         }
     }
@@ -175,7 +175,7 @@ impl Retry {
             latest: now,
             base: snapshot.base,
             failures: snapshot.failures.min(u32::MAX - 1),
-            place: snapshot.place,
+            count: snapshot.count,
         }
     }
 
@@ -222,11 +222,11 @@ impl Retry {
     #[doc(hidden)]
     #[inline(always)]
     pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
-        if self.failures.max(self.place) >= policy.steady || now < self.latest || !now.is_early() {
+        if self.failures.max(self.count) >= policy.steady || now < self.latest || !now.is_early() {
             return None;
         }
         let mut rng = self.rng;
-        let (base, delay) = policy.steady_delay(self.base, self.place, rng.next_u32());
+        let (base, delay) = policy.steady_delay(self.base, self.count, rng.next_u32());
         let until = now.after_early(delay);
         if policy.deadline != UNLIMITED && !(until.is_early() && fits(policy, self.started, until)) {
             return None;
@@ -235,7 +235,7 @@ impl Retry {
             self.rng = rng;
         }
         (self.latest, self.base) = (now, base);
-        (self.failures, self.place) = (self.failures.wrapping_add(1), self.place.wrapping_add(1));
+        (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
         Some(until)
     }
 }
@@ -284,13 +284,13 @@ impl Retry {
             }
             hint = Some(Span::from_nanos(policy.hint_max));
         }
-        let mut at = Position { base: self.base, place: self.place };
+        let mut at = Position { base: self.base, count: self.count };
         let mut u = 0.0;
         let own = policy.delay(&mut at, failure.kind.code(), || {
             u = self.rng.uniform();
             u
         });
-        (self.base, self.place) = (at.base, at.place);
+        (self.base, self.count) = (at.base, at.count);
         let Some(asked) = hint.map(Span::as_nanos) else {
             return self.fit(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
         };

@@ -19,15 +19,15 @@ pub struct Schedule {
     /// The value of every draw; above 2^32 for the draws of the generator.
     pinned: u64,
     base: u64,
-    place: u32,
+    count: u32,
     failures: u32,
 }
 
 impl Schedule {
     /// The delays of `policy` for the operation with this seed.
     pub fn new(policy: &Policy, seed: u64) -> Self {
-        let Position { base, place } = Position::START;
-        Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, place, failures: 0 }
+        let Position { base, count } = Position::START;
+        Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, count, failures: 0 }
     }
 
     /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
@@ -47,9 +47,9 @@ impl Schedule {
         if self.failures >= self.policy.attempts {
             return None;
         }
-        let mut at = Position { base: self.base, place: self.place };
+        let mut at = Position { base: self.base, count: self.count };
         let delay = self.policy.delay(&mut at, kind.code(), || draw(&mut self.rng));
-        (self.base, self.place) = (at.base, at.place);
+        (self.base, self.count) = (at.base, at.count);
         Some(Span::from_nanos(delay.value))
     }
 
@@ -69,14 +69,14 @@ impl Iterator for Schedule {
     #[inline]
     fn next(&mut self) -> Option<Span> {
         // As `Retry::at_once` does: most policies are one endless stage.
-        if self.failures.max(self.place) < self.policy.steady && self.pinned == u64::MAX {
+        if self.failures.max(self.count) < self.policy.steady && self.pinned == u64::MAX {
             let mut rng = self.rng;
-            let (base, delay) = self.policy.steady_delay(self.base, self.place, rng.next_u32());
+            let (base, delay) = self.policy.steady_delay(self.base, self.count, rng.next_u32());
             if self.policy.path & DRAWS != 0 {
                 self.rng = rng;
             }
             self.base = base;
-            (self.failures, self.place) = (self.failures.wrapping_add(1), self.place.wrapping_add(1));
+            (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
             return Some(Span::from_nanos(delay));
         }
         self.general()

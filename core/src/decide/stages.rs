@@ -16,11 +16,11 @@ pub(crate) struct Position {
     /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
     pub(crate) base: u64,
     /// How many delays there have been, at most [`COUNTED`], and above that the stage of the latest.
-    pub(crate) place: u32,
+    pub(crate) count: u32,
 }
 
 impl Position {
-    pub(crate) const START: Self = Self { base: UNSTARTED, place: 0 };
+    pub(crate) const START: Self = Self { base: UNSTARTED, count: 0 };
 }
 
 /// The stage that a delay comes from.
@@ -69,12 +69,12 @@ impl Policy {
 
     /// The next delay after a failure of that kind, and its range; `draw` is asked for at most one uniform.
     pub(crate) fn delay(&self, at: &mut Position, kind: u8, draw: impl FnOnce() -> f64) -> Spread {
-        let count = at.place & COUNTED;
-        let spot = self.spot(kind, count);
+        let delays = at.count & COUNTED;
+        let spot = self.spot(kind, delays);
         let Spot { stage, index, n, over } = spot;
         let u = if self.draws(&spot) { draw() } else { 0.0 };
-        let fresh = at.base == UNSTARTED || at.place >> 29 != index;
-        at.place = count.wrapping_add(1).min(COUNTED) | index << 29;
+        let fresh = at.base == UNSTARTED || at.count >> 29 != index;
+        at.count = delays.wrapping_add(1).min(COUNTED) | index << 29;
         if stage.is_random() {
             return self.random(at, stage, n, fresh, u);
         }

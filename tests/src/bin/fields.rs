@@ -61,8 +61,8 @@ fn default(field: Field) -> String {
 /// The range of a field; empty where any value of its type will do.
 fn range(field: Field) -> String {
     match field.takes() {
-        Takes::Whole(from, u32::MAX) => format!("from {from} on"),
-        Takes::Whole(from, to) => format!("{from} to {to}"),
+        Takes::WholeNumber(from, u32::MAX) => format!("from {from} on"),
+        Takes::WholeNumber(from, to) => format!("{from} to {to}"),
         Takes::Number(Range::From(from)) => format!("from {from} on"),
         Takes::Number(Range::AboveZero) | Takes::Span { from: 1 } | Takes::SpanOrNone { from: 1, .. } => {
             "above 0".into()
@@ -167,7 +167,7 @@ fn type_ts(field: Field) -> String {
     match field.takes() {
         Takes::Word(_) => quoted(field.words()).join(" | "),
         Takes::Span { .. } | Takes::SpanOrNone { .. } => "Duration".into(),
-        Takes::Number(_) | Takes::Whole(..) => "number".into(),
+        Takes::Number(_) | Takes::WholeNumber(..) => "number".into(),
         Takes::Attempts => "number | \"forever\"".into(),
         Takes::Spans => "readonly Duration[]".into(),
         Takes::Version => "1".into(),
@@ -385,7 +385,7 @@ fn table(group: &str) -> String {
             Takes::Span { .. } => "a time".into(),
             Takes::SpanOrNone { .. } => "a time or `none`".into(),
             Takes::Number(_) => "a number".into(),
-            Takes::Whole(..) => "a whole number".into(),
+            Takes::WholeNumber(..) => "a whole number".into(),
             Takes::Attempts => "a whole number or `forever`".into(),
             Takes::Spans => "a list of times".into(),
             Takes::Version => "1".into(),

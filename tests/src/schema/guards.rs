@@ -111,7 +111,7 @@ fn takes(field: Field, section: &str) -> Value {
         }
         Takes::Span { .. } => or_nothing(reference("span")),
         Takes::SpanOrNone { .. } => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
-        Takes::Whole(from, to) => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
+        Takes::WholeNumber(from, to) => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
         // What the kind makes of it is said with the kind.
         Takes::Number(_) if !OTHERS.iter().any(|of| field.path().starts_with(of.0)) => {
             json!({ "type": ["number", "null"] })
@@ -192,7 +192,7 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
                 let range = range(&|number| ask_number(&words, field, number));
                 properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, range] }));
             }
-            Takes::Whole(0, _) if !ask_number(&words, field, 0.0) => {
+            Takes::WholeNumber(0, _) if !ask_number(&words, field, 0.0) => {
                 properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "minimum": 1 }] }));
             }
             Takes::Span { .. } if ask_zero(&words, field) => {

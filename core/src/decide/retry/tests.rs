@@ -151,7 +151,7 @@ proptest! {
         times in (0..1u64 << 45, 0..1u64 << 45, prop_oneof![0..1u64 << 46, u64::MAX - 9..=u64::MAX]),
         base in prop_oneof![Just(UNSTARTED), 0..=Span::MAX.as_nanos()],
         failures in prop_oneof![0u32..9, u32::MAX - 9..u32::MAX],
-        place in prop_oneof![0u32..9, any::<u32>()],
+        count in prop_oneof![0u32..9, any::<u32>()],
         attempts in prop_oneof![Just(None), (1u32..9).prop_map(Some)],
         stage in (0..1u64 << 41, 0..1u64 << 41),
         deadline in prop_oneof![Just(None), (0..1u64 << 46).prop_map(Some)],
@@ -198,7 +198,7 @@ proptest! {
         let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
         retry.latest = Timestamp::from_nanos(latest);
         retry.base = base;
-        (retry.failures, retry.place) = (failures, place);
+        (retry.failures, retry.count) = (failures, count);
         let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
         let mut slow = retry;
         let decision = decided(&mut slow, &policy, now, failure);
@@ -221,7 +221,7 @@ proptest! {
             latest: Timestamp::from_nanos(words[2]),
             base: words[3],
             failures: words[4] as u32,
-            place: (words[4] >> 32) as u32,
+            count: (words[4] >> 32) as u32,
         };
         let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
         let kind = FailureKind::from_code(kind).unwrap();

@@ -137,7 +137,7 @@ impl Takes {
             Self::Word(_) | Self::Spans | Self::Version => Given::Unshown,
             Self::Span { .. } | Self::SpanOrNone { .. } => Given::Span(Span::from_nanos(number)),
             Self::Number(_) => Given::Number(f64::from_bits(number)),
-            Self::Whole(..) | Self::Attempts => Given::Number(number as u32 as f64),
+            Self::WholeNumber(..) | Self::Attempts => Given::Number(number as u32 as f64),
         }
     }
 }

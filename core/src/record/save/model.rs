@@ -57,7 +57,7 @@ impl Saved {
     };
 
     pub(super) fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
-        let Snapshot { seed, elapsed, base, place, failures } = snapshot;
+        let Snapshot { seed, elapsed, base, count: place, failures } = snapshot;
         let given = needed(kind);
         Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
     }
@@ -121,7 +121,7 @@ impl Saved {
 
     const fn snapshot(&self) -> Snapshot {
         let Self { seed, elapsed, base, place, failures, .. } = *self;
-        Snapshot { seed, elapsed, base, place, failures }
+        Snapshot { seed, elapsed, base, count: place, failures }
     }
 
     /// The step that held when the call was saved.

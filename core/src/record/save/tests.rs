@@ -81,7 +81,7 @@ fn the_deadline_counts_what_was_before_even_on_a_clock_younger_than_the_operatio
 fn an_operation_older_than_its_clock_stays_past_its_deadline_to_the_end_of_time() {
     let policy = steady().deadline(SECOND * 60).forever().build().unwrap();
     for elapsed in [12 * 1_000_000_000, 1 << 62, u64::MAX - 1, u64::MAX] {
-        let snapshot = Snapshot { seed: 0, elapsed, base: UNSTARTED, place: 0, failures: 1 };
+        let snapshot = Snapshot { seed: 0, elapsed, base: UNSTARTED, count: 0, failures: 1 };
         for late in [Timestamp::LAST, Timestamp::NEVER] {
             let mut retry = Retry::restored(snapshot, at(2));
             assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());

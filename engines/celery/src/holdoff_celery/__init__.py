@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdoff import Guards, Policy, Step
-    from holdoff.types import On, PresetName, Said
+    from holdoff.types import On, PresetName, Classification
     from holdoff_shared import SharedGuard
 
 __all__ = ["GaveUp", "RetryTask", "attempt"]
@@ -59,7 +59,7 @@ class RetryTask(Task[..., Any]):
     """When to retry and when to give up; the default policy unless given."""
     on: ClassVar[On | None] = None
     """As that of `holdoff.retry`; so with the next two."""
-    classify: ClassVar[Callable[[Exception], Said | None] | None] = None
+    classify: ClassVar[Callable[[Exception], Classification | None] | None] = None
     idempotent: ClassVar[bool] = True
     guards: ClassVar[SharedGuard[Guards] | None] = None
     """Guards that all workers share."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
-    from holdoff.types import Duration, GuardOptions, On, PresetName, Said
+    from holdoff.types import Duration, GuardOptions, On, PresetName, Classification
     from typing_extensions import Unpack
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -71,7 +71,7 @@ class StepOptions(TypedDict, total=False):
     after: Iterable[Callable[..., Any] | str]
     policy: AnyPolicy | None
     on: On | None
-    classify: Callable[[Exception], Said | None] | None
+    classify: Callable[[Exception], Classification | None] | None
     timeout: Duration | None
     compensate: Callable[..., Any] | None
     guards: Guards | GuardOptions | None

@@ -291,7 +291,7 @@ fn value(field: Field, number: f64, nanos: u64, pick: usize) -> Value<'static> {
         Takes::Word(_) => Value::Text(field.words().nth(pick).or(field.words().next()).unwrap()),
         Takes::SpanOrNone { .. } if pick == 0 => Value::Text("none"),
         Takes::Span { .. } | Takes::SpanOrNone { .. } => Value::Nanos(nanos),
-        Takes::Whole(..) => Value::Number { value: number.trunc(), unit: 1.0 },
+        Takes::WholeNumber(..) => Value::Number { value: number.trunc(), unit: 1.0 },
         _ => Value::Number { value: number, unit: 1.0 },
     }
 }
