@@ -81,13 +81,13 @@ export interface JitterFields {
 /** What is done with a server's hint on when to come back. */
 export interface HintFields {
   /**
-   * What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or
-   * take the longer of it and the delay. Default: floor.
+   * The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take
+   * the longer of it and the delay. Default: floor.
    */
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
   /** The longest hint that is obeyed. Default: 1m. */
   max?: Maybe<Duration>;
-  /** What happens with a longer hint: give up, or wait for `hint.max`. Default: stop. */
+  /** The use of a longer hint: give up, or wait for `hint.max`. Default: stop. */
   over?: Maybe<"stop" | "clamp">;
   /** How far a hint may move a delay beyond the policy's own. Default: none. */
   reach?: Maybe<Duration>;
@@ -118,8 +118,8 @@ type Backoff = BackoffKind | BackoffFields;
 /** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
 export interface PolicyFields extends GuardFields {
   /**
-   * What `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay
-   * cut off. Default: keep_spread.
+   * The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the
+   * jittered delay cut off. Default: keep_spread.
    */
   cap?: Maybe<"keep_spread" | "before_jitter" | "clip">;
   /**
@@ -134,7 +134,7 @@ export interface PolicyFields extends GuardFields {
   /** Another spelling of `minAttempt`. */
   min_attempt?: Maybe<Duration>;
   /**
-   * What happens when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
+   * The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
    * attempt (needs `min_attempt`). Default: stop.
    */
   onDeadline?: Maybe<"stop" | "clip">;

@@ -72,13 +72,13 @@ class Hint(TypedDict, total=False):
     """What is done with a server's hint on when to come back."""
 
     mode: HintMode | None
-    """What is done with a server's hint: never come back before it, add the spread to it, ignore it, take it as it is,
-    or take the longer of it and the delay. Default: floor.
+    """The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or
+    take the longer of it and the delay. Default: floor.
     """
     max: Duration | Literal["none"] | None
     """The longest hint that is obeyed. Default: 1m."""
     over: HintOver | None
-    """What happens with a longer hint: give up, or wait for ``hint.max``. Default: stop."""
+    """The use of a longer hint: give up, or wait for ``hint.max``. Default: stop."""
     reach: Duration | Literal["none"] | None
     """How far a hint may move a delay beyond the policy's own. Default: none."""
 
@@ -141,8 +141,8 @@ class BreakerFields(TypedDict, total=False):
     """When a breaker stops calls to a server that keeps failing."""
 
     kind: BreakerKind | None
-    """What opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
-    Default: consecutive.
+    """The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a
+    sliding time. Default: consecutive.
     """
     failures: int | None
     """The failures in a row that open the breaker. From 1 on. For consecutive. Default: 5."""
@@ -171,16 +171,16 @@ class BreakerFields(TypedDict, total=False):
     successes: int | None
     """The successes in a row that close a half-open breaker. From 1 on. Default: 1."""
     reopen: Reopen | None
-    """What opens a half-open breaker again: its first failure, or as many in a row as ``failures``. For consecutive.
-    Default: first.
+    """The condition that opens a half-open breaker again: its first failure, or as many in a row as ``failures``. For
+    consecutive. Default: first.
     """
     mode: BreakerMode | None
-    """Whether the breaker refuses calls, or only shows what it would do. Default: enforce."""
+    """``refuse`` makes the breaker refuse calls, ``observe`` only shows what it would do. Default: enforce."""
     hint: BreakerHint | None
-    """Whether a server's hint opens the breaker. Default: ignore."""
+    """With ``open`` a server's hint opens the breaker. Default: ignore."""
     refusal: Refusal | None
-    """What a call does that the breaker refuses: give up, or sleep until the breaker would let it through. Default:
-    stop.
+    """The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
+    Default: stop.
     """
 
 
@@ -196,8 +196,8 @@ class LimiterFields(TypedDict, total=False):
     burst: int | None
     """The number of calls that may come at once. From 1 on. Not for window and log. Default: the limit."""
     refusal: Refusal | None
-    """What a call does that the limiter refuses: give up, or sleep until the limiter would let it through. Default:
-    stop.
+    """The behaviour of a call that the limiter refuses: give up, or sleep until the limiter would let it through.
+    Default: stop.
     """
 
 
@@ -232,7 +232,7 @@ class AdaptiveFields(TypedDict, total=False):
     initial_rate: float | None
     """The rate at first, in calls a second. Above 0. For aimd. Default: 10."""
     refusal: Refusal | None
-    """What a call does that finds no token: give up, or sleep until there is one. Default: stop."""
+    """The behaviour of a call that finds no token: give up, or sleep until there is one. Default: stop."""
 
 
 class StretchFields(TypedDict, total=False):
@@ -263,6 +263,6 @@ class NestedFields(TypedDict, total=False):
     """What a retry does inside another one."""
 
     mode: NestedMode | None
-    """What a retry does inside another one, or around one. Default: allow."""
+    """The behaviour of a retry inside another one, or around one. Default: allow."""
     cap: int | None
     """The number of attempts that nested retries may make together. From 1 on. For cap. Needed there."""

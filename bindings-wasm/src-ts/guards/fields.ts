@@ -71,8 +71,8 @@ export interface OpenForFields {
 /** When a breaker stops calls to a server that keeps failing. */
 export interface BreakerFields {
   /**
-   * What opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
-   * Default: consecutive.
+   * The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a
+   * sliding time. Default: consecutive.
    */
   kind?: Maybe<"none" | "consecutive" | "count" | "time">;
   /** The failures in a row that open the breaker. From 1 on. For consecutive. Default: 5. */
@@ -113,16 +113,17 @@ export interface BreakerFields {
   /** The successes in a row that close a half-open breaker. From 1 on. Default: 1. */
   successes?: Maybe<number>;
   /**
-   * What opens a half-open breaker again: its first failure, or as many in a row as `failures`. For consecutive.
-   * Default: first.
+   * The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`. For
+   * consecutive. Default: first.
    */
   reopen?: Maybe<"first" | "streak">;
-  /** Whether the breaker refuses calls, or only shows what it would do. Default: enforce. */
+  /** `refuse` makes the breaker refuse calls, `observe` only shows what it would do. Default: enforce. */
   mode?: Maybe<"enforce" | "observe">;
-  /** Whether a server's hint opens the breaker. Default: ignore. */
+  /** With `open` a server's hint opens the breaker. Default: ignore. */
   hint?: Maybe<"ignore" | "open">;
   /**
-   * What a call does that the breaker refuses: give up, or sleep until the breaker would let it through. Default: stop.
+   * The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
+   * Default: stop.
    */
   refusal?: Maybe<Refusal>;
 }
@@ -138,7 +139,8 @@ export interface LimiterFields {
   /** The number of calls that may come at once. From 1 on. Not for window and log. Default: the limit. */
   burst?: Maybe<number>;
   /**
-   * What a call does that the limiter refuses: give up, or sleep until the limiter would let it through. Default: stop.
+   * The behaviour of a call that the limiter refuses: give up, or sleep until the limiter would let it through.
+   * Default: stop.
    */
   refusal?: Maybe<Refusal>;
 }
@@ -179,7 +181,7 @@ export interface AdaptiveFields {
   initialRate?: Maybe<number>;
   /** Another spelling of `initialRate`. */
   initial_rate?: Maybe<number>;
-  /** What a call does that finds no token: give up, or sleep until there is one. Default: stop. */
+  /** The behaviour of a call that finds no token: give up, or sleep until there is one. Default: stop. */
   refusal?: Maybe<Refusal>;
 }
 
@@ -210,7 +212,7 @@ export interface HedgeFields {
 
 /** What a retry does inside another one. */
 export interface NestedFields {
-  /** What a retry does inside another one, or around one. Default: allow. */
+  /** The behaviour of a retry inside another one, or around one. Default: allow. */
   mode?: Maybe<"allow" | "innermost" | "outermost" | "cap">;
   /** The number of attempts that nested retries may make together. From 1 on. For cap. Needed there. */
   cap?: Maybe<number>;
