@@ -14,9 +14,9 @@ import {
   Periodic,
   resumeCall,
   resumeRetry,
-  WaitBackoff,
   save,
   saveJson,
+  WaitBackoff,
 } from "holdoff/machines";
 
 const SECOND = 1_000_000_000;

@@ -353,7 +353,7 @@ fields! {
     BreakerSuccesses = 55 "breaker.successes" [] (whole 1 to 4294967295), default 1;
     /// The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`.
     BreakerReopen = 56 "breaker.reopen" [] (word REOPENS), default 0, for BREAKERS ["consecutive"];
-    /// `refuse` makes the breaker refuse calls, `observe` only shows what it would do.
+    /// `enforce` makes the breaker refuse calls, `observe` only counts what it would refuse.
     BreakerMode = 57 "breaker.mode" [] (word MODES), default 0;
     /// With `open` a server's hint opens the breaker.
     BreakerHint = 58 "breaker.hint" [] (word HINTS), default 0;

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._async import Guard
     from ._cancel import Cancel
     from ._holdoff import Failure, Guards, Outcome, Policy, RetryEvent, Token
-    from .types import GuardOptions, On, PolicyFields, PresetName, Classification
+    from .types import Classification, GuardOptions, On, PolicyFields, PresetName
 
 
 def attempts(

@@ -175,7 +175,7 @@ class BreakerFields(TypedDict, total=False):
     consecutive. Default: first.
     """
     mode: BreakerMode | None
-    """``refuse`` makes the breaker refuse calls, ``observe`` only shows what it would do. Default: enforce."""
+    """``enforce`` makes the breaker refuse calls, ``observe`` only counts what it would refuse. Default: enforce."""
     hint: BreakerHint | None
     """With ``open`` a server's hint opens the breaker. Default: ignore."""
     refusal: Refusal | None

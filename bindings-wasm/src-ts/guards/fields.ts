@@ -117,7 +117,7 @@ export interface BreakerFields {
    * consecutive. Default: first.
    */
   reopen?: Maybe<"first" | "streak">;
-  /** `refuse` makes the breaker refuse calls, `observe` only shows what it would do. Default: enforce. */
+  /** `enforce` makes the breaker refuse calls, `observe` only counts what it would refuse. Default: enforce. */
   mode?: Maybe<"enforce" | "observe">;
   /** With `open` a server's hint opens the breaker. Default: ignore. */
   hint?: Maybe<"ignore" | "open">;

@@ -67,7 +67,13 @@ export class WaitBackoff {
   }
 
   /** From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none. */
-  static kubernetes(fields: { duration: Length; factor: number; jitter: number; steps: bigint; cap: bigint }): WaitBackoff {
+  static kubernetes(fields: {
+    duration: Length;
+    factor: number;
+    jitter: number;
+    steps: bigint;
+    cap: bigint;
+  }): WaitBackoff {
     const { duration, factor, jitter, steps, cap } = fields;
     memory().writeNumbers(nanos(duration, "duration"), 0n, 0n, BigInt.asUintN(64, cap), BigInt.asUintN(64, steps));
     memory().writeDouble(1, factor);

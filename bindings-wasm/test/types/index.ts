@@ -20,7 +20,15 @@ import {
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
 import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
-import { Gates, type Layered, LoopBackoff, type PeriodicStep, type resumeCall, WaitBackoff, save } from "holdoff/machines";
+import {
+  Gates,
+  type Layered,
+  LoopBackoff,
+  type PeriodicStep,
+  type resumeCall,
+  save,
+  WaitBackoff,
+} from "holdoff/machines";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import { explain, fromForm, type Row } from "holdoff/tools";
 

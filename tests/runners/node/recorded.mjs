@@ -47,7 +47,10 @@ class Wrapped {
 function waitBackoff(config) {
   const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
   const [steps, cap] = [whole(config, "steps"), whole(config, "cap")];
-  return made((duration) => WaitBackoff.kubernetes({ duration, factor, jitter, steps, cap }), whole(config, "duration"));
+  return made(
+    (duration) => WaitBackoff.kubernetes({ duration, factor, jitter, steps, cap }),
+    whole(config, "duration"),
+  );
 }
 
 function backoffOf(config) {

@@ -11,7 +11,19 @@ from itertools import accumulate
 from math import inf, isnan
 from typing import Any, Final, TypeVar
 
-from holdoff import Bucket, Call, ConfigError, Failure, Gate, GateConfig, Keyed, LoopBackoff, Policy, Schedule, WaitBackoff
+from holdoff import (
+    Bucket,
+    Call,
+    ConfigError,
+    Failure,
+    Gate,
+    GateConfig,
+    Keyed,
+    LoopBackoff,
+    Policy,
+    Schedule,
+    WaitBackoff,
+)
 from holdoff.testing import uniform
 from holdoff.types import Word
 

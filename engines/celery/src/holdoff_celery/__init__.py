@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdoff import Guards, Policy, Step
-    from holdoff.types import On, PresetName, Classification
+    from holdoff.types import Classification, On, PresetName
     from holdoff_shared import SharedGuard
 
 __all__ = ["GaveUp", "RetryTask", "attempt"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
-    from holdoff.types import Duration, GuardOptions, On, PresetName, Classification
+    from holdoff.types import Classification, Duration, GuardOptions, On, PresetName
     from typing_extensions import Unpack
 
     _F = TypeVar("_F", bound=Callable[..., Any])
