@@ -39,7 +39,7 @@ def settings(policy: holdoff.Policy = POLICY, guards: Any = None, reruns: int = 
     return Settings(policy, classify=said, guards=guards, reruns=reruns)
 
 
-class Said(Exception):
+class Classification(Exception):
     """An error that is the failure it is told to be."""
 
     def __init__(self, failure: holdoff.Failure) -> None:
@@ -47,7 +47,7 @@ class Said(Exception):
 
 
 def said(error: Exception) -> holdoff.Failure | None:
-    return error.failure if isinstance(error, Said) else None
+    return error.failure if isinstance(error, Classification) else None
 
 
 def shown(step: holdoff.Step) -> tuple[Any, ...]:
@@ -91,7 +91,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
                 else:
                     kind: Any = draw.choices(KINDS, [8, 3, 3, 1])[0]
                     failure = holdoff.Failure(kind, hint=draw.choice([None, None, 0.7]))
-                    step = job.end(store.now, Said(failure))
+                    step = job.end(store.now, Classification(failure))
                     expected = call.fail(POLICY, alone, expected.ticket or 0, store.now, failure)
             assert shown(step) == shown(expected)
         store.now += draw.randrange(2 * SECOND)

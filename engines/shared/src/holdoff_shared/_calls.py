@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar
 
     from holdoff import Guards, Policy
-    from holdoff.types import On, PolicyFields, PresetName, Said
+    from holdoff.types import Classification, On, PolicyFields, PresetName
     from typing_extensions import Unpack
 
     from ._guard import SharedGuard
@@ -33,7 +33,7 @@ def retry(
     *,
     on: On | None = None,
     policy: Policy | PresetName | None = None,
-    classify: Callable[[Exception], Said | None] | None = None,
+    classify: Callable[[Exception], Classification | None] | None = None,
     idempotent: bool = True,
     **fields: Unpack[PolicyFields],
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from holdoff import Step
-    from holdoff.types import On, PresetName, Said
+    from holdoff.types import Classification, On, PresetName
     from typing_extensions import Unpack
 
     from ._guard import SharedGuard
@@ -79,7 +79,7 @@ class JobFields(PolicyFields, total=False):
     """The fields of a policy, and how the jobs of a task are retried."""
 
     on: On | None
-    classify: Callable[[Exception], Said | None] | None
+    classify: Callable[[Exception], Classification | None] | None
     idempotent: bool
     guards: SharedGuard[Guards] | None
     """Guards that all workers share."""
