@@ -4,7 +4,7 @@
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
 use core::ffi::CStr;
-use holdoff_core::{ConfigError, FailureKind};
+use holdoff_core::{Error, FailureKind};
 
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
@@ -252,7 +252,7 @@ pub(crate) fn pair<A, B, E>(a: Result<A, E>, b: Result<B, E>) -> Result<(A, B), 
 }
 
 /// Returns a configuration that was checked, or the number of its error.
-pub(crate) fn built<T>(config: Result<T, ConfigError>) -> Result<T, ErrorCode> {
+pub(crate) fn built<T>(config: Result<T, Error>) -> Result<T, ErrorCode> {
     config.map_err(|error| error.code)
 }
 

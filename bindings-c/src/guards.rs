@@ -4,7 +4,7 @@
 //! them for one transition; threads that share them hold a lock meanwhile.
 
 use crate::*;
-use holdoff_core::{ConfigError, Guards};
+use holdoff_core::{Error, Guards};
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
@@ -84,7 +84,7 @@ unsafe fn all(
 fn one<M: Memory>(
     memory: &mut *mut M,
     section: &str,
-    made: Result<Option<M::Inner>, ConfigError>,
+    made: Result<Option<M::Inner>, Error>,
     store: impl FnOnce(*mut M, M::Inner) -> Result<(), holdoff_problem>,
 ) -> Result<(), holdoff_problem> {
     match made? {

@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{ConfigError, EventError, FormError, Given, SaveError, Value};
+use holdoff_core::{Error, Value};
 
 /// A problem of a configuration or a saved state. It holds all its texts, which end with a zero and are cut, if need be,
 /// after a whole character; nothing has to be freed.
@@ -25,13 +25,8 @@ impl holdoff_problem {
     pub(crate) const NONE: Self = Self { code: 0, path: [0; 48], value: [0; 48], rule: [0; 256], nearest: [0; 36] };
 
     /// A problem with the setting of `name` to `value`.
-    pub(crate) fn of_setting(name: &str, value: Value<'_>, error: &ConfigError) -> Self {
-        let problem = Self::of_rule(error.code, error.rule(), error.nearest);
-        match error.field {
-            Some(_) => problem.at(&error.path()),
-            None => problem.at(&name),
-        }
-        .show(value)
+    pub(crate) fn of_setting(name: &str, value: Value<'_>, error: Error) -> Self {
+        Self::from(error).named(name).show(value)
     }
 
     /// Returns the problem with the name of its field.
@@ -41,7 +36,6 @@ impl holdoff_problem {
     }
 
     /// Returns the problem with the name that the caller used, unless it has that of a field.
-    #[cfg(feature = "json")]
     pub(crate) fn named(self, name: &str) -> Self {
         if self.path[0] == 0 { self.at(&name) } else { self }
     }
@@ -66,15 +60,6 @@ impl holdoff_problem {
         self
     }
 
-    fn with(mut self, given: Given) -> Self {
-        match given {
-            Given::Unshown => {}
-            Given::Span(span) => fill(&mut self.value, &span),
-            Given::Number(number) => fill(&mut self.value, &number),
-        }
-        self
-    }
-
     /// Returns a problem with a rule and nothing else.
     pub(crate) fn of_rule(code: ErrorCode, rule: impl Display, nearest: Option<&str>) -> Self {
         let mut problem = Self { code: u32::from(code.code()), ..Self::NONE };
@@ -87,40 +72,20 @@ impl holdoff_problem {
 /// A problem of wrong use.
 impl From<ErrorCode> for holdoff_problem {
     fn from(error: ErrorCode) -> Self {
-        Self::of_rule(error, error.rule(None), None)
+        Error::of_use(error).into()
     }
 }
 
-/// A problem of fields that do not fit together.
-impl From<ConfigError> for holdoff_problem {
-    fn from(error: ConfigError) -> Self {
-        Self::of_rule(error.code, error.rule(), error.nearest).at(&error.path()).with(error.given)
-    }
-}
-
-/// A problem of a saved state.
-impl From<SaveError> for holdoff_problem {
-    fn from(error: SaveError) -> Self {
-        Self::of_rule(error.code, error.rule(), error.nearest).at(&error.field.unwrap_or("")).with(error.given)
-    }
-}
-
-/// A problem of an event.
-impl From<EventError> for holdoff_problem {
-    fn from(error: EventError) -> Self {
-        let problem = Self::of_rule(error.code, error.rule(), error.nearest).with(error.given);
-        match (error.sequence, error.field) {
-            (0, field) => problem.at(&field.unwrap_or("")),
-            (sequence, None) => problem.at(&format_args!("event {sequence}")),
-            (sequence, Some(field)) => problem.at(&format_args!("event {sequence}, {field}")),
+/// A problem of a field, or of fields that do not fit together.
+impl From<Error> for holdoff_problem {
+    fn from(error: Error) -> Self {
+        let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
+        fill(&mut problem.value, &error.value);
+        match (error.sequence(), error.name) {
+            (0, _) => problem.at(&error.path()),
+            (sequence, "") => problem.at(&format_args!("event {sequence}")),
+            (sequence, name) => problem.at(&format_args!("event {sequence}, {name}")),
         }
-    }
-}
-
-/// A problem of another system's form.
-impl From<FormError> for holdoff_problem {
-    fn from(error: FormError) -> Self {
-        Self::of_rule(error.code, error.rule, error.nearest).at(&error.field).with(error.given)
     }
 }
 

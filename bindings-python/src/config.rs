@@ -1,9 +1,8 @@
-//! Configuration: Python values into the core's builder, and its complaints into `ConfigError`.
+//! Configuration: Python values into the core's builder, and its errors into exceptions.
 
-use holdoff_core::{ConfigError, Document, ErrorCode, Field, Given, Kept, Operations, Options, Span, Value};
+use holdoff_core::{Document, Error, ErrorCode, Field, Kept, Operations, Options, Quantity, Span, Subject, Value};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 /// Nanoseconds in what a plain number counts.
 const SECOND: f64 = 1e9;
@@ -12,55 +11,56 @@ const SHOWN: usize = 80;
 /// How deep dicts and lists are read: no field lies deeper than four.
 const DEPTH: u32 = 8;
 
-/// What a `ConfigError` or a `SaveError` says.
-pub(crate) struct Problem<'a> {
-    pub(crate) code: ErrorCode,
-    /// What it is about; empty for the whole.
-    pub(crate) path: &'a str,
-    pub(crate) given: Option<String>,
-    pub(crate) rule: &'static str,
-    pub(crate) nearest: Option<&'static str>,
-    /// What another reader says of it.
-    pub(crate) cause: Option<String>,
+/// The exception for an error, under the name and with the value that the caller used, if there is one.
+pub(crate) fn raised(py: Python<'_>, error: &Error, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
+    let known = error.path().to_string();
+    let path = if known.is_empty() { name } else { &known };
+    let value = value.map(shown).or_else(|| (error.value != Quantity::None).then(|| error.value.to_string()));
+    exception(py, error, path, value.as_deref(), None).unwrap_or_else(|error| error)
 }
 
-impl<'a> Problem<'a> {
-    pub(crate) fn of(code: ErrorCode, path: &'a str, value: Option<&Bound<'_, PyAny>>) -> Self {
-        Self { code, path, given: value.map(shown), rule: code.rule(None), nearest: None, cause: None }
-    }
+/// The exception for a code and a value that no field takes.
+pub(crate) fn refused(code: ErrorCode, name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    raised(value.py(), &Error::of_use(code), name, Some(value))
 }
 
-/// The exception for a problem.
-pub(crate) fn config_error(py: Python<'_>, problem: &Problem<'_>) -> PyErr {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let class = TYPE.import(py, "holdoff._errors", "ConfigError");
-    class.and_then(|class| raise(class, problem, "policy")).unwrap_or_else(|error| error)
-}
-
-/// The exception of that class, which is about the `whole` where there is no path.
-pub(crate) fn raise(class: &Bound<'_, PyType>, problem: &Problem<'_>, whole: &str) -> PyResult<PyErr> {
-    raise_about(class, problem, if problem.path.is_empty() { whole } else { problem.path })
-}
-
-/// The exception of that class, whose text begins with what it is about.
-pub(crate) fn raise_about(class: &Bound<'_, PyType>, problem: &Problem<'_>, about: &str) -> PyResult<PyErr> {
-    let mut text = match &problem.given {
-        Some(given) => format!("{about} = {given}: {}", problem.rule),
-        None => format!("{about}: {}", problem.rule),
+/// The exception for an error; `cause` is the message of another reader.
+pub(crate) fn exception(
+    py: Python<'_>,
+    error: &Error,
+    path: &str,
+    value: Option<&str>,
+    cause: Option<&str>,
+) -> PyResult<PyErr> {
+    let (class, about) = match error.subject {
+        Subject::Policy => ("ConfigError", if path.is_empty() { "policy" } else { path }.to_owned()),
+        Subject::State => ("SaveError", if path.is_empty() { "saved state" } else { path }.to_owned()),
+        Subject::Event(number) => {
+            let number = if number == 0 { String::new() } else { format!(" {number}") };
+            ("EventError", format!("event{number}{}{path}", if path.is_empty() { "" } else { ", " }))
+        }
     };
-    if let Some(nearest) = problem.nearest {
+    let mut text = about;
+    if let Some(value) = value {
+        text.push_str(&format!(" = {value}"));
+    }
+    text.push_str(&format!(": {}", error.rule()));
+    if let Some(nearest) = error.nearest {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
-    if let Some(cause) = &problem.cause {
+    if let Some(cause) = cause {
         text.push_str(&format!(": {cause}"));
     }
-    let error = class.call1((text,))?;
-    error.setattr("code", problem.code.code())?;
-    error.setattr("name", problem.code.name())?;
-    error.setattr("path", problem.path)?;
-    error.setattr("rule", problem.rule)?;
-    error.setattr("nearest", problem.nearest)?;
-    Ok(PyErr::from_value(error))
+    let made = py.import("holdoff._errors")?.getattr(class)?.call1((text,))?;
+    made.setattr("code", error.code.code())?;
+    made.setattr("name", error.code.name())?;
+    made.setattr("path", path)?;
+    made.setattr("rule", error.rule())?;
+    made.setattr("nearest", error.nearest)?;
+    if let Subject::Event(number) = error.subject {
+        made.setattr("sequence", number)?;
+    }
+    Ok(PyErr::from_value(made))
 }
 
 /// The name of a value's type, for a message.
@@ -222,7 +222,7 @@ impl<'py> Reading<'py> {
                 }
                 Ok(())
             }
-            Err(error) => Err(explained(value.py(), &error, name, Some(value))),
+            Err(error) => Err(raised(value.py(), &error, name, Some(value))),
         }
     }
 
@@ -239,10 +239,10 @@ impl<'py> Reading<'py> {
     }
 
     /// A rule that fields break together, with the value as it was given.
-    fn broken(&self, py: Python<'py>, error: &ConfigError) -> PyErr {
+    fn broken(&self, py: Python<'py>, error: &Error) -> PyErr {
         let path = error.path().to_string();
         let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
-        explained(py, error, "", given)
+        raised(py, error, "", given)
     }
 }
 
@@ -314,30 +314,6 @@ fn delta_nanos(delta: &Bound<'_, PyDelta>) -> u64 {
     u64::try_from(micros * 1_000).unwrap_or(u64::MAX)
 }
 
-fn explained(py: Python<'_>, error: &ConfigError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
-    let place;
-    let path = if error.field.is_some() {
-        place = error.path().to_string();
-        &place
-    } else {
-        name
-    };
-    let given = value.map(shown).or_else(|| given(error.given));
-    config_error(
-        py,
-        &Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None },
-    )
-}
-
-/// The value that the core knows.
-pub(crate) fn given(value: Given) -> Option<String> {
-    match value {
-        Given::Unshown => None,
-        Given::Span(span) => Some(span.to_string()),
-        Given::Number(number) => Some(number.to_string()),
-    }
-}
-
 /// A length of time as people write it, as `name`: seconds, text with a unit, or a `timedelta`.
 pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
     let span = if let Ok(text) = value.cast::<PyString>() {
@@ -349,7 +325,7 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
             _ => None,
         }
     };
-    span.ok_or_else(|| config_error(value.py(), &Problem::of(ErrorCode::NotADuration, name, Some(value))))
+    span.ok_or_else(|| refused(ErrorCode::NotADuration, name, value))
 }
 
 /// The same where "none" is a length: without a limit, as if it was not given.
@@ -359,8 +335,8 @@ pub(crate) fn span_or_none(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Opt
 }
 
 /// A configuration, or what is wrong with it.
-pub(crate) fn valid<T>(py: Python<'_>, made: Result<T, ConfigError>) -> PyResult<T> {
-    made.map_err(|error| explained(py, &error, "", None))
+pub(crate) fn valid<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
+    made.map_err(|error| raised(py, &error, "", None))
 }
 
 /// The nanoseconds in a text such as ``"250ms"``, ``"1.5s"`` or ``"2m"``.

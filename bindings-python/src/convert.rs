@@ -1,6 +1,6 @@
 //! Conversions of single values from Python, and their errors.
 
-use crate::config::{Problem, config_error, type_name};
+use crate::config::{refused, type_name};
 use holdoff_core::{ErrorCode, FailureKind, Span, StopReason, Timestamp};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ fn unsigned(name: &str, value: &Bound<'_, PyAny>, code: ErrorCode) -> PyResult<u
     }
     match value.extract() {
         Ok(number) => Ok(number),
-        Err(_) => Err(config_error(value.py(), &Problem::of(code, name, Some(value)))),
+        Err(_) => Err(refused(code, name, value)),
     }
 }
 
@@ -52,8 +52,7 @@ pub(crate) fn kind(value: &Bound<'_, PyAny>) -> PyResult<FailureKind> {
         return Err(PyTypeError::new_err(format!("kind must be a str, not {}", type_name(value))));
     };
     let word = text.to_cow().unwrap_or_default();
-    FailureKind::from_name(&word)
-        .ok_or_else(|| config_error(value.py(), &Problem::of(ErrorCode::UnknownFailureKind, "kind", Some(value))))
+    FailureKind::from_name(&word).ok_or_else(|| refused(ErrorCode::UnknownFailureKind, "kind", value))
 }
 
 /// The word of a reason to stop.

@@ -1,13 +1,12 @@
 //! The events of a call, for a host to write down. Texts belong to the host, which passes them where an event is written.
 
-use crate::config::{self, Problem, raise_about, shown};
+use crate::config::{self, raised, shown};
 use crate::failure::{Failure, HintSeconds};
 use crate::parameters::{Cause, EventKind, StopReason};
 use crate::{convert, json};
-use holdoff_core::{ErrorCode, EventError, EventReader, Notes, Span, Value};
+use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span, Value};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 /// One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -183,7 +182,7 @@ impl Event {
             Some(Err(_)) => ErrorCode::NotAnObject,
             None => ErrorCode::NotJson,
         };
-        Err(event_error(text.py(), &EventError { code, ..NOTHING }, "", Some(text)))
+        Err(raised(text.py(), &Error::of_event(code, ""), "", Some(text)))
     }
 
     /// The events of a log's bytes, each with its text.
@@ -192,7 +191,7 @@ impl Event {
     fn read_all(log: &Bound<'_, PyBytes>) -> PyResult<Vec<(Self, String)>> {
         let events = EventReader::new(log.as_bytes()).map(|read| match read {
             Ok((event, text)) => Ok((Self(event), text.to_owned())),
-            Err(error) => Err(event_error(log.py(), &error, "", None)),
+            Err(error) => Err(raised(log.py(), &error, "", None)),
         });
         events.collect()
     }
@@ -212,18 +211,10 @@ impl Event {
     }
 }
 
-const NOTHING: EventError = EventError {
-    code: ErrorCode::EventDamaged,
-    sequence: 0,
-    field: None,
-    given: holdoff_core::Given::Unshown,
-    nearest: None,
-};
-
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {
     let mut event = holdoff_core::Event::EMPTY;
     put(&mut event, "", fields)?;
-    event.check().map(Event).map_err(|error| event_error(fields.py(), &error, "", None))
+    event.check().map(Event).map_err(|error| raised(fields.py(), &error, "", None))
 }
 
 /// Sets fields of the event; `within` is the prefix of their names.
@@ -244,28 +235,7 @@ fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMappi
         } else {
             config::exact(&value, &mut text)
         };
-        event.set(&name, converted).map_err(|error| event_error(fields.py(), &error, &name, Some(&value)))?;
+        event.set(&name, converted).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
     }
     Ok(())
-}
-
-/// The EventError about a field, or about the whole event.
-pub(crate) fn event_error(py: Python<'_>, error: &EventError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let path = error.field.unwrap_or(name);
-    let given = value.map(shown).or_else(|| config::given(error.given));
-    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None };
-    let mut about = "event".to_owned();
-    if error.sequence > 0 {
-        about.push_str(&format!(" {}", error.sequence));
-    }
-    if !path.is_empty() {
-        about.push_str(&format!(", {path}"));
-    }
-    let class = TYPE.import(py, "holdoff._errors", "EventError");
-    let raised = class.and_then(|class| raise_about(class, &problem, &about)).and_then(|raised| {
-        raised.value(py).setattr("sequence", error.sequence)?;
-        Ok(raised)
-    });
-    raised.unwrap_or_else(|error| error)
 }

@@ -4,7 +4,7 @@ use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
 use crate::policy::PolicyOrName;
-use holdoff_core::{Given as Number, Options, Preset, Span};
+use holdoff_core::{Options, Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 
 /// The explanation of a policy: its rows by iteration, and the whole as text by str().
@@ -175,7 +175,7 @@ impl Lint {
 
 fn number(value: Number) -> Option<f64> {
     match value {
-        Number::Unshown => None,
+        Number::None => None,
         Number::Span(span) => Some(convert::seconds(span.as_nanos())),
         Number::Number(number) => Some(number),
     }

@@ -93,8 +93,7 @@ impl<'py> IntoPyObject<'py> for HintSeconds {
 fn nanos_span(nanos: &Bound<'_, PyAny>) -> PyResult<Span> {
     let span = convert::time("hint_ns", nanos)?.as_nanos();
     if span > Span::MAX.as_nanos() {
-        let problem = crate::config::Problem::of(ErrorCode::TimeRange, "hint_ns", Some(nanos));
-        return Err(crate::config::config_error(nanos.py(), &problem));
+        return Err(crate::config::refused(ErrorCode::TimeRange, "hint_ns", nanos));
     }
     Ok(Span::from_nanos(span))
 }

@@ -5,7 +5,7 @@
 
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::{config, save};
-use holdoff_core::{ConfigError, Options, SaveError, Timestamp};
+use holdoff_core::{Error, Options, Timestamp};
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -70,13 +70,13 @@ pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> 
     const SECTION: &'static str;
 
     /// A new guard of the builder's section; none without a section.
-    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, ConfigError>;
+    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error>;
 
     /// The state as bytes.
     fn bytes(&self, now: Timestamp) -> Vec<u8>;
 
     /// A guard with the same configuration and the saved state.
-    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, SaveError>;
+    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error>;
 }
 
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods.
@@ -100,7 +100,7 @@ macro_rules! guard {
         impl $crate::guards::Guard for $class {
             const SECTION: &'static str = $section;
 
-            fn fresh($builder: &Options, $seed: u64, $now: Timestamp) -> Result<Option<Self>, ConfigError> {
+            fn fresh($builder: &Options, $seed: u64, $now: Timestamp) -> Result<Option<Self>, Error> {
                 Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state))))
             }
 
@@ -108,7 +108,7 @@ macro_rules! guard {
                 self.0.with(|$s_config, $s_state| $save.into())
             }
 
-            fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, SaveError> {
+            fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, Error> {
                 let $r_config = self.0.config();
                 Ok(Self($crate::guards::Shared::new(*$r_config, $restore)))
             }

@@ -1,6 +1,6 @@
 //! Documents and states as text, and their way into Python's own objects.
 
-use crate::config::{Problem, config_error, shown};
+use crate::config::{exception, refused, shown};
 use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,7 +23,7 @@ pub(crate) fn document(text: &Bound<'_, PyAny>, form: Option<FormReader>) -> PyR
     };
     match read {
         Some(document) => document.map_err(|error| document_error(py, error)),
-        None => Err(config_error(py, &Problem::of(ErrorCode::NotJson, "", Some(text)))),
+        None => Err(refused(ErrorCode::NotJson, "", text)),
     }
 }
 
@@ -33,21 +33,14 @@ fn read(text: &[u8], form: Option<FormReader>) -> Result<Document, DocumentError
         Some(reader) => Document::read_form(reader, &mut json),
         None => Document::read(&mut json),
     }?;
-    json.end().map_err(|error| DocumentError {
-        code: ErrorCode::NotJson,
-        path: String::new(),
-        given: None,
-        rule: ErrorCode::NotJson.rule(None),
-        nearest: None,
-        cause: Some(error.to_string()),
-    })?;
+    json.end().map_err(DocumentError::not_of_format)?;
     Ok(document)
 }
 
-pub(crate) fn document_error(py: Python<'_>, error: DocumentError) -> PyErr {
-    let DocumentError { code, path, given, rule, nearest, cause } = error;
-    let given = given.map(|given| crate::config::cut(&given));
-    config_error(py, &Problem { code, path: &path, given, rule, nearest, cause })
+pub(crate) fn document_error(py: Python<'_>, wrong: DocumentError) -> PyErr {
+    let DocumentError { error, path, value, cause } = wrong;
+    let value = value.map(|value| crate::config::cut(&value));
+    exception(py, &error, &path, value.as_deref(), cause.as_deref()).unwrap_or_else(|error| error)
 }
 
 /// The text itself, or the JSON text of another value.

@@ -4,7 +4,7 @@ use crate::config;
 use crate::convert::choice;
 use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
 use crate::seeds::Draws;
-use holdoff_core::{Answer, ConfigError, PeriodicOptions, Reset, Span, Timer, Timestamp};
+use holdoff_core::{Answer, Error, PeriodicOptions, Reset, Span, Timer, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -16,7 +16,7 @@ pub(crate) struct WaitBackoff {
 }
 
 impl WaitBackoff {
-    fn of(py: Python<'_>, made: Result<holdoff_core::WaitBackoff, ConfigError>, seed: Seed) -> PyResult<Self> {
+    fn of(py: Python<'_>, made: Result<holdoff_core::WaitBackoff, Error>, seed: Seed) -> PyResult<Self> {
         Ok(Self { machine: config::valid(py, made)?, draws: Draws::new(seed) })
     }
 }

@@ -1,7 +1,8 @@
 //! A call that returns events to write down, and the same call again from its log.
 
+use crate::config::raised;
 use crate::convert::choice;
-use crate::event::{Event, event_error};
+use crate::event::Event;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::machine::{Call, Step};
@@ -223,7 +224,7 @@ pub(crate) fn replay(
         |event: &holdoff_core::Event| replay.apply(policy.core(), event).map_err(|error| replay_error(py, &error));
     if let Ok(bytes) = events.cast::<PyBytes>() {
         for read in EventReader::new(bytes.as_bytes()) {
-            apply(&read.map_err(|error| event_error(py, &error, "", None))?.0)?;
+            apply(&read.map_err(|error| raised(py, &error, "", None))?.0)?;
         }
     } else {
         for event in events.try_iter()? {

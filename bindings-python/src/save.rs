@@ -1,12 +1,11 @@
 //! Saved states of machines, which may be resumed on another clock, in another process, in another language.
 
-use crate::config::{self, Problem, raise, shown};
+use crate::config::{self, raised, shown};
 use crate::json;
 use crate::parameters::Duration;
-use holdoff_core::{ErrorCode, SaveError, Saved};
+use holdoff_core::{Error, ErrorCode, Saved};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 /// Reads a saved state: bytes, JSON text, or a mapping of its fields.
 pub(crate) fn read(
@@ -17,17 +16,17 @@ pub(crate) fn read(
 ) -> PyResult<Saved> {
     let py = state.py();
     let saved = if let Ok(bytes) = state.cast::<PyBytes>() {
-        Saved::from_bytes(bytes.as_bytes()).map_err(|error| save_error(py, &error, "", None))?
+        Saved::from_bytes(bytes.as_bytes()).map_err(|error| raised(py, &error, "", None))?
     } else if let Ok(text) = state.cast::<PyString>() {
         let parsed = json::loads(text).ok();
         match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
             Some(Ok(fields)) => of_fields(fields)?,
-            _ => return Err(save_error(py, &no_state(), "", Some(state))),
+            _ => return Err(raised(py, &no_state(), "", Some(state))),
         }
     } else {
         match state.cast::<PyMapping>() {
             Ok(fields) => of_fields(fields)?,
-            Err(_) => return Err(save_error(py, &no_state(), "", Some(state))),
+            Err(_) => return Err(raised(py, &no_state(), "", Some(state))),
         }
     };
     let saved = match away {
@@ -37,8 +36,8 @@ pub(crate) fn read(
     Ok(if force { saved.forced(policy) } else { saved })
 }
 
-fn no_state() -> SaveError {
-    SaveError::new(ErrorCode::NotAState, None)
+fn no_state() -> Error {
+    Error::of_state(ErrorCode::NotAState, "")
 }
 
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
@@ -49,23 +48,14 @@ fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
         let name = known.unwrap_or_else(|_| shown(&name));
         let mut text = String::new();
         let converted = config::exact(&value, &mut text);
-        saved.set(&name, converted).map_err(|error| save_error(fields.py(), &error, &name, Some(&value)))?;
+        saved.set(&name, converted).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
     }
     Ok(saved)
 }
 
 /// The resumed machine, or its SaveError.
-pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, SaveError>) -> PyResult<T> {
-    made.map_err(|error| save_error(py, &error, "", None))
-}
-
-fn save_error(py: Python<'_>, error: &SaveError, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyErr {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let path = error.field.unwrap_or(name);
-    let given = value.map(shown).or_else(|| config::given(error.given));
-    let problem = Problem { code: error.code, path, given, rule: error.rule(), nearest: error.nearest, cause: None };
-    let class = TYPE.import(py, "holdoff._errors", "SaveError");
-    class.and_then(|class| raise(class, &problem, "saved state")).unwrap_or_else(|error| error)
+pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
+    made.map_err(|error| raised(py, &error, "", None))
 }
 
 /// The fields of a saved state, as its JSON has them.

@@ -4,8 +4,7 @@ use crate::sleeper::{Sleeper, System};
 use crate::wakers::Wakers;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, BreakerState, Budget, BudgetConfig, Bulkhead, BulkheadConfig,
-    ConfigError, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, SaveError, Stretch, StretchConfig,
-    Timestamp,
+    Error, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Stretch, StretchConfig, Timestamp,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -100,7 +99,7 @@ fn now() -> Timestamp {
 ///         .call();
 ///     println!("{}", answer.unwrap_err()); // the second one is refused before it begins
 /// }
-/// # Ok::<(), holdoff::ConfigError>(())
+/// # Ok::<(), holdoff::Error>(())
 /// ```
 ///
 /// A document's guards are made by [`GuardSet::of`], and one guard is shared between sets by
@@ -133,8 +132,8 @@ impl GuardSet {
     /// The guards of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
     ///
     /// # Errors
-    /// The [`ConfigError`] of the first guard that cannot be.
-    pub fn of(guards: &Options, seed: u64) -> Result<Self, ConfigError> {
+    /// The [`Error`] of the first guard that cannot be.
+    pub fn of(guards: &Options, seed: u64) -> Result<Self, Error> {
         let mut set = Self::new();
         if let Some(config) = guards.budget()? {
             set.budget = Some(Shared::new(config, Budget::new(&config, seed, Timestamp::ZERO)));
@@ -350,12 +349,12 @@ impl GuardSet {
     /// does not have are passed over; none of it changes when one cannot be read.
     ///
     /// # Errors
-    /// The [`SaveError`] of the first guard that cannot be restored, with its name.
+    /// The [`Error`] of the first guard that cannot be restored, with its name.
     pub fn restore<'n, B: AsRef<[u8]>>(
         &self,
         saved: impl IntoIterator<Item = (&'n str, B)>,
         now: Timestamp,
-    ) -> Result<(), (&'n str, SaveError)> {
+    ) -> Result<(), (&'n str, Error)> {
         let mut restored: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
         for (name, bytes) in saved {
             let bytes = bytes.as_ref();
@@ -384,8 +383,8 @@ impl GuardSet {
 fn take_up<'g, C, S>(
     restored: &mut Vec<Box<dyn FnOnce() + 'g>>,
     guard: &'g Option<Shared<C, S>>,
-    read: impl FnOnce(&C) -> Result<S, SaveError>,
-) -> Result<(), SaveError>
+    read: impl FnOnce(&C) -> Result<S, Error>,
+) -> Result<(), Error>
 where
     S: 'g,
 {

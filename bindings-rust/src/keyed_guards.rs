@@ -18,7 +18,7 @@ use std::time::Duration;
 /// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
 /// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
 /// # assert!(answer.is_ok());
-/// # Ok::<(), holdoff::ConfigError>(())
+/// # Ok::<(), holdoff::Error>(())
 /// ```
 pub struct KeyedGuards<K> {
     sets: Mutex<Keyed<K, GuardSet>>,

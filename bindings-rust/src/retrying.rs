@@ -38,7 +38,7 @@ use std::marker::PhantomData;
 /// .sleeper(holdoff::VirtualTime::new()) // or the machine's own time
 /// .call();
 /// assert_eq!(answer.unwrap(), 42);
-/// # Ok::<(), holdoff::ConfigError>(())
+/// # Ok::<(), holdoff::Error>(())
 /// ```
 #[inline]
 pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Simple<O>, R, R::Error>
@@ -64,7 +64,7 @@ where
 /// .sleeper(holdoff::VirtualTime::new())
 /// .call();
 /// assert_eq!(answer.unwrap(), 3);
-/// # Ok::<(), holdoff::ConfigError>(())
+/// # Ok::<(), holdoff::Error>(())
 /// ```
 #[inline]
 pub fn retry_with<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Informed<O>, R, R::Error>

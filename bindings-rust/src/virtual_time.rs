@@ -20,7 +20,7 @@ use std::time::Duration;
 /// let stopped = holdoff::retry(&policy, || Err::<(), _>("down")).sleeper(time.clone()).call().unwrap_err();
 /// assert_eq!(stopped.attempts(), 100);
 /// assert!(time.elapsed() > Duration::from_secs(60)); // and no time has passed
-/// # Ok::<(), holdoff::ConfigError>(())
+/// # Ok::<(), holdoff::Error>(())
 /// ```
 ///
 /// An attempt that waits for something other than this clock gets one more turn before its limit, if it has one, is

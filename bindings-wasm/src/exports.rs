@@ -3,8 +3,8 @@
 
 use crate::layout::{self, Memory};
 use holdoff_core::{
-    Call, ConfigError, Decision, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, Kept, Operations, Outcome,
-    Policy, Retry, Schedule, Span, Step, Ticket, Value, is_guard, seed_at,
+    Call, Decision, Error, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, Kept, Operations, Outcome, Policy,
+    Retry, Schedule, Span, Step, Ticket, Value, is_guard, seed_at,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -77,7 +77,7 @@ extern "C" fn problem(code: u32) -> u32 {
     layout::with(|memory| {
         let code = ErrorCode::ALL.into_iter().find(|known| u32::from(known.code()) == code);
         let code = code.unwrap_or(ErrorCode::WrongType);
-        memory.explain(&ConfigError::of_use(code))
+        memory.explain(&Error::of_use(code))
     })
 }
 

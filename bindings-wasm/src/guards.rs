@@ -15,9 +15,9 @@ mod single;
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, ConfigError,
-    FailureKind, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Policy, RawStep,
-    SaveError, Span, Step, Stretch, StretchConfig, Timestamp, Token,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error,
+    FailureKind, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Policy, RawStep, Span,
+    Step, Stretch, StretchConfig, Timestamp, Token,
 };
 
 /// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
@@ -159,13 +159,8 @@ impl Memory {
         }
     }
 
-    fn explain(&mut self, error: &ConfigError) -> u32 {
+    fn explain(&mut self, error: &Error) -> u32 {
         self.problem.explain(&mut self.text, error)
-    }
-
-    fn explain_saved(&mut self, error: &SaveError) -> u32 {
-        let words = [error.field.unwrap_or_default(), error.rule(), error.nearest.unwrap_or_default()];
-        self.problem.explain_other(&mut self.text, (error.code, error.given), words)
     }
 
     /// The call, its policy, and the guards of a set.

@@ -3,9 +3,7 @@
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
-use holdoff_core::{
-    Call, ConfigError, HintReader, Options, Policy, RawStep, Retry, Rules, Schedule, Span, Step, Timestamp,
-};
+use holdoff_core::{Call, Error, HintReader, Options, Policy, RawStep, Retry, Rules, Schedule, Span, Step, Timestamp};
 
 /// The values and the states that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -76,7 +74,7 @@ impl Memory {
     }
 
     /// Writes an error, and returns the length of its text.
-    pub(crate) fn explain(&mut self, error: &ConfigError) -> u32 {
+    pub(crate) fn explain(&mut self, error: &Error) -> u32 {
         self.problem.explain(&mut self.text, error)
     }
 }

@@ -21,7 +21,7 @@ mod save;
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, ConfigError, FailureKind, FormReader, Gate, GateConfig, Layered, Layers, LoopBackoff,
+    Bucket, BucketConfig, Call, Error, FailureKind, FormReader, Gate, GateConfig, Layered, Layers, LoopBackoff,
     Options, Periodic, Policy, RawStep, Retry, Rules, Saved, Span, Timestamp, Value as Setting, WaitBackoff,
 };
 
@@ -113,14 +113,19 @@ impl Memory {
     }
 
     /// 0 and the machine, or the length of what is wrong.
-    fn made<T>(&mut self, made: Result<T, ConfigError>, keep: impl FnOnce(&mut Self, T)) -> u32 {
+    fn made<T>(&mut self, made: Result<T, Error>, keep: impl FnOnce(&mut Self, T)) -> u32 {
         match made {
             Ok(machine) => {
                 keep(self, machine);
                 0
             }
-            Err(error) => self.problem.explain(&mut self.text, &error),
+            Err(error) => self.explain(&error),
         }
+    }
+
+    /// Writes an error, and returns the length of its text.
+    fn explain(&mut self, error: &Error) -> u32 {
+        self.problem.explain(&mut self.text, error)
     }
 
     /// A value as JavaScript has it: `kind` 0 none of the others, 1 the text, 2 the number in place 0, 3 not given,

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) use crate::memory::Shared;
-use holdoff_core::{ConfigError, Given};
+use holdoff_core::{Error, Quantity};
 
 /// How much text fits: longer names, words and headers are no valid ones.
 const NAME: usize = 1024;
@@ -33,11 +33,11 @@ pub(crate) struct Problem {
 impl Problem {
     /// Writes an error: its numbers, and as text its word, the field's path without indexes, its rule and the nearest
     /// name, one a line. The length of the text.
-    pub(crate) fn explain(&mut self, text: &mut Value, error: &ConfigError) -> u32 {
-        let (value_kind, span, number) = match error.given {
-            Given::Unshown => (0, 0, 0.0),
-            Given::Span(span) => (1, span.as_nanos(), 0.0),
-            Given::Number(number) => (2, 0, number),
+    pub(crate) fn explain(&mut self, text: &mut Value, error: &Error) -> u32 {
+        let (value_kind, span, number) = match error.value {
+            Quantity::None => (0, 0, 0.0),
+            Quantity::Span(span) => (1, span.as_nanos(), 0.0),
+            Quantity::Number(number) => (2, 0, number),
         };
         let place = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
         *self = Self {
@@ -51,36 +51,23 @@ impl Problem {
         let path = path_of(error);
         text.lines([name_of(error), path, rule_of(error), error.nearest.unwrap_or_default()])
     }
-
-    /// Writes an error about something else in the same way.
-    #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
-    pub(crate) fn explain_other(
-        &mut self,
-        text: &mut Value,
-        (code, given): (holdoff_core::ErrorCode, Given),
-        [field, rule, nearest]: [&str; 3],
-    ) -> u32 {
-        let known = ConfigError { given, ..ConfigError::of_use(code) };
-        self.explain(text, &known);
-        text.lines([code.name(), field, rule, nearest])
-    }
 }
 
 /// The word of an error.
 #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
-const fn name_of(error: &ConfigError) -> &'static str {
+const fn name_of(error: &Error) -> &'static str {
     error.code.name()
 }
 
-/// The path of the field that an error is about.
+/// The path or the name of the field that an error is about.
 #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
-fn path_of(error: &ConfigError) -> &'static str {
-    error.field.map_or("", holdoff_core::Field::path)
+fn path_of(error: &Error) -> &'static str {
+    error.field.map_or(error.name, holdoff_core::Field::path)
 }
 
 /// The rule that it breaks.
 #[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
-const fn rule_of(error: &ConfigError) -> &'static str {
+const fn rule_of(error: &Error) -> &'static str {
     error.rule()
 }
 
@@ -90,7 +77,7 @@ use small::{name_of, path_of, rule_of};
 /// The same without what concerns guards alone, for the module that every page loads.
 #[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
 mod small {
-    use holdoff_core::{ConfigError, ErrorCode, Field};
+    use holdoff_core::{Error, ErrorCode, Field};
 
     /// The fields of a policy.
     const FIELDS: &[Field] = {
@@ -194,15 +181,15 @@ mod small {
         CODES.iter().position(|known| *known == code).and_then(|place| RULES.get(place)).copied().unwrap_or_default()
     }
 
-    pub(super) fn name_of(error: &ConfigError) -> &'static str {
+    pub(super) fn name_of(error: &Error) -> &'static str {
         words(error.code).0
     }
 
-    pub(super) fn path_of(error: &ConfigError) -> &'static str {
+    pub(super) fn path_of(error: &Error) -> &'static str {
         error.field.map_or("", Field::path)
     }
 
-    pub(super) fn rule_of(error: &ConfigError) -> &'static str {
+    pub(super) fn rule_of(error: &Error) -> &'static str {
         let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
         match FIELDS.iter().position(|field| Some(*field) == error.field) {
             Some(index) if takes => TAKES.get(index).copied().unwrap_or_default(),

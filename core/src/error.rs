@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// The number of an error. A configuration error is explained by [`ConfigError`], which adds the field.
+    /// The number of an error. A configuration error is explained by [`Error`], which adds the field.
     pub enum ErrorCode: u16 {
         /// No policy field has this name.
         UnknownField = 100 "unknown_field" "is no field of a policy";
@@ -199,103 +199,153 @@ impl ErrorCode {
     }
 }
 
-/// A value that broke a rule, where the core knows it as a number.
+/// A length of time or a number: a value that broke a rule, or the limit of a lint.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Given {
-    /// Text or another value of the host's language, which the host shows itself.
-    Unshown,
+pub enum Quantity {
+    /// Neither: text or another value of the host's language, which the host shows itself.
+    None,
     /// A length of time.
     Span(Span),
     /// A number.
     Number(f64),
 }
 
-impl Given {
-    /// Ends the text of an error: ` = 0s: must be more than 0`, and `; did you mean "..."?` where a name is near.
-    pub(crate) fn explain(self, f: &mut fmt::Formatter<'_>, rule: &str, nearest: Option<&str>) -> fmt::Result {
+/// Empty for [`Quantity::None`].
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unshown => f.write_str(": ")?,
-            Self::Span(span) => write!(f, " = {span}: ")?,
-            Self::Number(number) => write!(f, " = {number}: ")?,
+            Self::None => Ok(()),
+            Self::Span(span) => span.fmt(f),
+            Self::Number(number) => number.fmt(f),
         }
-        f.write_str(rule)?;
-        nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean \"{nearest}\"?"))
     }
 }
 
-/// An error of a configuration: the field, the value, the rule, and the nearest valid name.
+/// The kind of input that an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A policy with its rules and guards, also in another system's form, or a use of the library.
+    Policy,
+    /// A saved state of a machine or a guard.
+    State,
+    /// The event with this number in its log; 0 where the number is not known.
+    Event(u64),
+}
+
+/// An error: the rule that was broken, the field, the value, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ConfigError {
+pub struct Error {
     /// The number of the rule that was broken.
     pub code: ErrorCode,
-    /// The field; `None` when no field has the name that was given.
+    /// The kind of input.
+    pub subject: Subject,
+    /// The field of a policy; `None` when no field has the name in the input.
     pub field: Option<Field>,
-    /// The index of the stage, where the backoff is a list of them.
+    /// The index of the stage, where the backoff is a list of stages.
     pub stage: Option<u8>,
     /// The index in the field's own list, where it has one.
     pub item: Option<u8>,
+    /// The name of the field in a saved state, an event or another system's form; else empty.
+    pub name: &'static str,
     /// The value that broke the rule.
-    pub given: Given,
+    pub value: Quantity,
+    /// The rule in words, where the code and the field do not say it.
+    pub(crate) own_rule: Option<&'static str>,
     /// The nearest valid name or word, if there is a near one.
     pub nearest: Option<&'static str>,
 }
 
-impl ConfigError {
-    pub(crate) const fn new(code: ErrorCode, field: Field, given: Given) -> Self {
-        Self { code, field: Some(field), stage: None, item: None, given, nearest: None }
+impl Error {
+    pub(crate) const fn new(code: ErrorCode, field: Field, value: Quantity) -> Self {
+        Self { field: Some(field), value, ..Self::of_use(code) }
     }
 
     /// An error that concerns no field.
     pub const fn of_use(code: ErrorCode) -> Self {
-        Self { code, field: None, stage: None, item: None, given: Given::Unshown, nearest: None }
+        Self::named(code, Subject::Policy, "")
+    }
+
+    /// An error of a saved state, or of its field with that name.
+    pub const fn of_state(code: ErrorCode, name: &'static str) -> Self {
+        Self::named(code, Subject::State, name)
+    }
+
+    /// An error of an event whose number is not known yet, or of its field with that name.
+    pub const fn of_event(code: ErrorCode, name: &'static str) -> Self {
+        Self::named(code, Subject::Event(0), name)
+    }
+
+    pub(crate) const fn named(code: ErrorCode, subject: Subject, name: &'static str) -> Self {
+        let (field, stage, item, own_rule, nearest) = (None, None, None, None, None);
+        Self { code, subject, field, stage, item, name, value: Quantity::None, own_rule, nearest }
+    }
+
+    pub(crate) fn found(self, number: impl Into<f64>) -> Self {
+        Self { value: Quantity::Number(number.into()), ..self }
     }
 
     pub(crate) const fn of_stage(self, stage: u8) -> Self {
         Self { stage: Some(stage), ..self }
     }
 
-    /// Where the error is in a document, `backoff[1].max`; empty when no field has the name that was given.
-    pub const fn path(&self) -> Place {
-        Place { field: self.field, stage: self.stage, item: self.item }
+    /// The field's path in a document, `backoff[1].max`, or its name; empty when no field has the name in the input.
+    pub const fn path(&self) -> impl fmt::Display + use<> {
+        Path(*self)
+    }
+
+    /// The number of the event in its log; 0 where it is not known, and for any other input.
+    pub const fn sequence(&self) -> u64 {
+        match self.subject {
+            Subject::Event(sequence) => sequence,
+            Subject::Policy | Subject::State => 0,
+        }
     }
 
     /// The rule in words: what the field must be.
     pub const fn rule(&self) -> &'static str {
-        self.code.rule(self.field)
+        match self.own_rule {
+            Some(rule) => rule,
+            None => self.code.rule(self.field),
+        }
     }
 }
 
-/// The path of a value in a document, with the indexes of the lists it is in. Shown by `Display`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    field: Option<Field>,
-    stage: Option<u8>,
-    item: Option<u8>,
-}
+struct Path(Error);
 
-impl fmt::Display for Place {
+impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.field.map_or("", Field::path);
-        match (self.stage, path.strip_prefix("backoff")) {
+        let Error { field, stage, item, name, .. } = self.0;
+        let path = field.map_or(name, Field::path);
+        match (stage, path.strip_prefix("backoff")) {
             (Some(stage), Some(rest)) => write!(f, "backoff[{stage}]{rest}")?,
             _ => f.write_str(path)?,
         }
-        match self.item {
-            Some(item) => write!(f, "[{item}]"),
-            None => Ok(()),
-        }
+        item.map_or(Ok(()), |item| write!(f, "[{item}]"))
     }
 }
 
-/// `deadline = 0s: must be more than 0, or "none"`, and `; did you mean "..."?` where a name is near.
-impl fmt::Display for ConfigError {
+/// `deadline = 0s: must be more than 0, or "none"`, `event 3, attemptNumber = -1: must be a whole number from 0 to 4294967295`,
+/// and `; did you mean "..."?` where a name is near.
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field {
-            Some(_) => self.path().fmt(f)?,
-            None => f.write_str("this name")?,
+        let whole = match self.subject {
+            Subject::Policy => Ok(""),
+            Subject::State => f.write_str("saved state").map(|()| ", "),
+            Subject::Event(0) => f.write_str("event").map(|()| ", "),
+            Subject::Event(number) => write!(f, "event {number}").map(|()| ", "),
+        }?;
+        let unknown = matches!(self.code, ErrorCode::UnknownStateField | ErrorCode::UnknownEventField);
+        match (self.field, self.name) {
+            (None, "") if unknown || whole.is_empty() => write!(f, "{whole}this name")?,
+            (None, "") => {}
+            _ => write!(f, "{whole}{}", self.path())?,
         }
-        self.given.explain(f, self.rule(), self.nearest)
+        if self.value != Quantity::None {
+            write!(f, " = {}", self.value)?;
+        }
+        write!(f, ": {}", self.rule())?;
+        self.nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean \"{nearest}\"?"))
     }
 }
 
-impl core::error::Error for ConfigError {}
+impl core::error::Error for Error {}

@@ -94,14 +94,14 @@ pub use decide::schedule::Schedule;
 #[cfg(feature = "serde")]
 pub use describe::document::{Document, DocumentError};
 pub use describe::explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
-pub use describe::foreign::{Form, FormError, FormKept, FormReader, Formed};
+pub use describe::foreign::{Form, FormKept, FormReader, Formed};
 pub use describe::guard_words::GuardWords;
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
 pub use describe::preset::Preset;
 pub use describe::rules::{Facts, Kept, Operations, Rules};
 pub use describe::write::{write_document, write_guarded};
-pub use error::{ConfigError, ErrorCode, Given, Place, StopReason};
+pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
 pub use pace::keyed::config::{Direction, GateConfig, GateOptions, Growth};
 pub use pace::keyed::gate::Gate;
@@ -117,10 +117,9 @@ pub use pace::wait_backoff::WaitBackoff;
 pub use pace::wheel::{TimerKey, Wheel, WheelFull};
 #[cfg(feature = "serde")]
 pub use record::event::EventWithNotes;
-pub use record::event::{Event, EventError, EventJson, EventKind, EventReader, Notes, ValueOwner};
+pub use record::event::{Event, EventJson, EventKind, EventReader, Notes, ValueOwner};
 pub use record::recorder::{Events, Recorded, Recorder};
 pub use record::replay::{Replay, ReplayError, ReplayMode};
 pub use record::save::Saved;
-pub use saved_bytes::SaveError;
 pub use time::{Span, Timestamp};
 pub use value::Value;

@@ -1,7 +1,4 @@
-//! Saved states as bytes: the header, the checksum and the error that calls and guards share (spec 12.8, 31).
-
-use crate::error::{ErrorCode, Given};
-use core::fmt;
+//! Saved states as bytes: the header and the checksum that calls and guards share (spec 12.8, 31).
 
 pub(crate) const MAGIC: [u8; 4] = *b"hold";
 /// The version of the layout, in bytes and in JSON.
@@ -67,44 +64,3 @@ impl Reader<'_> {
         u32::from_le_bytes(self.take().unwrap_or_default())
     }
 }
-
-/// The error of a saved state: the field, the value, the rule, and the nearest valid name.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SaveError {
-    /// The number of the rule that was broken.
-    pub code: ErrorCode,
-    /// The field; `None` when it is about the state as a whole or no field has the name that was given.
-    pub field: Option<&'static str>,
-    /// The value that broke the rule.
-    pub given: Given,
-    pub(crate) rule: &'static str,
-    /// The nearest valid name or word, if there is a near one.
-    pub nearest: Option<&'static str>,
-}
-
-impl SaveError {
-    /// An error of the field with this name, or of the state as a whole.
-    pub const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
-        Self { code, field, given: Given::Unshown, rule: code.rule(None), nearest: None }
-    }
-
-    /// The rule in words: what the field must be.
-    pub const fn rule(&self) -> &'static str {
-        self.rule
-    }
-}
-
-/// `saved state, attempt = -1: must be a whole number from 0 to 4294967295`.
-impl fmt::Display for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("saved state")?;
-        match self.field {
-            Some(name) => write!(f, ", {name}")?,
-            None if self.code == ErrorCode::UnknownStateField => f.write_str(", this name")?,
-            None => {}
-        }
-        self.given.explain(f, self.rule, self.nearest)
-    }
-}
-
-impl core::error::Error for SaveError {}

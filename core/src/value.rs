@@ -2,7 +2,7 @@
 //!
 //! Saying what is wrong with a value happens here once, so that the same mistake gets the same answer everywhere.
 
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Range, Takes};
 use crate::nearest::nearest;
 use crate::time::Span;
@@ -36,11 +36,11 @@ pub(crate) type Word = (&'static str, u8);
 
 impl Value<'_> {
     /// The value as errors show it.
-    pub(crate) fn shown(self) -> Given {
+    pub(crate) fn shown(self) -> Quantity {
         match self {
-            Value::Number { value, .. } => Given::Number(value),
-            Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Given::Span(Span::from_nanos(nanos)),
-            _ => Given::Unshown,
+            Value::Number { value, .. } => Quantity::Number(value),
+            Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Quantity::Span(Span::from_nanos(nanos)),
+            _ => Quantity::None,
         }
     }
 }
@@ -48,8 +48,8 @@ impl Value<'_> {
 impl Field {
     /// The value as the number that options keep: nanoseconds, a word's number, a whole number or the bits of a double. A
     /// list is read item by item. Whether a number or a time is in its range is for [`Field::number`] and [`Field::span`].
-    pub(crate) fn read(self, value: Value<'_>) -> Result<u64, ConfigError> {
-        let wrong = |code| ConfigError::new(code, self, value.shown());
+    pub(crate) fn read(self, value: Value<'_>) -> Result<u64, Error> {
+        let wrong = |code| Error::new(code, self, value.shown());
         match (self.takes(), value) {
             (Takes::Word(words), Value::Text(text)) => match words.iter().find(|known| known.0 == text) {
                 Some((_, number)) => Ok(number.into()),
@@ -78,11 +78,11 @@ impl Field {
         }
     }
 
-    fn unknown(self, text: &str, words: impl Iterator<Item = &'static str>) -> ConfigError {
-        ConfigError { nearest: nearest(text, words), ..ConfigError::new(ErrorCode::UnknownWord, self, Given::Unshown) }
+    fn unknown(self, text: &str, words: impl Iterator<Item = &'static str>) -> Error {
+        Error { nearest: nearest(text, words), ..Error::new(ErrorCode::UnknownWord, self, Quantity::None) }
     }
 
-    fn whole_in(self, number: f64, from: u32, to: u32) -> Result<u64, ConfigError> {
+    fn whole_in(self, number: f64, from: u32, to: u32) -> Result<u64, Error> {
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let whole = number as u32;
         if f64::from(whole) == number && whole >= from && whole <= to {
@@ -93,17 +93,17 @@ impl Field {
             Self::BackoffTimes => ErrorCode::TimesRange,
             _ => ErrorCode::CountRange,
         };
-        Err(ConfigError::new(code, self, Given::Number(number)))
+        Err(Error::new(code, self, Quantity::Number(number)))
     }
 
     /// A whole number, if it is in the field's range.
-    pub(crate) fn whole(self, number: u32) -> Result<u32, ConfigError> {
+    pub(crate) fn whole(self, number: u32) -> Result<u32, Error> {
         let Takes::WholeNumber(from, to) = self.takes() else { return Ok(number) };
         self.whole_in(number.into(), from, to).map(|_| number)
     }
 
     /// A number, if it is in the field's range.
-    pub(crate) fn number(self, number: f64) -> Result<f64, ConfigError> {
+    pub(crate) fn number(self, number: f64) -> Result<f64, Error> {
         let (fits, code) = match (self.takes(), self) {
             (Takes::Number(Range::From(least)), Self::StretchFactor) => (number >= least, ErrorCode::FactorRange),
             (Takes::Number(Range::From(least)), _) => (number >= least, ErrorCode::RateRange),
@@ -111,14 +111,14 @@ impl Field {
             (Takes::Number(Range::Share), _) => (number > 0.0 && number <= 1.0, ErrorCode::ShareRange),
             _ => (true, ErrorCode::RateRange),
         };
-        if fits && number.is_finite() { Ok(number) } else { Err(ConfigError::new(code, self, Given::Number(number))) }
+        if fits && number.is_finite() { Ok(number) } else { Err(Error::new(code, self, Quantity::Number(number))) }
     }
 
     /// A time in nanoseconds, if it is not below the field's shortest.
-    pub(crate) fn span(self, span: Span) -> Result<u64, ConfigError> {
+    pub(crate) fn span(self, span: Span) -> Result<u64, Error> {
         match self.takes() {
             Takes::Span { from: 1 } if span == Span::ZERO => {
-                Err(ConfigError::new(ErrorCode::ZeroLimit, self, Given::Span(span)))
+                Err(Error::new(ErrorCode::ZeroLimit, self, Quantity::Span(span)))
             }
             _ => Ok(span.as_nanos()),
         }

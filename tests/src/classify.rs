@@ -1,7 +1,7 @@
 //! Rules of classification as a host keeps them: the core's numbers, and the texts of the patterns beside them.
 
 use crate::format::{ClassifyCase, Document};
-use holdoff_core::{ConfigError, Facts, Failure, Kept, Operations, Rules, Value as Setting};
+use holdoff_core::{Error, Facts, Failure, Kept, Operations, Rules, Value as Setting};
 use serde_json::Value;
 
 /// What a document's `retry_on` makes of errors.
@@ -56,7 +56,7 @@ impl Classifier {
             Value::Bool(_) => self.rules.set(path, Setting::Other),
             Value::Null => self.rules.set(path, Setting::Nothing),
         };
-        match kept.map_err(|error: ConfigError| format!("retry_on.{path}: {}", error.rule()))? {
+        match kept.map_err(|error: Error| format!("retry_on.{path}: {}", error.rule()))? {
             Kept::All => {}
             Kept::NoPatterns(list) => self.patterns(list).clear(),
             Kept::Pattern { list, index, text } => {

@@ -1,7 +1,7 @@
 //! What a policy document means or what is wrong with it, from its text on.
 
 use crate::format::{DocumentCase, WrongWord};
-use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
+use holdoff_core::{Document, DocumentError, FormReader};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
@@ -30,20 +30,16 @@ pub fn read_form(reader: FormReader, text: &str) -> Result<Document, DocumentErr
 }
 
 fn check(text: &str) -> Result<(), DocumentError> {
-    let cause = |error: serde_json::Error| Some(error.to_string());
-    serde_json::from_str::<IgnoredAny>(text).map(|_| ()).map_err(|error| {
-        let code = ErrorCode::NotJson;
-        let (path, rule) = (String::new(), code.rule(None));
-        DocumentError { code, path, given: None, rule, nearest: None, cause: cause(error) }
-    })
+    serde_json::from_str::<IgnoredAny>(text).map(|_| ()).map_err(DocumentError::not_of_format)
 }
 
-fn word(error: &DocumentError) -> WrongWord {
+fn word(wrong: &DocumentError) -> WrongWord {
+    let error = &wrong.error;
     WrongWord {
         code: error.code.code(),
         name: error.code.name().to_owned(),
-        path: error.path.clone(),
+        path: wrong.path.clone(),
         nearest: error.nearest.map(str::to_owned),
-        rule: Some(error.rule.to_owned()),
+        rule: Some(error.rule().to_owned()),
     }
 }

@@ -1,7 +1,7 @@
 //! What a gate makes of failures and successes.
 
 use crate::format::N;
-use holdoff_core::{ConfigError, Gate, GateConfig, Span, Timestamp};
+use holdoff_core::{Error, Gate, GateConfig, Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A gate, what happens to it, and how it stands after each.
@@ -112,7 +112,7 @@ pub struct GateAnswer {
 }
 
 impl GateWord {
-    fn config(&self) -> Result<GateConfig, ConfigError> {
+    fn config(&self) -> Result<GateConfig, Error> {
         let span = |n: N| Span::from_nanos(n.0);
         match *self {
             Self::Chromium {

@@ -7,8 +7,8 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, GuardedCall,
-    Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Outcome, Policy, SaveError, Step, Stretch,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error,
+    GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Outcome, Policy, Step, Stretch,
     StretchConfig, Ticket, Timestamp,
 };
 use proptest::prelude::*;
@@ -100,7 +100,7 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// The guards of a document.
-    pub(crate) fn new(builder: &Options, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::ConfigError> {
+    pub(crate) fn new(builder: &Options, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::Error> {
         Ok(Self {
             budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
             breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),
@@ -128,7 +128,7 @@ impl Owned {
     }
 
     /// Through bytes to another clock.
-    fn moved(&mut self, now: Timestamp, to: Timestamp) -> Result<(), SaveError> {
+    fn moved(&mut self, now: Timestamp, to: Timestamp) -> Result<(), Error> {
         if let Some((config, state)) = &mut self.budget {
             *state = Budget::restore(&state.save(config, now), config, to)?;
         }

@@ -100,7 +100,7 @@ pub struct BulkheadAnswer {
 fn config<C>(
     section: &str,
     content: &Value,
-    build: impl Fn(&Options) -> Result<Option<C>, holdoff_core::ConfigError>,
+    build: impl Fn(&Options) -> Result<Option<C>, holdoff_core::Error>,
 ) -> Result<C, String> {
     let document = [(section.to_owned(), content.clone())].into_iter().collect();
     let (_, guards) = options::guarded(&document).map_err(|error| format!("the {section} is refused: {error:?}"))?;

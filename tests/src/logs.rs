@@ -6,8 +6,8 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{policy_document, runner};
 use holdoff_core::{
-    ErrorCode, Event, EventError, EventKind, EventReader, Failure, FailureKind, Hint, Notes, Options, Policy, Recorded,
-    Recorder, Replay, ReplayError, ReplayMode, Step, Ticket, Timestamp, Value as Setting, ValueOwner,
+    Error, ErrorCode, Event, EventKind, EventReader, Failure, FailureKind, Hint, Notes, Options, Policy, Recorded,
+    Recorder, Replay, ReplayError, ReplayMode, Step, Subject, Ticket, Timestamp, Value as Setting, ValueOwner,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ fn json(event: &Event, notes: &Notes<'_>) -> Result<Value, String> {
 }
 
 /// An event from the fields of its JSON, as every host reads it, and its texts.
-fn read(fields: &Document) -> Result<(Event, Option<String>, Option<String>), EventError> {
+fn read(fields: &Document) -> Result<(Event, Option<String>, Option<String>), Error> {
     let mut event = Event::EMPTY;
     let (mut task, mut failure) = (None, None);
     let mut set = |name: &str, value: &Value| {
@@ -267,7 +267,7 @@ impl Session {
 
 /// What is wrong with an event or a log.
 enum Wrong {
-    Event(EventError),
+    Event(Error),
     Log(Box<ReplayError>),
 }
 
@@ -286,15 +286,17 @@ fn replayed(policy: &Policy, bytes: &[u8], mode: ReplayMode, any_policy: bool) -
 
 fn replay(
     policy: &Policy,
-    events: impl Iterator<Item = Result<Event, EventError>>,
+    events: impl Iterator<Item = Result<Event, Error>>,
     mode: ReplayMode,
     any_policy: bool,
 ) -> Result<Recorder, Wrong> {
     let mut replay = if any_policy { Replay::new(mode).any_policy() } else { Replay::new(mode) };
     for event in events {
-        let expected = |error: EventError| EventError {
-            sequence: if error.sequence == 0 { replay.expected() } else { error.sequence },
-            ..error
+        let expected = |mut error: Error| {
+            if error.sequence() == 0 {
+                error.subject = Subject::Event(replay.expected());
+            }
+            error
         };
         let event = event.map_err(expected).map_err(Wrong::Event)?;
         replay.apply(policy, &event).map_err(Box::new).map_err(Wrong::Log)?;
@@ -371,7 +373,7 @@ pub fn run(case: &ReplayCase) -> Result<(), String> {
         Ok(call) => call,
         Err(wrong) => {
             let error = match wrong {
-                Wrong::Event(error) => word(error.code, error.sequence, None),
+                Wrong::Event(error) => word(error.code, error.sequence(), None),
                 Wrong::Log(error) => {
                     let computed = error.computed.map(|event| json(&event, &Notes::default())).transpose()?;
                     word(error.code, error.sequence, computed)

@@ -1,7 +1,7 @@
 //! A policy document read the way every host reads its options: flattened, and set field by field.
 
 use crate::format::{Document, ErrorWord};
-use holdoff_core::{ConfigError, Options, Policy, Value as Setting};
+use holdoff_core::{Error, Options, Policy, Value as Setting};
 use serde_json::Value;
 
 /// The policy that a document describes, or what is wrong with it or its guards.
@@ -40,7 +40,7 @@ fn set(options: &mut Options, path: &str, value: &Value) -> Result<(), ErrorWord
     options.set(path, setting).map(|_| ()).map_err(|error| word(&error, path))
 }
 
-fn word(error: &ConfigError, given: &str) -> ErrorWord {
+fn word(error: &Error, given: &str) -> ErrorWord {
     ErrorWord {
         code: error.code.code(),
         name: error.code.name().to_owned(),

@@ -7,7 +7,7 @@ use crate::options;
 use crate::run;
 use anyhow::{Result, anyhow};
 use holdoff_core::{
-    Call, ErrorCode, Failure, Hint, Policy, Retry, SaveError, Saved, Span, Step, Timestamp, Value as Setting,
+    Call, Error, ErrorCode, Failure, Hint, Policy, Retry, Saved, Span, Step, Timestamp, Value as Setting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -118,12 +118,11 @@ fn read(json: &Document) -> Result<Saved, ErrorWord> {
     Ok(saved)
 }
 
-fn word(error: &SaveError, given: &str) -> ErrorWord {
-    let unknown = error.code == ErrorCode::UnknownStateField;
+fn word(error: &Error, given: &str) -> ErrorWord {
     ErrorWord {
         code: error.code.code(),
         name: error.code.name().to_owned(),
-        path: if unknown { given } else { error.field.unwrap_or_default() }.to_owned(),
+        path: if error.code == ErrorCode::UnknownStateField { given } else { error.name }.to_owned(),
         nearest: error.nearest.map(str::to_owned),
     }
 }

@@ -4,8 +4,8 @@ use conformance::lite::call::Call as LiteCall;
 use conformance::lite::policy::{Fields, Policy as LitePolicy};
 use conformance::lite::{FIELDS, LIMITS};
 use holdoff_core::{
-    Backoff, Call, ConfigError, ErrorCode, Failure, FailureKind, Field, Hint, Jitter, OnDeadline, Options, Policy,
-    RawStep, Span, Step, Ticket, Timestamp, Value,
+    Backoff, Call, Error, ErrorCode, Failure, FailureKind, Field, Hint, Jitter, OnDeadline, Options, Policy, RawStep,
+    Span, Step, Ticket, Timestamp, Value,
 };
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ const WORDS: [Field; 3] = [Field::BackoffKind, Field::JitterKind, Field::OnDeadl
 
 /// The core's policy of the same fields, from its reader of names and words.
 fn read(fields: &Fields) -> Result<Policy, (ErrorCode, u8)> {
-    let code = |error: ConfigError| (error.code, error.field.map_or(0, Field::code));
+    let code = |error: Error| (error.code, error.field.map_or(0, Field::code));
     let mut builder = Options::default();
     for field in FIELDS {
         let value = fields[usize::from(field.code())];

@@ -1,7 +1,7 @@
 //! One guard: its configuration beside its state, and how options make it.
 
 use crate::*;
-use holdoff_core::{ConfigError, Options};
+use holdoff_core::{Error, Options};
 
 /// A configuration and the state that belongs to it.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub(crate) struct Guard<C, S> {
 }
 
 /// A guard of a section of the options, if there is one.
-pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, ConfigError>;
+pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, Error>;
 
 /// Makes the one guard that the options describe in a section.
 ///
@@ -23,7 +23,7 @@ pub(crate) unsafe fn init<M: Memory>(
     options: *const holdoff_options,
     problem: *mut holdoff_problem,
     section: &str,
-    build: impl FnOnce(&Options) -> Result<Option<M::Inner>, ConfigError>,
+    build: impl FnOnce(&Options) -> Result<Option<M::Inner>, Error>,
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { report(problem, build_section(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
@@ -36,7 +36,7 @@ pub(crate) unsafe fn init<M: Memory>(
 pub(crate) unsafe fn build_section<T>(
     options: *const holdoff_options,
     section: &str,
-    build: impl FnOnce(&Options) -> Result<Option<T>, ConfigError>,
+    build: impl FnOnce(&Options) -> Result<Option<T>, Error>,
 ) -> Result<T, holdoff_problem> {
     // SAFETY: passed on.
     let builder = unsafe { sound(options) }?;

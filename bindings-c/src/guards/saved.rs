@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::ffi::c_void;
-use holdoff_core::{Adaptive, Breaker, Budget, Latency, Limiter, SaveError, Stretch};
+use holdoff_core::{Adaptive, Breaker, Budget, Error, Latency, Limiter, Stretch};
 
 extern_c! {
     /// Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.
@@ -90,7 +90,7 @@ unsafe fn save<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'sta
 unsafe fn restore<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static>(
     memory: *mut M,
     bytes: Result<&[u8], ErrorCode>,
-    restore: impl FnOnce(&[u8], &C) -> Result<S, SaveError>,
+    restore: impl FnOnce(&[u8], &C) -> Result<S, Error>,
 ) -> Result<(), holdoff_problem> {
     // SAFETY: passed on.
     let (guard, bytes) = pair(unsafe { get_mut(memory) }, bytes)?;

@@ -1,7 +1,7 @@
 //! A log read back.
 
 use crate::*;
-use holdoff_core::{Event, EventError, EventReader, Replay, ReplayError, ReplayMode};
+use holdoff_core::{Error, Event, EventReader, Replay, ReplayError, ReplayMode};
 
 /// To be added to the mode: the log may have been written under another policy.
 pub const HOLDOFF_REPLAY_ANY_POLICY: u32 = 16;
@@ -51,9 +51,9 @@ impl From<ErrorCode> for Wrong {
     }
 }
 
-impl From<EventError> for Wrong {
-    fn from(error: EventError) -> Self {
-        Self(error.into(), holdoff_divergence::at(error.sequence))
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self(error.into(), holdoff_divergence::at(error.sequence()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{BreakerState, HintSpan, Now, Seed, Took};
-use holdoff_core::{BreakerConfig, ConfigError, Options, Permit, SaveError, Span, Timestamp, Verdict};
+use holdoff_core::{BreakerConfig, Error, Options, Permit, Span, Timestamp, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Kind, Now, Seed};
-use holdoff_core::{BudgetConfig, ConfigError, FailureKind, Options, SaveError, Timestamp, Withdrawal};
+use holdoff_core::{BudgetConfig, Error, FailureKind, Options, Timestamp, Withdrawal};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

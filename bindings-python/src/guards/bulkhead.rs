@@ -2,7 +2,7 @@
 
 use super::notify::Notify;
 use super::{Guard, Shared, Start};
-use holdoff_core::{BulkheadConfig, ConfigError, Entry, Options, QueuePlace, SaveError, Timestamp};
+use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -26,7 +26,7 @@ impl Bulkhead {
 impl Guard for Bulkhead {
     const SECTION: &'static str = "bulkhead";
 
-    fn fresh(builder: &Options, _seed: u64, _now: Timestamp) -> Result<Option<Self>, ConfigError> {
+    fn fresh(builder: &Options, _seed: u64, _now: Timestamp) -> Result<Option<Self>, Error> {
         Ok(builder.bulkhead()?.and_then(|config| {
             // Without memory for the object there is no guard.
             let notify = Python::attach(|py| Py::new(py, Notify::default())).ok()?;
@@ -38,7 +38,7 @@ impl Guard for Bulkhead {
         Vec::new()
     }
 
-    fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, SaveError> {
+    fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
         let notify = Python::attach(|py| self.1.clone_ref(py));
         Ok(Self(Shared::new(*self.0.config(), holdoff_core::Bulkhead::new()), notify))
     }

@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Now, Took};
-use holdoff_core::{ConfigError, HedgeConfig, Latency, Options, SaveError, Span, Timestamp};
+use holdoff_core::{Error, HedgeConfig, Latency, Options, Span, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

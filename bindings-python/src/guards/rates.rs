@@ -2,7 +2,7 @@
 
 use super::{Shared, Start, guard};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
-use holdoff_core::{AdaptiveConfig, AdaptiveStart, ConfigError, LimiterConfig, Options, SaveError, Timestamp};
+use holdoff_core::{AdaptiveConfig, AdaptiveStart, Error, LimiterConfig, Options, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -13,11 +13,7 @@ fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>
     bytes
 }
 
-fn restored(
-    bytes: &[u8],
-    config: &LimiterConfig,
-    now: Timestamp,
-) -> Result<(holdoff_core::Limiter, Vec<u64>), SaveError> {
+fn restored(bytes: &[u8], config: &LimiterConfig, now: Timestamp) -> Result<(holdoff_core::Limiter, Vec<u64>), Error> {
     let mut log = vec![0; config.log_capacity()];
     Ok((holdoff_core::Limiter::restore(bytes, config, &mut log, now)?, log))
 }

@@ -2,7 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Delay, Now};
-use holdoff_core::{ConfigError, Options, SaveError, StretchConfig, Timestamp};
+use holdoff_core::{Error, Options, StretchConfig, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

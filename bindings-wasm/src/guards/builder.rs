@@ -2,7 +2,7 @@
 
 use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, HEDGE, LIMITER, Memory, STRETCH, with};
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, ConfigError, Latency, Limiter, Nesting, Options, Preset, Stretch, Value,
+    Adaptive, Breaker, Budget, Bulkhead, Error, Latency, Limiter, Nesting, Options, Preset, Stretch, Value,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -56,7 +56,7 @@ extern "C" fn guards_build() -> u32 {
     })
 }
 
-fn build(memory: &mut Memory) -> Result<(), ConfigError> {
+fn build(memory: &mut Memory) -> Result<(), Error> {
     let builder = memory.builder;
     let mut guards = 0;
     macro_rules! take {

@@ -3,7 +3,7 @@
 use super::{Memory, kind_of, with};
 use crate::shared::Shared;
 use holdoff_core::{
-    Event, EventError, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode, Ticket,
+    Error, Event, Failure, Guards, Hint, Policy, Recorded, Recorder, Replay, ReplayError, ReplayMode, Ticket,
     Timestamp, Value,
 };
 
@@ -139,10 +139,9 @@ impl Memory {
     }
 
     /// The length of what is wrong; the number of the event that it is about into place 15.
-    fn explain_event(&mut self, error: &EventError) -> u32 {
-        self.leave(15, error.sequence);
-        let words = [error.field.unwrap_or_default(), error.rule(), error.nearest.unwrap_or_default()];
-        self.problem.explain_other(&mut self.text, (error.code, error.given), words)
+    fn explain_event(&mut self, error: &Error) -> u32 {
+        self.leave(15, error.sequence());
+        self.explain(error)
     }
 
     /// The same; of what the machine says instead the event into `event`, and whether there is one into place 14.
@@ -150,8 +149,7 @@ impl Memory {
         self.leave(15, error.sequence);
         self.leave(14, error.computed.is_some().into());
         self.log.event = error.computed.unwrap_or(Event::EMPTY);
-        let words = ["", error.code.rule(None), ""];
-        self.problem.explain_other(&mut self.text, (error.code, holdoff_core::Given::Unshown), words)
+        self.explain(&Error::of_use(error.code))
     }
 }
 

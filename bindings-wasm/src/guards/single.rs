@@ -2,8 +2,8 @@
 
 use super::{ADAPTIVE, BREAKER, BUDGET, HEDGE, LIMITER, Memory, STRETCH, kind_of, times, with};
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Latency, Limiter, Permit, QueuePlace, SaveError,
-    Span, Stretch, Timestamp, Verdict, Withdrawal,
+    Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Error, Latency, Limiter, Permit, QueuePlace, Span,
+    Stretch, Timestamp, Verdict, Withdrawal,
 };
 
 /// The answer of [`budget_withdraw`] and [`bulkhead_enter`] for no deposit and no place.
@@ -386,11 +386,11 @@ fn out([at, holds]: [u32; 2], log: usize, length: usize) -> Option<&'static mut 
 extern "C" fn guard_restore(guard: u32, length: u32) -> u32 {
     with(|memory| match restore(memory, guard, length) {
         Ok(()) => 0,
-        Err(error) => memory.explain_saved(&error),
+        Err(error) => memory.explain(&error),
     })
 }
 
-fn restore(memory: &mut Memory, guard: u32, length: u32) -> Result<(), SaveError> {
+fn restore(memory: &mut Memory, guard: u32, length: u32) -> Result<(), Error> {
     let now = memory.time(0);
     let bytes = memory.text.bytes(length);
     match guard {

@@ -1,9 +1,9 @@
 //! Policies as text: our document, and what other systems write.
 #![allow(unsafe_code)]
 
-use super::{Memory, with};
+use super::with;
 use core::fmt;
-use holdoff_core::{Form, FormError, FormKept, Formed, Options, Policy, Preset, Rules, Value, write_guarded};
+use holdoff_core::{Form, FormKept, Formed, Options, Policy, Preset, Rules, Value, write_guarded};
 
 /// `policy`, `rules` and the guards of `builder` as a JSON document, its lists of patterns empty. The length.
 #[unsafe(no_mangle)]
@@ -88,7 +88,7 @@ extern "C" fn form_set(name: u32, kind: u32, value: u32) -> u32 {
             FormKept::ErrorType(_) => ERROR_TYPE,
         });
         memory.form = form;
-        set.unwrap_or_else(|error| explained(memory, &error))
+        set.unwrap_or_else(|error| memory.explain(&error))
     })
 }
 
@@ -103,7 +103,7 @@ extern "C" fn form_build() -> u32 {
             memory.leave([policy.first_limit().map_or(u64::MAX, |limit| limit.as_nanos())]);
             0
         }
-        Err(error) => explained(memory, &error),
+        Err(error) => memory.explain(&error),
     })
 }
 
@@ -114,7 +114,7 @@ extern "C" fn form_write(form: u32) -> u32 {
         let form = Form::from_code(form).unwrap_or(Form::Grpc);
         match form.of_guarded(&memory.policy, &memory.rules, &memory.builder) {
             Ok(formed) => memory.text.say(&Written(formed)),
-            Err(error) => explained(memory, &error) | 1 << 31,
+            Err(error) => memory.explain(&error) | 1 << 31,
         }
     })
 }
@@ -125,9 +125,4 @@ impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.write([], [], f)
     }
-}
-
-fn explained(memory: &mut Memory, error: &FormError) -> u32 {
-    let words = [error.field, error.rule, error.nearest.unwrap_or_default()];
-    memory.problem.explain_other(&mut memory.text, (error.code, error.given), words)
 }

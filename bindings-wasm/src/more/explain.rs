@@ -3,7 +3,7 @@
 
 use super::{Memory, with};
 use core::fmt;
-use holdoff_core::{Explanation, FailureKind, Given, Lint, Nesting, Options, Policy, Preset, Span};
+use holdoff_core::{Explanation, FailureKind, Lint, Nesting, Options, Policy, Preset, Quantity, Span};
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(memory: &Memory, rows: u32, kind: u32) -> Explanation {
@@ -122,14 +122,14 @@ extern "C" fn lint_nested(count: u32) -> u32 {
     })
 }
 
-struct Number(Given);
+struct Number(Quantity);
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Given::Unshown => Ok(()),
-            Given::Span(span) => write!(f, "t{}", span.as_nanos()),
-            Given::Number(number) => write!(f, "n{number}"),
+            Quantity::None => Ok(()),
+            Quantity::Span(span) => write!(f, "t{}", span.as_nanos()),
+            Quantity::Number(number) => write!(f, "n{number}"),
         }
     }
 }

@@ -64,7 +64,7 @@ extern "C" fn gate_preset(preset: u32) -> u32 {
     })
 }
 
-fn configured(memory: &mut Memory, made: Result<GateConfig, holdoff_core::ConfigError>) -> u32 {
+fn configured(memory: &mut Memory, made: Result<GateConfig, holdoff_core::Error>) -> u32 {
     memory.made(made, |memory, config| memory.gate_config = config)
 }
 

@@ -1,8 +1,8 @@
 //! States that last.
 #![allow(unsafe_code)]
 
-use super::{Memory, with};
-use holdoff_core::{SaveError, Saved};
+use super::with;
+use holdoff_core::Saved;
 
 /// `saved` := the state of `retry` under `policy` at the time in slot 0.
 #[unsafe(no_mangle)]
@@ -40,7 +40,7 @@ extern "C" fn saved_json() -> u32 {
 extern "C" fn saved_read(length: u32) -> u32 {
     with(|memory| {
         let read = Saved::from_bytes(memory.text.bytes(length));
-        keep_or_explain(memory, read, |memory, saved| memory.saved = saved)
+        memory.made(read, |memory, saved| memory.saved = saved)
     })
 }
 
@@ -56,7 +56,7 @@ extern "C" fn saved_set(name: u32, kind: u32, value: u32) -> u32 {
     with(|memory| {
         let mut saved = memory.saved;
         let set = saved.set(memory.name.get(name), memory.setting(kind, value));
-        keep_or_explain(memory, set, |memory, ()| memory.saved = saved)
+        memory.made(set, |memory, ()| memory.saved = saved)
     })
 }
 
@@ -74,7 +74,7 @@ extern "C" fn saved_change(forced: u32) {
 extern "C" fn resume_retry() -> u32 {
     with(|memory| {
         let resumed = memory.saved.retry(&memory.policy, memory.time(0));
-        keep_or_explain(memory, resumed, |memory, retry| memory.retry = retry)
+        memory.made(resumed, |memory, retry| memory.retry = retry)
     })
 }
 
@@ -83,19 +83,6 @@ extern "C" fn resume_retry() -> u32 {
 extern "C" fn resume_call() -> u32 {
     with(|memory| {
         let resumed = memory.saved.call(&memory.policy, memory.time(0));
-        keep_or_explain(memory, resumed, |memory, call| memory.call = call)
+        memory.made(resumed, |memory, call| memory.call = call)
     })
-}
-
-fn keep_or_explain<T>(memory: &mut Memory, result: Result<T, SaveError>, keep: impl FnOnce(&mut Memory, T)) -> u32 {
-    match result {
-        Ok(value) => {
-            keep(memory, value);
-            0
-        }
-        Err(error) => {
-            let words = [error.field.unwrap_or_default(), error.rule(), error.nearest.unwrap_or_default()];
-            memory.problem.explain_other(&mut memory.text, (error.code, error.given), words)
-        }
-    }
 }

@@ -5,7 +5,7 @@
 //! worlds let the same calls through (spec 20).
 
 use crate::decide::backoff::{real, truncated};
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::time::{Span, Timestamp};
 
 /// How fast a bucket fills and how much it holds: 24 bytes, `Copy`, plain numbers; every bit pattern is valid.
@@ -23,12 +23,12 @@ impl BucketConfig {
     ///
     /// # Errors
     /// [`ErrorCode::FactorRange`] unless `rate` is finite and from 0 on; [`ErrorCode::ZeroLimit`] for a `per` of zero.
-    pub fn new(rate: f64, per: Span, burst: u64) -> Result<Self, ConfigError> {
+    pub fn new(rate: f64, per: Span, burst: u64) -> Result<Self, Error> {
         if !(rate >= 0.0 && rate.is_finite()) {
-            return Err(ConfigError { given: Given::Number(rate), ..ConfigError::of_use(ErrorCode::FactorRange) });
+            return Err(Error { value: Quantity::Number(rate), ..Error::of_use(ErrorCode::FactorRange) });
         }
         if per == Span::ZERO {
-            return Err(ConfigError { given: Given::Span(per), ..ConfigError::of_use(ErrorCode::ZeroLimit) });
+            return Err(Error { value: Quantity::Span(per), ..Error::of_use(ErrorCode::ZeroLimit) });
         }
         Ok(Self { rate, per: per.as_nanos(), burst })
     }
@@ -37,7 +37,7 @@ impl BucketConfig {
     ///
     /// # Errors
     /// As [`BucketConfig::new`].
-    pub fn per_second(rate: f64, burst: u64) -> Result<Self, ConfigError> {
+    pub fn per_second(rate: f64, burst: u64) -> Result<Self, Error> {
         Self::new(rate, Span::from_secs(1), burst)
     }
 

@@ -9,7 +9,7 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::decide::rng::seed_at;
-use crate::error::{ConfigError, ErrorCode, Given, StopReason};
+use crate::error::{Error, ErrorCode, Quantity, StopReason};
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -47,10 +47,10 @@ impl Layers {
     ///
     /// # Errors
     /// [`ErrorCode::AttemptsRange`] for 0 and for the number that means "for ever", which [`Layers::uncapped`] says.
-    pub const fn new(outer: Policy, inner: Policy, attempts: u32) -> Result<Self, ConfigError> {
+    pub const fn new(outer: Policy, inner: Policy, attempts: u32) -> Result<Self, Error> {
         if attempts == 0 || attempts == UNCAPPED {
-            let given = Given::Number(attempts as f64);
-            return Err(ConfigError::new(ErrorCode::AttemptsRange, Field::Attempts, given));
+            let given = Quantity::Number(attempts as f64);
+            return Err(Error::new(ErrorCode::AttemptsRange, Field::Attempts, given));
         }
         Ok(Self { attempts, ..Self::uncapped(outer, inner) })
     }

@@ -4,7 +4,7 @@ use crate::decide::backoff::{
     Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
 };
 use crate::decide::policy::{CLIP, Policy};
-use crate::error::{ErrorCode, Given};
+use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
@@ -35,19 +35,19 @@ impl RawStage {
 
     /// The first rule that the stage breaks, with field and value. `clip` says that the longest delay may be below the first.
     #[inline]
-    pub(crate) const fn broken(&self, clip: bool) -> Option<(ErrorCode, Field, Given)> {
+    pub(crate) const fn broken(&self, clip: bool) -> Option<(ErrorCode, Field, Quantity)> {
         let factor = self.factor();
         let least = if self.kind == DECORRELATED { 1.0 } else { 0.0 };
         let ranged = matches!(self.kind, EXPONENTIAL | DECORRELATED | POLYNOMIAL);
         if ranged && !(factor >= least && factor < f64::INFINITY) {
             return Some(match self.kind {
-                POLYNOMIAL => (ErrorCode::ExponentRange, Field::BackoffExponent, Given::Number(factor)),
-                _ => (ErrorCode::FactorRange, Field::BackoffFactor, Given::Number(factor)),
+                POLYNOMIAL => (ErrorCode::ExponentRange, Field::BackoffExponent, Quantity::Number(factor)),
+                _ => (ErrorCode::FactorRange, Field::BackoffFactor, Quantity::Number(factor)),
             });
         }
         let bounded = !matches!(self.kind, CONSTANT | LIST) && (!clip || self.kind == DECORRELATED);
         if bounded && self.max < self.initial {
-            return Some((ErrorCode::MaxBelowInitial, Field::BackoffMax, Given::Span(Span::from_nanos(self.max))));
+            return Some((ErrorCode::MaxBelowInitial, Field::BackoffMax, Quantity::Span(Span::from_nanos(self.max))));
         }
         None
     }

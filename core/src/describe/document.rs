@@ -5,16 +5,19 @@
 //! same everywhere.
 
 use crate::decide::policy::Policy;
-use crate::describe::foreign::{Form, FormError, FormKept, FormReader};
+use crate::describe::foreign::{Form, FormKept, FormReader};
 use crate::describe::options::Options;
 use crate::describe::rules::{Kept, Operations, Rules};
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::value::Value;
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as FormatError, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
 /// A policy document (spec 15).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,18 +38,14 @@ pub struct Document {
 }
 
 /// The error of a document, with path and value as the document has them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct DocumentError {
-    /// The number of the rule that was broken; [`ErrorCode::NotJson`] where the text is not of its format at all.
-    pub code: ErrorCode,
-    /// Where it is, `backoff[1].max`; empty where it is the document as a whole.
+    /// The rule that was broken; [`ErrorCode::NotJson`] where the text is not of its format at all.
+    pub error: Box<Error>,
+    /// The path of the value, `backoff[1].max`; empty for the document as a whole.
     pub path: String,
-    /// The value, as far as it is one alone that is wrong.
-    pub given: Option<String>,
-    /// The rule in words: what the field must be.
-    pub rule: &'static str,
-    /// The nearest valid name or word, if there is one.
-    pub nearest: Option<&'static str>,
+    /// The value, if a single value is wrong.
+    pub value: Option<String>,
     /// The message of the format's reader about text that is not of its format.
     pub cause: Option<String>,
 }
@@ -55,13 +54,13 @@ pub struct DocumentError {
 impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.path.is_empty() { "a policy document" } else { &self.path })?;
-        match &self.given {
-            Some(given) => write!(f, " = {given}: ")?,
+        match &self.value {
+            Some(value) => write!(f, " = {value}: ")?,
             None if self.path.is_empty() => f.write_str(" ")?,
             None => f.write_str(": ")?,
         }
-        f.write_str(self.rule)?;
-        match (self.nearest, &self.cause) {
+        f.write_str(self.error.rule())?;
+        match (self.error.nearest, &self.cause) {
             (Some(nearest), _) => write!(f, "; did you mean \"{nearest}\"?"),
             (None, Some(cause)) => write!(f, ": {cause}"),
             (None, None) => Ok(()),
@@ -72,30 +71,21 @@ impl fmt::Display for DocumentError {
 impl core::error::Error for DocumentError {}
 
 impl DocumentError {
-    fn new(code: ErrorCode, path: &str, given: Option<String>) -> Self {
-        Self { code, path: path.into(), given, rule: code.rule(None), nearest: None, cause: None }
+    fn new(code: ErrorCode, path: &str, value: Option<String>) -> Self {
+        Self { error: Box::new(Error::of_use(code)), path: path.into(), value, cause: None }
     }
 
-    /// Of fields that do not fit together: the path is the error's own.
-    fn built(code: ErrorCode, path: String, given: Given, rule: &'static str, nearest: Option<&'static str>) -> Self {
-        let given = match given {
-            Given::Unshown => None,
-            Given::Span(span) => Some(span.to_string()),
-            Given::Number(number) => Some(number.to_string()),
-        };
-        Self { code, path, given, rule, nearest, cause: None }
+    /// The error of text that is not of its format.
+    pub fn not_of_format(cause: impl fmt::Display) -> Self {
+        Self { cause: Some(cause.to_string()), ..Self::new(ErrorCode::NotJson, "", None) }
     }
 }
 
-impl From<ConfigError> for DocumentError {
-    fn from(error: ConfigError) -> Self {
-        Self::built(error.code, error.path().to_string(), error.given, error.rule(), error.nearest)
-    }
-}
-
-impl From<FormError> for DocumentError {
-    fn from(error: FormError) -> Self {
-        Self::built(error.code, error.field.into(), error.given, error.rule, error.nearest)
+/// Of fields that do not fit together: the path is the error's own.
+impl From<Error> for DocumentError {
+    fn from(error: Error) -> Self {
+        let value = (error.value != Quantity::None).then(|| error.value.to_string());
+        Self { path: error.path().to_string(), error: Box::new(error), value, cause: None }
     }
 }
 
@@ -131,7 +121,7 @@ impl Document {
     ///
     /// # Errors
     /// What cannot be said there.
-    pub fn to_form(&self, form: Form) -> Result<String, FormError> {
+    pub fn to_form(&self, form: Form) -> Result<String, Error> {
         let mut out = String::new();
         let formed = form.of_guarded(&self.policy, &self.rules, &self.guards)?;
         let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
@@ -175,9 +165,7 @@ impl Reading {
 
     fn all<'de, D: Deserializer<'de>>(mut self, input: D) -> Result<Document, DocumentError> {
         if let Err(error) = Node(&mut self).deserialize(input) {
-            let no =
-                DocumentError { cause: Some(error.to_string()), ..DocumentError::new(ErrorCode::NotJson, "", None) };
-            return Err(self.wrong.unwrap_or(no));
+            return Err(self.wrong.unwrap_or_else(|| DocumentError::not_of_format(error)));
         }
         self.built()
     }
@@ -197,36 +185,23 @@ impl Reading {
 
     fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
         let Self { sink, kept, path, .. } = self;
-        let wrong = |code, rule, nearest, path| DocumentError {
-            code,
-            path,
-            given: Some(shown.to_string()),
-            rule,
-            nearest,
-            cause: None,
+        let wrong = |error: Error| {
+            let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
+            DocumentError { error: Box::new(error), path, value: Some(shown.to_string()), cause: None }
         };
         match sink {
-            Sink::Policy(options) => {
-                let explained = |error: ConfigError| {
-                    let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
-                    wrong(error.code, error.rule(), error.nearest, path)
-                };
-                kept.keep(options.set(path, value).map_err(explained)?);
-            }
-            Sink::Form(reader) => {
-                let taken = reader.set(path, value);
-                match taken.map_err(|error| wrong(error.code, error.rule, error.nearest, path.clone()))? {
-                    FormKept::All => {}
-                    FormKept::Pattern(text) => kept.patterns.push(text.into()),
-                    FormKept::ErrorType(text) => kept.error_types.push(text.into()),
-                }
-            }
+            Sink::Policy(options) => kept.keep(options.set(path, value).map_err(wrong)?),
+            Sink::Form(reader) => match reader.set(path, value).map_err(wrong)? {
+                FormKept::All => {}
+                FormKept::Pattern(text) => kept.patterns.push(text.into()),
+                FormKept::ErrorType(text) => kept.error_types.push(text.into()),
+            },
         }
         Ok(())
     }
 
     /// Sets a value; the format's error stands for what is wrong with it.
-    fn put<E: Error>(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), E> {
+    fn put<E: FormatError>(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), E> {
         if self.depth == 0 {
             let given = if value == Value::Nothing { "null".into() } else { shown.to_string() };
             return self.fail(DocumentError::new(ErrorCode::NotAnObject, "", Some(given)));
@@ -237,7 +212,7 @@ impl Reading {
         }
     }
 
-    fn fail<E: Error, T>(&mut self, wrong: DocumentError) -> Result<T, E> {
+    fn fail<E: FormatError, T>(&mut self, wrong: DocumentError) -> Result<T, E> {
         let error = E::custom(&wrong);
         self.wrong = Some(wrong);
         Err(error)
@@ -341,32 +316,32 @@ impl<'de> Visitor<'de> for Node<'_> {
         if index == 0 { reading.put(Value::NoItems, &"[]") } else { Ok(()) }
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+    fn visit_str<E: FormatError>(self, text: &str) -> Result<(), E> {
         self.0.put(Value::Text(text), &format_args!("{text:?}"))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+    fn visit_f64<E: FormatError>(self, value: f64) -> Result<(), E> {
         // A document's times are text: a bare number would have no unit.
         self.0.put(Value::Number { value, unit: f64::NAN }, &value)
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+    fn visit_u64<E: FormatError>(self, value: u64) -> Result<(), E> {
         self.visit_f64(value as f64)
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+    fn visit_i64<E: FormatError>(self, value: i64) -> Result<(), E> {
         self.visit_f64(value as f64)
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+    fn visit_bool<E: FormatError>(self, value: bool) -> Result<(), E> {
         self.0.put(Value::Other, &value)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
+    fn visit_unit<E: FormatError>(self) -> Result<(), E> {
         self.0.put(Value::Nothing, &"null")
     }
 
-    fn visit_none<E: Error>(self) -> Result<(), E> {
+    fn visit_none<E: FormatError>(self) -> Result<(), E> {
         self.visit_unit()
     }
 
@@ -440,12 +415,12 @@ mod tests {
     fn what_is_wrong_is_data_as_well() {
         let read = |json: &str| Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap_err();
         let error = read(r#"{"backoff": [{"kind": "linear", "times": 1}, {"kind": "expontial"}]}"#);
-        assert_eq!((error.code, error.path.as_str()), (ErrorCode::UnknownWord, "backoff[1].kind"));
-        assert_eq!((error.given.as_deref(), error.nearest), (Some("\"expontial\""), Some("exponential")));
+        assert_eq!((error.error.code, error.path.as_str()), (ErrorCode::UnknownWord, "backoff[1].kind"));
+        assert_eq!((error.value.as_deref(), error.error.nearest), (Some("\"expontial\""), Some("exponential")));
         let error = read(r#"{"deadline": "1s", "min_attempt": "2s"}"#);
-        assert_eq!((error.path.as_str(), error.given.as_deref()), ("min_attempt", Some("2s")));
+        assert_eq!((error.path.as_str(), error.value.as_deref()), ("min_attempt", Some("2s")));
         let error = read("{");
-        assert_eq!((error.code, error.path.as_str(), error.given.as_deref()), (ErrorCode::NotJson, "", None));
+        assert_eq!((error.error.code, error.path.as_str(), error.value.as_deref()), (ErrorCode::NotJson, "", None));
         assert_eq!(
             error.to_string(),
             "a policy document must be JSON text: EOF while parsing an object at line 1 column 1"

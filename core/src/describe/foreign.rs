@@ -9,11 +9,10 @@
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::rules::Rules;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::nearest::nearest;
 use crate::value::Value;
 use crate::words::words;
-use core::fmt;
 
 mod aster;
 mod grpc;
@@ -55,7 +54,7 @@ struct Shape {
     /// The values that a field takes.
     rule: fn(Item) -> &'static str,
     /// The policy that is meant.
-    policy: fn(&Said) -> Result<Policy, FormError>,
+    policy: fn(&Said) -> Result<Policy, Error>,
     /// The policy in the form, if the form can express it.
     said: fn(&Policy) -> Said,
 }
@@ -86,61 +85,19 @@ impl Form {
     }
 }
 
-/// The error of a form, or the reason why the form cannot express a policy.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct FormError {
-    /// The number of the rule that was broken.
-    pub code: ErrorCode,
-    /// The field: in reading the form's own name of it, in writing the path of the policy's; empty when no field has the name
-    /// that was given. A host that set a value shows the path under which it did.
-    pub field: &'static str,
-    /// The value that broke the rule, where it is known as a number.
-    pub given: Given,
-    /// The rule in words: what the field must be.
-    pub rule: &'static str,
-    /// The nearest valid name, if there is one.
-    pub nearest: Option<&'static str>,
-}
-
-impl FormError {
-    const fn new(code: ErrorCode, field: &'static str, rule: &'static str) -> Self {
-        Self { code, field, given: Given::Unshown, rule, nearest: None }
+impl Error {
+    const fn of_form(code: ErrorCode, name: &'static str, rule: &'static str) -> Self {
+        Self { own_rule: Some(rule), ..Self::named(code, Subject::Policy, name) }
     }
 
-    const fn missing(field: &'static str) -> Self {
-        Self::new(ErrorCode::FormMissing, field, ErrorCode::FormMissing.rule(None))
+    const fn missing(name: &'static str) -> Self {
+        Self::named(ErrorCode::FormMissing, Subject::Policy, name)
     }
 
-    const fn value(field: &'static str, rule: &'static str, given: Given) -> Self {
-        Self { given, ..Self::new(ErrorCode::FormValue, field, rule) }
+    const fn form_value(name: &'static str, rule: &'static str, value: Quantity) -> Self {
+        Self { value, ..Self::of_form(ErrorCode::FormValue, name, rule) }
     }
 }
-
-impl From<ConfigError> for FormError {
-    fn from(error: ConfigError) -> Self {
-        let ConfigError { code, given, nearest, .. } = error;
-        Self { code, field: error.field.map_or("", crate::Field::path), given, rule: error.rule(), nearest }
-    }
-}
-
-/// `MaxAttempts = 0: must be a whole number from 1 on`, and `; did you mean "..."?` where a name is near.
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.field.is_empty() { "this name" } else { self.field })?;
-        match self.given {
-            Given::Unshown => f.write_str(": ")?,
-            Given::Span(span) => write!(f, " = {span}: ")?,
-            Given::Number(number) => write!(f, " = {number}: ")?,
-        }
-        f.write_str(self.rule)?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for FormError {}
 
 /// The part of a value that the host has to keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,7 +155,7 @@ impl FormReader {
     ///
     /// # Errors
     /// An unknown name, a value that the field does not take, a part of the form that this version has not.
-    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<FormKept<'v>, FormError> {
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<FormKept<'v>, Error> {
         let form = self.form();
         let shape = form.shape();
         let (name, item) = match form {
@@ -212,10 +169,10 @@ impl FormReader {
             let (base, _) = indexed(name);
             let others = if form == Form::Grpc { &grpc::OTHERS[..] } else { &[] };
             let near = nearest(base, shape.fields.iter().chain(others).map(|known| known.0));
-            let error = FormError::new(ErrorCode::UnknownFormField, "", shape.unknown);
-            return Err(FormError { nearest: near, ..error });
+            let error = Error::of_form(ErrorCode::UnknownFormField, "", shape.unknown);
+            return Err(Error { nearest: near, ..error });
         };
-        let wrong = || FormError::value(field, (shape.rule)(item), value.shown());
+        let wrong = || Error::form_value(field, (shape.rule)(item), value.shown());
         if item == Item::Ignored || value == Value::Nothing {
             return Ok(FormKept::All);
         }
@@ -256,7 +213,7 @@ impl FormReader {
     ///
     /// # Errors
     /// A field that is missing, or two that do not fit together.
-    pub fn build(&self) -> Result<Policy, FormError> {
+    pub fn build(&self) -> Result<Policy, Error> {
         let form = self.form();
         let mut said = self.said;
         if form == Form::Grpc && self.limited != self.found {
@@ -269,7 +226,7 @@ impl FormReader {
     ///
     /// # Errors
     /// A field that is missing or out of range.
-    pub fn guards(&self) -> Result<Options, FormError> {
+    pub fn guards(&self) -> Result<Options, Error> {
         if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(Options::NEW) }
     }
 

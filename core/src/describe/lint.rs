@@ -12,7 +12,7 @@ use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
-use crate::error::Given;
+use crate::error::Quantity;
 use crate::time::Span;
 use crate::words::words;
 use core::fmt;
@@ -66,9 +66,9 @@ pub struct Lint {
     /// Which.
     pub kind: LintKind,
     /// The value in the policy: a time, a number, or nothing to show.
-    pub found: Given,
+    pub found: Quantity,
     /// The value it is compared with.
-    pub limit: Given,
+    pub limit: Quantity,
 }
 
 /// `warning 304 many_attempts: many attempts keep a caller waiting ... (12, limit 10)`.
@@ -76,28 +76,16 @@ impl fmt::Display for Lint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "warning {} {}: {}", self.kind.code(), self.kind.name(), self.kind.text())?;
         match (self.found, self.limit) {
-            (Given::Unshown, Given::Unshown) if self.kind == LintKind::NestedRetries => {
+            (Quantity::None, Quantity::None) if self.kind == LintKind::NestedRetries => {
                 f.write_str(" (without an end)")
             }
-            (found, _) if self.kind == LintKind::NestedRetries => write!(f, " (at most {} in all)", Shown(found)),
-            (Given::Unshown, Given::Unshown) => Ok(()),
-            (Given::Unshown, limit) => write!(f, " (without an end, limit {})", Shown(limit)),
+            (found, _) if self.kind == LintKind::NestedRetries => write!(f, " (at most {} in all)", found),
+            (Quantity::None, Quantity::None) => Ok(()),
+            (Quantity::None, limit) => write!(f, " (without an end, limit {limit})"),
             (can, all) if self.kind == LintKind::UnreachableAttempts => {
-                write!(f, " ({} of {})", Shown(can), Shown(all))
+                write!(f, " ({can} of {all})")
             }
-            (found, limit) => write!(f, " ({}, limit {})", Shown(found), Shown(limit)),
-        }
-    }
-}
-
-struct Shown(Given);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Given::Span(span) => span.fmt(f),
-            Given::Number(number) => number.fmt(f),
-            Given::Unshown => Ok(()),
+            (found, limit) => write!(f, " ({found}, limit {limit})"),
         }
     }
 }
@@ -116,7 +104,7 @@ impl Policy {
     /// [`LintKind::WaitAboveTimeout`], if there is reason for it. A deadline ends the sleeps, too (spec 13.7).
     fn lint_within(&self, timeout: Span) -> Option<Lint> {
         let (found, limit) = match [self.total_wait(), self.deadline()].into_iter().flatten().min() {
-            None => (Given::Unshown, Given::Span(timeout)),
+            None => (Quantity::None, Quantity::Span(timeout)),
             longest => above(longest, Some(timeout))?,
         };
         Some(Lint { kind: LintKind::WaitAboveTimeout, found, limit })
@@ -128,24 +116,24 @@ impl Policy {
         let (found, limit) = match kind {
             LintKind::Forever => {
                 let forever = self.attempts().is_none() && self.deadline().is_none();
-                forever.then_some((Given::Unshown, Given::Unshown))
+                forever.then_some((Quantity::None, Quantity::None))
             }
-            LintKind::Shrinking => self.smallest_factor().map(|factor| (Given::Number(factor), Given::Number(1.0))),
+            LintKind::Shrinking => self.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0))),
             LintKind::NoJitter => {
                 let fixed = self.jitter() == Jitter::None && !self.is_random() && self.attempts() != Some(1);
-                fixed.then_some((Given::Unshown, Given::Unshown))
+                fixed.then_some((Quantity::None, Quantity::None))
             }
             LintKind::ManyAttempts => {
                 let attempts = self.attempts().filter(|attempts| *attempts > MANY);
-                attempts.map(|attempts| (Given::Number(attempts.into()), Given::Number(MANY.into())))
+                attempts.map(|attempts| (Quantity::Number(attempts.into()), Quantity::Number(MANY.into())))
             }
             LintKind::WaitAboveDeadline => above(self.total_wait(), self.deadline()),
             LintKind::UnreachableAttempts => {
-                self.reachable().map(|(can, all)| (Given::Number(can), Given::Number(all)))
+                self.reachable().map(|(can, all)| (Quantity::Number(can), Quantity::Number(all)))
             }
             LintKind::AttemptTimeoutAboveDeadline => match (self.attempt_timeout(), self.deadline()) {
                 (Some(timeout), Some(deadline)) if timeout >= deadline => {
-                    Some((Given::Span(timeout), Given::Span(deadline)))
+                    Some((Quantity::Span(timeout), Quantity::Span(deadline)))
                 }
                 _ => None,
             },
@@ -217,11 +205,11 @@ impl Options {
         let budget = self.budget_kind().ok().flatten();
         let hedge = self.hedge().ok().flatten();
         let attempts = policy.attempts();
-        let number = |count: u32| Given::Number(count.into());
+        let number = |count: u32| Quantity::Number(count.into());
         let (found, limit) = match kind {
             LintKind::Forever if budget.is_some() => None,
             LintKind::HedgeWithoutBudget => {
-                (hedge.is_some() && budget.is_none()).then_some((Given::Unshown, Given::Unshown))
+                (hedge.is_some() && budget.is_none()).then_some((Quantity::None, Quantity::None))
             }
             LintKind::HedgeAboveAttempts => match (hedge?.attempts(), attempts?) {
                 (round, all) if round > all => Some((number(round), number(all))),
@@ -230,7 +218,7 @@ impl Options {
             LintKind::LateHedge => {
                 let ends = [policy.attempt_timeout(), policy.deadline()].into_iter().flatten().min()?;
                 let delay = hedge?.fixed_delay();
-                (delay >= ends).then_some((Given::Span(delay), Given::Span(ends)))
+                (delay >= ends).then_some((Quantity::Span(delay), Quantity::Span(ends)))
             }
             LintKind::AttemptsAboveNested => match (self.nested().ok().flatten()?, attempts) {
                 (Nesting::Cap(cap), Some(attempts)) if attempts > cap => Some((number(attempts), number(cap))),
@@ -251,7 +239,7 @@ impl Options {
                     BudgetKind::Window { limit, .. } => limit == 0,
                     BudgetKind::Throttle { .. } | BudgetKind::Requests { .. } => false,
                 };
-                empty.then_some((Given::Unshown, Given::Unshown))
+                empty.then_some((Quantity::None, Quantity::None))
             }
             _ => return policy.lint(kind),
         }?;
@@ -265,8 +253,8 @@ impl Lint {
     /// with the attempts of the innermost operation in all as what was found.
     pub fn nested(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> Option<Self> {
         let (attempts, retrying) = multiplied(retries);
-        let found = attempts.map_or(Given::Unshown, |attempts| Given::Number(attempts as f64));
-        (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Given::Unshown })
+        let found = attempts.map_or(Quantity::None, |attempts| Quantity::Number(attempts as f64));
+        (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Quantity::None })
     }
 }
 
@@ -310,9 +298,9 @@ const fn first_of(backoff: Backoff) -> Span {
 }
 
 /// Both, if the first is longer.
-fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Given, Given)> {
+fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Quantity, Quantity)> {
     let (found, limit) = (found?, limit?);
-    (found > limit).then_some((Given::Span(found), Given::Span(limit)))
+    (found > limit).then_some((Quantity::Span(found), Quantity::Span(limit)))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ const DELAYS: usize = STAGES * 3;
 ///
 /// let backoff = Backoff::exponential(Duration::from_millis(50), 2.0).max(Duration::from_secs(10));
 /// let policy = Policy::options().backoff(backoff).attempts(5).deadline(Duration::from_secs(30)).build()?;
-/// # Ok::<(), holdoff_core::ConfigError>(())
+/// # Ok::<(), holdoff_core::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]

@@ -7,7 +7,7 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::grpc::GrpcCode;
-use crate::error::{ConfigError, ErrorCode};
+use crate::error::{Error, ErrorCode};
 use crate::nearest::nearest;
 use crate::value::Value;
 
@@ -229,7 +229,7 @@ impl Rules {
     ///
     /// # Errors
     /// An unknown path, a list that is none, an entry that is not what the list takes.
-    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Kept<'a>, ConfigError> {
+    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Kept<'a>, Error> {
         if path.is_empty() || path == NON_IDEMPOTENT.0 {
             return match value {
                 Value::Nothing | Value::Empty => Ok(Kept::All),
@@ -275,7 +275,7 @@ enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn read(list: u8, value: Value<'a>) -> Result<Self, ConfigError> {
+    fn read(list: u8, value: Value<'a>) -> Result<Self, Error> {
         match (list, value) {
             (HTTP, Value::Number { value: number, .. }) => {
                 let status = whole(number).filter(|status| place(*status).is_some());
@@ -317,7 +317,7 @@ fn whole(number: f64) -> Option<u32> {
 }
 
 /// The list that a path names, and the place of the entry when it names one.
-fn find(path: &str) -> Result<(Operations, u8, Option<u32>), ConfigError> {
+fn find(path: &str) -> Result<(Operations, u8, Option<u32>), Error> {
     let (name, index) = match path.split_once('[') {
         Some((name, rest)) => (name, rest.strip_suffix(']').and_then(place_in_list).map(Some)),
         None => (path, Some(None)),
@@ -341,8 +341,8 @@ fn place_in_list(digits: &str) -> Option<u32> {
 }
 
 /// The one function that makes errors of `retry_on`. The code that set the value knows its path.
-fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> ConfigError {
-    ConfigError { given: value.shown(), nearest, ..ConfigError::of_use(code) }
+fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> Error {
+    Error { value: value.shown(), nearest, ..Error::of_use(code) }
 }
 
 #[cfg(test)]

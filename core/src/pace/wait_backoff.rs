@@ -6,7 +6,7 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::rng::Rng;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
@@ -35,7 +35,7 @@ impl WaitBackoff {
     ///
     /// # Errors
     /// [`ErrorCode::FactorRange`] and [`ErrorCode::JitterFactorRange`] unless both factors are finite and from 0 on.
-    pub fn new(duration: Span, factor: f64, jitter: f64, cap: Span, steps: u64) -> Result<Self, ConfigError> {
+    pub fn new(duration: Span, factor: f64, jitter: f64, cap: Span, steps: u64) -> Result<Self, Error> {
         check(factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
         check(jitter, f64::MAX, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
         Ok(Self { duration: duration.as_nanos(), factor, jitter, cap: cap.as_nanos(), steps })
@@ -46,7 +46,7 @@ impl WaitBackoff {
     ///
     /// # Errors
     /// As [`WaitBackoff::new`], but for a negative `jitter`.
-    pub fn kubernetes(duration: Span, factor: f64, jitter: f64, steps: i64, cap: i64) -> Result<Self, ConfigError> {
+    pub fn kubernetes(duration: Span, factor: f64, jitter: f64, steps: i64, cap: i64) -> Result<Self, Error> {
         let cap = if cap > 0 { Span::from_nanos(cap.unsigned_abs()) } else { Span::MAX };
         let jitter = if jitter < 0.0 && jitter.is_finite() { 0.0 } else { jitter };
         Self::new(duration, factor, jitter, cap, steps.max(0).unsigned_abs())
@@ -56,7 +56,7 @@ impl WaitBackoff {
     ///
     /// # Errors
     /// [`ErrorCode::JitterFactorRange`] unless `jitter` is finite and from 0 on.
-    pub fn constant(duration: Span, jitter: f64) -> Result<Self, ConfigError> {
+    pub fn constant(duration: Span, jitter: f64) -> Result<Self, Error> {
         Self::new(duration, 0.0, jitter, Span::MAX, 0)
     }
 
@@ -65,7 +65,7 @@ impl WaitBackoff {
     ///
     /// # Errors
     /// [`ErrorCode::JitterFactorRange`] unless `max_factor` is finite.
-    pub fn kubernetes_jitter(duration: Span, max_factor: f64) -> Result<Self, ConfigError> {
+    pub fn kubernetes_jitter(duration: Span, max_factor: f64) -> Result<Self, Error> {
         let read = if max_factor <= 0.0 && max_factor.is_finite() { 1.0 } else { max_factor };
         Self::constant(duration, read)
     }
@@ -142,11 +142,11 @@ impl WaitBackoff {
 }
 
 /// Checks that a factor is from 0 to `most`.
-pub(super) fn check(factor: f64, most: f64, code: ErrorCode, field: Field) -> Result<(), ConfigError> {
+pub(super) fn check(factor: f64, most: f64, code: ErrorCode, field: Field) -> Result<(), Error> {
     if (0.0..=most).contains(&factor) {
         return Ok(());
     }
-    Err(ConfigError::new(code, field, Given::Number(factor)))
+    Err(Error::new(code, field, Quantity::Number(factor)))
 }
 
 /// Additive jitter without a cap: `d + trunc((u*factor)*d)` (spec 5.2), at most [`Span::MAX`].

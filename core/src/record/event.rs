@@ -17,7 +17,7 @@ pub use bytes::EventReader;
 pub use field::ValueOwner;
 pub use json::{EventJson, Notes};
 pub use kind::EventKind;
-pub use model::{Event, EventError};
+pub use model::Event;
 #[cfg(feature = "serde")]
 pub use serde::EventWithNotes;
 

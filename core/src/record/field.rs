@@ -2,7 +2,7 @@
 //!
 //! Numbers of 64 bits are decimal text in JSON, because most readers keep 53 bits.
 
-use crate::error::{ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::nearest::nearest;
 use crate::value::{Value, Word};
 use core::fmt;
@@ -35,30 +35,16 @@ pub(crate) const INTEGER_RULE: &str = "must be a whole number from 0 to 42949672
 /// The rule of [`DECIMAL`].
 pub(crate) const DECIMAL_RULE: &str = "must be a number from 0 to 18446744073709551615 as decimal text";
 
-/// A broken rule of a field.
-pub(crate) struct Fault {
-    pub(crate) code: ErrorCode,
-    pub(crate) given: Given,
-    pub(crate) nearest: Option<&'static str>,
-}
-
-impl Fault {
-    /// A value that the field does not take.
-    pub(crate) const fn wrong(value: Value<'_>) -> Self {
-        let given = match value {
-            Value::Number { value, .. } => Given::Number(value),
-            Value::Nanos(number) => Given::Number(number as f64),
-            _ => Given::Unshown,
-        };
-        Self { code: ErrorCode::WrongType, given, nearest: None }
-    }
-}
-
 impl Field {
     /// The number that a value of the field stands for.
-    pub(crate) fn read(&self, value: Value<'_>) -> Result<u64, Fault> {
+    pub(crate) fn read(&self, value: Value<'_>, subject: Subject) -> Result<u64, Error> {
+        let wrong = |code| Error { own_rule: Some(self.2), ..Error::named(code, subject, self.0) };
         let number = match (self.1, value) {
-            (Takes::Word(_) | Takes::WordOrNone(_), Value::Text(text)) => return self.word(text),
+            (Takes::Word(_) | Takes::WordOrNone(_), Value::Text(text)) => {
+                let known = self.words().find(|known| known.0 == text).map(|known| known.1.into());
+                let nearest = || nearest(text, self.words().map(|known| known.0));
+                return known.ok_or_else(|| Error { nearest: nearest(), ..wrong(ErrorCode::UnknownWord) });
+            }
             (Takes::Integer(from, to), _) => number(value).filter(|number| (from..=to).contains(number)),
             (Takes::Decimal(to, words), _) => match words.iter().find(|known| value == Value::Text(known.0)) {
                 Some(known) => Some(known.1),
@@ -66,17 +52,12 @@ impl Field {
             },
             _ => None,
         };
-        number.ok_or(Fault::wrong(value))
-    }
-
-    fn word(&self, text: &str) -> Result<u64, Fault> {
-        match self.words().find(|known| known.0 == text) {
-            Some((_, number)) => Ok(number.into()),
-            None => {
-                let nearest = nearest(text, self.words().map(|known| known.0));
-                Err(Fault { code: ErrorCode::UnknownWord, given: Given::Unshown, nearest })
-            }
-        }
+        let value = match value {
+            Value::Number { value, .. } => Quantity::Number(value),
+            Value::Nanos(number) => Quantity::Number(number as f64),
+            _ => Quantity::None,
+        };
+        number.ok_or(Error { value, ..wrong(ErrorCode::WrongType) })
     }
 
     fn words(&self) -> impl Iterator<Item = Word> {

@@ -17,7 +17,7 @@
 use crate::decide::call::Call;
 use crate::decide::policy::Policy;
 use crate::decide::retry::Retry;
-use crate::saved_bytes::SaveError;
+use crate::error::Error;
 use crate::time::Timestamp;
 use bytes::{CALL_LENGTH, RETRY_LENGTH};
 use table::{CALL, RETRY};
@@ -50,8 +50,8 @@ impl Retry {
     /// The state that [`Retry::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved state, damaged, of another layout, kind or policy.
-    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved state, damaged, of another layout, kind or policy.
+    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.retry(policy, now)
     }
 
@@ -59,7 +59,7 @@ impl Retry {
     ///
     /// # Errors
     /// As [`Retry::resume`], but for the policy.
-    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.forced(policy).retry(policy, now)
     }
 }
@@ -88,8 +88,8 @@ impl Call {
     /// says the next step. An attempt that was in flight is abandoned: it fails now, with kind timeout.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved state, damaged, of another layout, kind or policy.
-    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved state, damaged, of another layout, kind or policy.
+    pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.call(policy, now)
     }
 
@@ -97,7 +97,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::resume`], but for the policy.
-    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, SaveError> {
+    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.forced(policy).call(policy, now)
     }
 }

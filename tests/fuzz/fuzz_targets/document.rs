@@ -42,13 +42,13 @@ fn good(document: &Document) {
                     assert_eq!(delays(&again.policy), delays(policy), "{json}");
                 }
             }
-            Err(error) => assert!(!error.field.is_empty(), "{error}"),
+            Err(error) => assert!(!error.path().to_string().is_empty(), "{error}"),
         }
     }
 }
 
 fn wrong(error: &DocumentError) {
-    assert!(!error.rule.is_empty() && !error.to_string().is_empty());
+    assert!(!error.error.rule().is_empty() && !error.to_string().is_empty());
 }
 
 /// Pairs of a path and a value, one after the other, to a builder and to the reader of each form.

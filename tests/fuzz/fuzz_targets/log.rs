@@ -125,7 +125,7 @@ fuzz_target!(|data: &[u8]| {
                 events += 1;
             }
             Err(error) => {
-                assert_eq!(error.sequence, if events == 0 { 1 } else { expected });
+                assert_eq!(error.sequence(), if events == 0 { 1 } else { expected });
                 assert!(!error.to_string().is_empty());
             }
         }

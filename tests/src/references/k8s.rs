@@ -1,7 +1,7 @@
 //! Kubernetes: `wait.Backoff` on the wait backoff. What a case's JSON says is read here for all its kinds.
 
 use super::{Recording, Verdict};
-use holdoff_core::{ConfigError, Span, WaitBackoff};
+use holdoff_core::{Error, Span, WaitBackoff};
 use serde_json::Value;
 use std::fmt::Debug;
 
@@ -64,7 +64,7 @@ impl Wrapped {
 }
 
 /// Outside the domain, as long as the core refuses what the configuration says.
-pub(super) fn refused<T>(made: Option<Result<T, ConfigError>>) -> Result<Verdict, String> {
+pub(super) fn refused<T>(made: Option<Result<T, Error>>) -> Result<Verdict, String> {
     match made {
         None | Some(Err(_)) => Ok(Verdict::OutOfDomain),
         Some(Ok(_)) => Err("a configuration outside the domain is taken".to_owned()),
@@ -72,7 +72,7 @@ pub(super) fn refused<T>(made: Option<Result<T, ConfigError>>) -> Result<Verdict
 }
 
 /// The wait backoff of a `wait.Backoff`; nothing for a negative duration.
-pub(super) fn wait_backoff(config: &Value) -> Result<Option<Result<WaitBackoff, ConfigError>>, String> {
+pub(super) fn wait_backoff(config: &Value) -> Result<Option<Result<WaitBackoff, Error>>, String> {
     let (factor, jitter) = (real(config, "factor")?, real(config, "jitter")?);
     let (steps, cap) = (whole_or(config, "steps", 0)?, whole_or(config, "cap", 0)?);
     Ok(span(config, "duration")?.map(|duration| WaitBackoff::kubernetes(duration, factor, jitter, steps, cap)))

@@ -2,7 +2,7 @@
 
 use super::k8s::{Wrapped, real, refused, same, span, whole_or};
 use super::{Recording, Verdict};
-use holdoff_core::{Bucket, BucketConfig, ConfigError, Gate, GateConfig, Keyed, Span, Timestamp, longest};
+use holdoff_core::{Bucket, BucketConfig, Error, Gate, GateConfig, Keyed, Span, Timestamp, longest};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
@@ -97,7 +97,7 @@ enum Limiter {
 
 impl Limiter {
     /// Nothing where a number is negative that may not be.
-    fn of(config: &Value) -> Result<Option<Result<Self, ConfigError>>, String> {
+    fn of(config: &Value) -> Result<Option<Result<Self, Error>>, String> {
         let items = |gates| Some(Ok(Self::Items(gates, Keyed::new(KEYS, Span::MAX))));
         Ok(match config["kind"].as_str().unwrap_or_default() {
             "ItemExponentialFailure" => match (span(config, "base")?, span(config, "max")?) {

@@ -3,8 +3,7 @@
 use super::k8s::{self, Wrapped, real, refused, same, span, truth, whole, whole_or};
 use super::{Recording, Verdict};
 use holdoff_core::{
-    Answer, ConfigError, Ended, LoopBackoff, Periodic, PeriodicOptions, PeriodicStep, Reset, Span, Timestamp,
-    WaitBackoff,
+    Answer, Ended, Error, LoopBackoff, Periodic, PeriodicOptions, PeriodicStep, Reset, Span, Timestamp, WaitBackoff,
 };
 use serde_json::Value;
 
@@ -24,7 +23,7 @@ impl<'a> Draws<'a> {
 }
 
 /// What makes a loop backoff: nothing where a number is negative that may not be.
-type Made = Option<Result<LoopBackoff, ConfigError>>;
+type Made = Option<Result<LoopBackoff, Error>>;
 
 fn loop_backoff(config: &Value, start: Timestamp) -> Result<Made, String> {
     Ok(match config["kind"].as_str() {

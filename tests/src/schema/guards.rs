@@ -1,7 +1,7 @@
 //! The sections of guards, by asking the core: each field is set beside each kind, and what the core says of it is the schema.
 
 use super::{given, reference};
-use holdoff_core::{ConfigError, ErrorCode, Field, Options, Takes, Value as Setting};
+use holdoff_core::{Error, ErrorCode, Field, Options, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
 /// The sections that have kinds, or modes, with what stands for one that is not given.
@@ -126,7 +126,7 @@ fn beside(section: &str) -> Vec<(String, &'static str)> {
 }
 
 /// What the core says of a document's fields.
-fn ask(fields: &[(String, &str)]) -> Result<(), ConfigError> {
+fn ask(fields: &[(String, &str)]) -> Result<(), Error> {
     let mut builder = Options::NEW;
     fields.iter().try_for_each(|(name, word)| builder.set(name, Setting::Text(word)).map(|_| ()))?;
     builder.check_guards()
@@ -174,7 +174,7 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
     let words = [word.clone()];
     let mut properties = Map::new();
     let mut all = Vec::new();
-    let needed = |error: &ConfigError| (error.code == ErrorCode::FieldMissing).then_some(error.field).flatten();
+    let needed = |error: &Error| (error.code == ErrorCode::FieldMissing).then_some(error.field).flatten();
     let own = |field: Field| field.path().strip_prefix(&format!("{section}.")).map(str::to_owned);
     let alone = ask(&words).err().as_ref().and_then(needed);
     all.extend(alone.and_then(own).map(|name| given(&name)));
@@ -214,7 +214,7 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
 }
 
 /// What the core says of a field with a value that suits it, beside words.
-fn ask_with(words: &[(String, &str)], field: Field) -> Option<ConfigError> {
+fn ask_with(words: &[(String, &str)], field: Field) -> Option<Error> {
     let mut builder = Options::NEW;
     for (name, word) in words {
         let _ = builder.set(name, Setting::Text(word));

@@ -9,9 +9,8 @@
 use super::Refusal;
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
-use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// How the rate moves. All rates are calls a second.
@@ -89,7 +88,7 @@ impl AdaptiveConfig {
     /// # Errors
     /// [`ErrorCode::ShareRange`] for a `beta` or `smooth` that is not above 0 and at most 1; [`ErrorCode::RateRange`] for
     /// the other numbers out of the ranges that [`AdaptiveKind`] gives.
-    pub fn new(kind: AdaptiveKind, refusal: Refusal) -> Result<Self, ConfigError> {
+    pub fn new(kind: AdaptiveKind, refusal: Refusal) -> Result<Self, Error> {
         let mut config = Self {
             beta: 1.0,
             scale: 0.0,
@@ -144,11 +143,11 @@ impl AdaptiveConfig {
     }
 }
 
-fn between(field: Field, given: f64, from: f64, to: f64) -> Result<f64, ConfigError> {
+fn between(field: Field, given: f64, from: f64, to: f64) -> Result<f64, Error> {
     if given >= from && given <= to {
         Ok(given)
     } else {
-        Err(ConfigError::new(ErrorCode::RateRange, field, Given::Number(given)))
+        Err(Error::new(ErrorCode::RateRange, field, Quantity::Number(given)))
     }
 }
 
@@ -370,8 +369,8 @@ impl Adaptive {
     /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod config;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
-use crate::saved_bytes::SaveError;
+use crate::error::Error;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
@@ -444,8 +444,8 @@ impl Breaker {
     /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, 0, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
     }
 }

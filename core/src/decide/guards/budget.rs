@@ -9,7 +9,7 @@ use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::rng::Rng;
-use crate::saved_bytes::SaveError;
+use crate::error::Error;
 use crate::time::Timestamp;
 
 mod config;
@@ -431,8 +431,8 @@ impl Budget {
     /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, Error> {
         let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
         read.map(|budget| budget.at_rest(config))
     }

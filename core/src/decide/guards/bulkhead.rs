@@ -3,7 +3,7 @@
 //! The machine counts and keeps the order; the host does the waiting. A queued caller holds a [`QueuePlace`] and asks again
 //! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first.
 
-use crate::error::ConfigError;
+use crate::error::Error;
 use crate::fields::Field;
 use crate::time::Span;
 
@@ -21,7 +21,7 @@ impl BulkheadConfig {
     ///
     /// # Errors
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 64.
-    pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, ConfigError> {
+    pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, Error> {
         let (limit, queue) = (Field::BulkheadLimit.whole(limit)?, Field::BulkheadQueue.whole(queue)?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })
     }

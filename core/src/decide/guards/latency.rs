@@ -6,9 +6,8 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::ConfigError;
+use crate::error::Error;
 use crate::fields::Field;
-use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// How far one record can move the estimate, as a part of it.
@@ -84,7 +83,7 @@ impl HedgeConfig {
     ///
     /// # Errors
     /// [`ErrorCode::ShareRange`](crate::ErrorCode::ShareRange) unless the percentile is above 0 and at most 1; [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for `attempts`.
-    pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, ConfigError> {
+    pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, Error> {
         let percentile = percentile.map_or(Ok(0.0), |share| Field::HedgePercentile.number(share))?;
         let attempts = Field::HedgeAttempts.whole(attempts)?;
         Ok(Self { delay: delay.as_nanos(), percentile, attempts, unused: 0 })
@@ -144,8 +143,8 @@ impl Latency {
     /// The estimate that [`Latency::save`] made bytes of, in whatever language.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved estimate, damaged, or of another layout.
-    pub fn restore(bytes: &[u8]) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved estimate, damaged, or of another layout.
+    pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
         save::read(Self::new(), Self::SAVED, 0, Timestamp::ZERO, &mut [], bytes)
     }
 }

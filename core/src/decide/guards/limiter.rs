@@ -19,9 +19,8 @@ pub use shared::SharedGcra;
 use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
-use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 use gcra::Interval;
 use log::Log;
@@ -95,7 +94,7 @@ impl LimiterConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::RateRange`] for a bucket's `limit` that is
     /// negative or not finite, [`ErrorCode::ZeroLimit`] for a `per` of zero but for the log.
-    pub fn new(kind: LimiterKind, refusal: Refusal) -> Result<Self, ConfigError> {
+    pub fn new(kind: LimiterKind, refusal: Refusal) -> Result<Self, Error> {
         let wait = u8::from(refusal == Refusal::Wait);
         let config = match kind {
             LimiterKind::Gcra { limit, per, burst } => {
@@ -115,7 +114,7 @@ impl LimiterConfig {
             }
             LimiterKind::Bucket { limit, per, burst } => {
                 if !(limit >= 0.0 && limit.is_finite()) {
-                    return Err(ConfigError::new(ErrorCode::RateRange, Field::LimiterLimit, Given::Number(limit)));
+                    return Err(Error::new(ErrorCode::RateRange, Field::LimiterLimit, Quantity::Number(limit)));
                 }
                 gcra::check(1, per, burst)?;
                 Self { rate: limit, per: per.as_nanos(), burst, kind: BUCKET, ..Self::NONE }
@@ -376,9 +375,9 @@ impl Limiter {
     /// filled.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
+    /// A [`Error`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
     /// state saved with another limit, or missing storage.
-    pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, SaveError> {
+    pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, Error> {
         let new = (Self::new(config, now), config.kind);
         let times = times.get_mut(..config.log_capacity()).unwrap_or_default();
         let (length, kind) = (Self::saved(config), u32::from(config.kind));

@@ -6,7 +6,7 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
-use crate::error::ConfigError;
+use crate::error::Error;
 use crate::fields::Field;
 
 /// The behaviour of a policy inside another retry, or around one.
@@ -30,7 +30,7 @@ impl Nesting {
     ///
     /// # Errors
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a cap of 0.
-    pub fn checked(self) -> Result<Self, ConfigError> {
+    pub fn checked(self) -> Result<Self, Error> {
         match self {
             Self::Cap(cap) => Field::NestedCap.whole(cap).map(Self::Cap),
             _ => Ok(self),

@@ -4,8 +4,8 @@
 //! not saved, because their results will never arrive. Unlike the policy of a call, the configuration of a guard may change
 //! in between, as long as its kind stays: raising a limit should not lose what the guard has learned.
 
-use crate::error::{ErrorCode, Given};
-use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
+use crate::error::{Error, ErrorCode};
+use crate::saved_bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
 use crate::time::Timestamp;
 
 /// The distance of [`Timestamp::NEVER`], and the furthest of any other time.
@@ -101,20 +101,18 @@ pub(crate) fn read<S: GuardState>(
     now: Timestamp,
     times: &mut [u64],
     bytes: &[u8],
-) -> Result<S, SaveError> {
+) -> Result<S, Error> {
     let mut reader = Reader(bytes);
     if reader.take() != Some(MAGIC) {
-        return Err(SaveError::new(ErrorCode::NotAState, None));
+        return Err(Error::of_state(ErrorCode::NotAState, ""));
     }
-    let wrong =
-        |code, field, given: f64| SaveError { given: Given::Number(given), ..SaveError::new(code, Some(field)) };
-    let short = wrong(ErrorCode::GuardLength, "length", bytes.len() as f64);
+    let short = Error::of_state(ErrorCode::GuardLength, "length").found(bytes.len() as f64);
     let [number, layout] = reader.take().ok_or(short)?;
     if u32::from(layout) != LAYOUT {
-        return Err(wrong(ErrorCode::StateVersion, "layout", f64::from(layout)));
+        return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(layout));
     }
     if number != S::NUMBER {
-        return Err(wrong(ErrorCode::NotAGuard, "kind", f64::from(number)));
+        return Err(Error::of_state(ErrorCode::NotAGuard, "kind").found(number));
     }
     if bytes.len() != length {
         return Err(short);
@@ -122,10 +120,10 @@ pub(crate) fn read<S: GuardState>(
     let (body, sum) = bytes.split_at_checked(length.saturating_sub(8)).ok_or(short)?;
     let said = u16::from_le_bytes(reader.take().ok_or(short)?);
     if Reader(sum).word() != checksum(body) || said != length as u16 {
-        return Err(SaveError::new(ErrorCode::StateDamaged, None));
+        return Err(Error::of_state(ErrorCode::StateDamaged, ""));
     }
     if reader.half() != variant {
-        return Err(SaveError::new(ErrorCode::GuardConfig, Some("kind")));
+        return Err(Error::of_state(ErrorCode::GuardConfig, "kind"));
     }
     let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };
     state.pass(&mut pass);

@@ -7,9 +7,8 @@
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::ConfigError;
+use crate::error::Error;
 use crate::fields::Field;
-use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// The factor of the delays and the window it is measured over: 24 bytes, `Copy`, plain numbers; every bit pattern is valid.
@@ -30,7 +29,7 @@ impl StretchConfig {
     /// # Errors
     /// [`ErrorCode::FactorRange`](crate::ErrorCode::FactorRange) unless `factor` is finite and from 1 on; [`ErrorCode::ZeroLimit`](crate::ErrorCode::ZeroLimit) for a `window` of zero;
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `min_calls` of 0.
-    pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, ConfigError> {
+    pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, Error> {
         let factor = Field::StretchFactor.number(factor)?;
         let window = Field::StretchWindow.span(window)?;
         Ok(Self { factor, window, min_calls: Field::StretchMinCalls.whole(min_calls)?, unused: 0 })
@@ -120,8 +119,8 @@ impl Stretch {
     /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: no saved guard of this sort, damaged, or of another layout.
-    pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, SaveError> {
+    /// A [`Error`]: no saved guard of this sort, damaged, or of another layout.
+    pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)
     }
 }

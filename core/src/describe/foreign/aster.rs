@@ -1,11 +1,11 @@
 //! Aster's RetryPolicy of a workflow: exponential by 2 or linear, and up to half the base delay more.
 
+use super::Shape;
 use super::said::{EXPONENTIAL, Item, LINEAR, Said};
-use super::{FormError, Shape};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
-use crate::error::Given;
+use crate::error::{Error, Quantity};
 use crate::time::Span;
 
 pub(super) const SHAPE: Shape = Shape {
@@ -29,10 +29,10 @@ pub(super) const MILLI: u64 = 1_000_000;
 
 /// The base delay is a second unless given, as the language's compiler has it; a backoff that is not given is linear, as its
 /// runtime has it.
-fn policy(said: &Said) -> Result<Policy, FormError> {
+fn policy(said: &Said) -> Result<Policy, Error> {
     if said.attempts == 0 || said.is_beyond_int() {
-        let given = Given::Number(said.attempts as f64);
-        return Err(FormError::value("maxAttempts", rule(Item::Attempts), given));
+        let given = Quantity::Number(said.attempts as f64);
+        return Err(Error::form_value("maxAttempts", rule(Item::Attempts), given));
     }
     let millis = if said.has(Item::Initial) { said.initial / MILLI } else { 1000 };
     let base = Span::from_millis(millis).as_duration();
@@ -42,7 +42,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
     };
     let bound = Span::from_millis(millis / 2);
     let jitter = if bound == Span::ZERO { Jitter::None } else { Jitter::Bounded { bound } };
-    Ok(Policy::options().backoff(backoff).jitter(jitter).attempts(said.count()).build()?)
+    Policy::options().backoff(backoff).jitter(jitter).attempts(said.count()).build()
 }
 
 fn said(policy: &Policy) -> Said {

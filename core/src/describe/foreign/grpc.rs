@@ -2,14 +2,14 @@
 //! the throttle for both.
 
 use super::said::{Item, Said};
-use super::{ANY, BARE, FormError, FormReader, Shape, indexed, same};
+use super::{ANY, BARE, FormReader, Shape, indexed, same};
 use crate::decide::backoff::Backoff;
 use crate::decide::guards::budget::BudgetKind;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::error::{ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::fields::Field;
 use crate::time::Span;
 use crate::value::Value;
@@ -81,7 +81,7 @@ type Named<'n> = (&'n str, Option<(&'static str, Item)>);
 impl FormReader {
     /// The field of a service config that a path names, as its last name and what that is; nothing for what belongs to an
     /// entry that is not read.
-    pub(super) fn grpc_item<'n>(&mut self, path: &'n str, is_null: bool) -> Result<Option<Named<'n>>, FormError> {
+    pub(super) fn grpc_item<'n>(&mut self, path: &'n str, is_null: bool) -> Result<Option<Named<'n>>, Error> {
         let (mut first, mut rest) = cut(path);
         let mut entry = BARE;
         if same(METHOD_CONFIG, indexed(first).0) && (!rest.is_empty() || indexed(first).1.is_some()) {
@@ -128,10 +128,9 @@ impl FormReader {
     }
 
     /// Notes that the policy is in that entry.
-    fn find_in(&mut self, entry: u32) -> Result<(), FormError> {
+    fn find_in(&mut self, entry: u32) -> Result<(), Error> {
         if self.found != ANY && self.found != entry {
-            let code = ErrorCode::SeveralPolicies;
-            return Err(FormError::new(code, RETRY_POLICY, code.rule(None)));
+            return Err(Error::named(ErrorCode::SeveralPolicies, Subject::Policy, RETRY_POLICY));
         }
         self.found = entry;
         Ok(())
@@ -159,18 +158,18 @@ fn path_behind<'n>(first: &'n str, rest: &str) -> &'n str {
 }
 
 /// The guards of a service config.
-pub(super) fn guards(said: &Said) -> Result<Options, FormError> {
+pub(super) fn guards(said: &Said) -> Result<Options, Error> {
     let mut guards = Options::NEW;
     if said.has(Item::Tokens) || said.has(Item::Ratio) {
         let [tokens, ratio] = ["retryThrottling.maxTokens", "retryThrottling.tokenRatio"];
         match () {
-            () if !said.has(Item::Tokens) => return Err(FormError::missing(tokens)),
-            () if !said.has(Item::Ratio) => return Err(FormError::missing(ratio)),
+            () if !said.has(Item::Tokens) => return Err(Error::missing(tokens)),
+            () if !said.has(Item::Ratio) => return Err(Error::missing(ratio)),
             () if said.tokens == 0 || said.tokens > 1000 => {
-                return Err(FormError::value(tokens, rule(Item::Tokens), Given::Number(said.tokens as f64)));
+                return Err(Error::form_value(tokens, rule(Item::Tokens), Quantity::Number(said.tokens as f64)));
             }
             () if !(said.ratio > 0.0 && said.ratio.is_finite()) => {
-                return Err(FormError::value(ratio, rule(Item::Ratio), Given::Number(said.ratio)));
+                return Err(Error::form_value(ratio, rule(Item::Ratio), Quantity::Number(said.ratio)));
             }
             () => {}
         }
@@ -191,20 +190,20 @@ fn hedges(said: &Said) -> bool {
 }
 
 /// The policy around a hedge: all its attempts are in one round, so that there is no backoff.
-fn hedged(said: &Said) -> Result<Policy, FormError> {
+fn hedged(said: &Said) -> Result<Policy, Error> {
     let attempts = "hedgingPolicy.maxAttempts";
     let alone = [Item::Attempts, Item::Initial, Item::Max, Item::Factor, Item::Codes];
     match () {
         () if alone.into_iter().any(|item| said.has(item)) => {
             let rule = "must not be there beside a retryPolicy";
-            return Err(FormError::value(HEDGING_POLICY, rule, Given::Unshown));
+            return Err(Error::form_value(HEDGING_POLICY, rule, Quantity::None));
         }
-        () if !said.has(Item::Hedges) => return Err(FormError::missing(attempts)),
+        () if !said.has(Item::Hedges) => return Err(Error::missing(attempts)),
         () if said.attempts < 2 => {
-            return Err(FormError::value(attempts, rule(Item::Hedges), Given::Number(said.attempts as f64)));
+            return Err(Error::form_value(attempts, rule(Item::Hedges), Quantity::Number(said.attempts as f64)));
         }
         () if said.has(Item::Deadline) && said.deadline == 0 => {
-            return Err(FormError::value("timeout", rule(Item::Deadline), Given::Span(Span::ZERO)));
+            return Err(Error::form_value("timeout", rule(Item::Deadline), Quantity::Span(Span::ZERO)));
         }
         () => {}
     }
@@ -215,12 +214,12 @@ fn hedged(said: &Said) -> Result<Policy, FormError> {
         .hint_mode(HintMode::Exact)
         .hint_max(Duration::MAX);
     let limited = said.has(Item::Deadline);
-    Ok(if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()?)
+    if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()
 }
 
 /// A hedge in one round in the form, as far as the form can express it; and a throttle.
 pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'static str> {
-    let broken = |error: crate::ConfigError| error.field.map_or("", Field::path);
+    let broken = |error: Error| error.field.map_or("", Field::path);
     let hedge = guards.hedge().map_err(broken)?;
     let mut said = match hedge {
         None => said(policy),
@@ -253,7 +252,7 @@ pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'
     Ok(said)
 }
 
-fn policy(said: &Said) -> Result<Policy, FormError> {
+fn policy(said: &Said) -> Result<Policy, Error> {
     if hedges(said) {
         return hedged(said);
     }
@@ -265,19 +264,19 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
         (Item::Codes, "retryPolicy.retryableStatusCodes"),
     ] {
         if !said.has(item) {
-            return Err(FormError::missing(field));
+            return Err(Error::missing(field));
         }
     }
-    let wrong = |item, field, given| Err(FormError::value(field, rule(item), given));
-    let span = |nanos| Given::Span(Span::from_nanos(nanos));
+    let wrong = |item, field, given| Err(Error::form_value(field, rule(item), given));
+    let span = |nanos| Quantity::Span(Span::from_nanos(nanos));
     match () {
         () if said.attempts < 2 => {
-            return wrong(Item::Attempts, "retryPolicy.maxAttempts", Given::Number(said.attempts as f64));
+            return wrong(Item::Attempts, "retryPolicy.maxAttempts", Quantity::Number(said.attempts as f64));
         }
         () if said.initial == 0 => return wrong(Item::Initial, "retryPolicy.initialBackoff", span(0)),
         () if said.max == 0 => return wrong(Item::Max, "retryPolicy.maxBackoff", span(0)),
         () if !(said.factor > 0.0 && said.factor.is_finite()) => {
-            return wrong(Item::Factor, "retryPolicy.backoffMultiplier", Given::Number(said.factor));
+            return wrong(Item::Factor, "retryPolicy.backoffMultiplier", Quantity::Number(said.factor));
         }
         () if said.has(Item::Deadline) && said.deadline == 0 => return wrong(Item::Deadline, "timeout", span(0)),
         () => {}
@@ -296,7 +295,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
         .hint_mode(HintMode::Exact)
         .hint_max(Duration::MAX);
     let limited = said.has(Item::Deadline);
-    Ok(if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()?)
+    if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()
 }
 
 fn said(policy: &Policy) -> Said {

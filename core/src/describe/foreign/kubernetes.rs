@@ -1,12 +1,12 @@
 //! Kubernetes' wait.Backoff as a policy. The machine that steps exactly as it does is [`crate::WaitBackoff`].
 
+use super::Shape;
 use super::said::{Item, Said};
-use super::{FormError, Shape};
 use crate::decide::backoff::{Backoff, real, truncated};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::error::Given;
+use crate::error::{Error, Quantity};
 use core::time::Duration;
 
 pub(super) const SHAPE: Shape = Shape {
@@ -33,12 +33,12 @@ const fn rule(item: Item) -> &'static str {
 }
 
 /// Steps count attempts; a cap that is not positive is none, and so is a jitter.
-fn policy(said: &Said) -> Result<Policy, FormError> {
+fn policy(said: &Said) -> Result<Policy, Error> {
     if said.attempts == 0 {
-        return Err(FormError::value("Steps", rule(Item::Attempts), Given::Number(0.0)));
+        return Err(Error::form_value("Steps", rule(Item::Attempts), Quantity::Number(0.0)));
     }
     if !(said.factor >= 0.0 && said.factor.is_finite()) {
-        return Err(FormError::value("Factor", rule(Item::Factor), Given::Number(said.factor)));
+        return Err(Error::form_value("Factor", rule(Item::Factor), Quantity::Number(said.factor)));
     }
     let first = Duration::from_nanos(said.initial);
     let builder = match () {
@@ -51,7 +51,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
     } else {
         builder.jitter(Jitter::None)
     };
-    Ok(builder.attempts(said.count()).build()?)
+    builder.attempts(said.count()).build()
 }
 
 /// Exponential up to `max`, where `max` bounds the delays after the first one: a first delay above it comes once. If `ends`,

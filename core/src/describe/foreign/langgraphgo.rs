@@ -1,11 +1,11 @@
 //! langgraphgo's two levels of retry: a node's RetryConfig and a graph's RetryPolicy.
 
 use super::said::{EXPONENTIAL, FIXED, Item, LINEAR, Said};
-use super::{FormError, Shape, kubernetes};
+use super::{Shape, kubernetes};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
-use crate::error::Given;
+use crate::error::{Error, Quantity};
 use core::time::Duration;
 
 pub(super) const NODE: Shape = Shape {
@@ -50,19 +50,19 @@ const fn rule_of_graph(item: Item) -> &'static str {
 }
 
 /// A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
-fn node(said: &Said) -> Result<Policy, FormError> {
+fn node(said: &Said) -> Result<Policy, Error> {
     if said.attempts == 0 {
-        return Err(FormError::value("MaxAttempts", rule(Item::Attempts), Given::Number(0.0)));
+        return Err(Error::form_value("MaxAttempts", rule(Item::Attempts), Quantity::Number(0.0)));
     }
     if !(said.factor >= 0.0 && said.factor.is_finite()) {
-        return Err(FormError::value("BackoffFactor", rule(Item::Factor), Given::Number(said.factor)));
+        return Err(Error::form_value("BackoffFactor", rule(Item::Factor), Quantity::Number(said.factor)));
     }
     let builder = if said.initial <= said.max && kubernetes::is_steady(said.initial, said.factor) {
         Policy::options().backoff(Backoff::constant(Duration::from_nanos(said.initial)))
     } else {
         kubernetes::bounded(said.initial, said.factor, said.max, false)
     };
-    Ok(builder.jitter(Jitter::None).attempts(said.count()).build()?)
+    builder.jitter(Jitter::None).attempts(said.count()).build()
 }
 
 fn said_of_node(policy: &Policy) -> Said {
@@ -77,14 +77,14 @@ fn said_of_node(policy: &Policy) -> Said {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Every strategy starts from one second and has no limit.
-fn graph(said: &Said) -> Result<Policy, FormError> {
+fn graph(said: &Said) -> Result<Policy, Error> {
     let backoff = match said.strategy {
         EXPONENTIAL => Backoff::exponential(SECOND, 2.0),
         LINEAR => Backoff::linear(SECOND, SECOND),
         _ => Backoff::constant(SECOND),
     };
     let attempts = said.count().saturating_add(1).min(u32::MAX.wrapping_sub(1));
-    Ok(Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts).build()?)
+    Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts).build()
 }
 
 fn said_of_graph(policy: &Policy) -> Said {

@@ -1,11 +1,11 @@
 //! Temporal's RetryPolicy: exponential without jitter, and without an end unless it says so.
 
+use super::Shape;
 use super::said::{Item, Said};
-use super::{FormError, Shape};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
-use crate::error::Given;
+use crate::error::{Error, Quantity};
 use crate::time::Span;
 use core::time::Duration;
 
@@ -34,19 +34,19 @@ const fn rule(item: Item) -> &'static str {
 }
 
 /// A missing field, or zero, has a default (docs.temporal.io, "Retry policies").
-fn policy(said: &Said) -> Result<Policy, FormError> {
+fn policy(said: &Said) -> Result<Policy, Error> {
     let initial = if said.initial == 0 { Span::from_secs(1).as_nanos() } else { said.initial };
     let max = if said.max == 0 { initial.saturating_mul(100).min(Span::MAX.as_nanos()) } else { said.max };
     let factor = if said.factor == 0.0 { 2.0 } else { said.factor };
     if !(factor >= 1.0 && factor.is_finite()) {
-        return Err(FormError::value("backoffCoefficient", rule(Item::Factor), Given::Number(factor)));
+        return Err(Error::form_value("backoffCoefficient", rule(Item::Factor), Quantity::Number(factor)));
     }
     if said.is_beyond_int() {
-        let given = Given::Number(said.attempts as f64);
-        return Err(FormError::value("maximumAttempts", rule(Item::Attempts), given));
+        let given = Quantity::Number(said.attempts as f64);
+        return Err(Error::form_value("maximumAttempts", rule(Item::Attempts), given));
     }
     if max < initial {
-        return Err(FormError::value("maximumInterval", rule(Item::Max), Given::Span(Span::from_nanos(max))));
+        return Err(Error::form_value("maximumInterval", rule(Item::Max), Quantity::Span(Span::from_nanos(max))));
     }
     let first = Duration::from_nanos(initial);
     let backoff = match super::kubernetes::is_steady(initial, factor) {
@@ -54,7 +54,7 @@ fn policy(said: &Said) -> Result<Policy, FormError> {
         false => Backoff::exponential(first, factor).max(Duration::from_nanos(max)),
     };
     let builder = Policy::options().backoff(backoff).jitter(Jitter::None);
-    Ok(if said.attempts == 0 { builder.forever() } else { builder.attempts(said.count()) }.build()?)
+    if said.attempts == 0 { builder.forever() } else { builder.attempts(said.count()) }.build()
 }
 
 fn said(policy: &Policy) -> Said {

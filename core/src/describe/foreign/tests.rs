@@ -9,7 +9,7 @@ fn number(value: f64) -> Value<'static> {
     Value::Number { value, unit: 1e9 }
 }
 
-fn read(form: Form, fields: &[(&str, Value<'_>)]) -> Result<Policy, FormError> {
+fn read(form: Form, fields: &[(&str, Value<'_>)]) -> Result<Policy, Error> {
     let mut reader = form.reader();
     for (name, value) in fields {
         reader.set(name, *value)?;
@@ -17,7 +17,7 @@ fn read(form: Form, fields: &[(&str, Value<'_>)]) -> Result<Policy, FormError> {
     reader.build()
 }
 
-fn written(form: Form, policy: &Policy) -> Result<String, FormError> {
+fn written(form: Form, policy: &Policy) -> Result<String, Error> {
     let mut out = String::new();
     form.of(policy, &Rules::NONE)?.write([], [], &mut out).unwrap();
     Ok(out)
@@ -315,7 +315,7 @@ fn what_cannot_be_said_is_named() {
     let mut rules = Rules::NONE;
     let _ = rules.set("grpc[0]", number(f64::from(GrpcCode::Internal.code()))).unwrap();
     assert!(Form::Grpc.of(&Preset::Grpc.policy(), &rules).is_ok());
-    assert_eq!(Form::Temporal.of(&Preset::Temporal.policy(), &rules).unwrap_err().field, "retry_on");
+    assert_eq!(Form::Temporal.of(&Preset::Temporal.policy(), &rules).unwrap_err().name, "retry_on");
 }
 
 #[test]

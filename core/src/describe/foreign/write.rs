@@ -1,7 +1,7 @@
 //! A policy in another system's form: whether it can be said there, and its text.
 
+use super::Form;
 use super::said::{EXPONENTIAL, Item, Said};
-use super::{Form, FormError};
 use crate::decide::backoff::Backoff;
 use crate::decide::grpc::GrpcCode;
 use crate::decide::jitter;
@@ -9,7 +9,7 @@ use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::rules::Rules;
 use crate::describe::rules::write::write_codes;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::json::{Open, Out, texts};
 use crate::time::Span;
@@ -29,7 +29,7 @@ impl Form {
     ///
     /// # Errors
     /// [`ErrorCode::NotInForm`] with the path of the first field that cannot be said: `deadline`, `retry_on`.
-    pub fn of(self, policy: &Policy, rules: &Rules) -> Result<Formed, FormError> {
+    pub fn of(self, policy: &Policy, rules: &Rules) -> Result<Formed, Error> {
         self.formed(policy, rules, (self.shape().said)(policy))
     }
 
@@ -38,8 +38,8 @@ impl Form {
     ///
     /// # Errors
     /// As [`Form::of`], with the name of the guard (`breaker`) or the path of its field.
-    pub fn of_guarded(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<Formed, FormError> {
-        let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
+    pub fn of_guarded(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<Formed, Error> {
+        let cannot = |field| Error::of_form(ErrorCode::NotInForm, field, self.cannot());
         let sayable: &[&str] = if self == Self::Grpc { &["budget", "hedge"] } else { &[] };
         if let Some(section) = guards.sections().find(|section| !sayable.contains(section)) {
             return Err(cannot(section));
@@ -51,10 +51,10 @@ impl Form {
         self.formed(policy, rules, said)
     }
 
-    fn formed(self, policy: &Policy, rules: &Rules, said: Said) -> Result<Formed, FormError> {
-        let cannot = |field| FormError::new(ErrorCode::NotInForm, field, self.cannot());
+    fn formed(self, policy: &Policy, rules: &Rules, said: Said) -> Result<Formed, Error> {
+        let cannot = |field| Error::of_form(ErrorCode::NotInForm, field, self.cannot());
         let mut read = (self.shape().policy)(&said).map_err(|error| {
-            let counts = error.field.ends_with("Attempts") || error.field == "Steps";
+            let counts = error.name.ends_with("Attempts") || error.name == "Steps";
             cannot(if counts { Field::Attempts.path() } else { "backoff" })
         })?;
         let hedged = said.has(Item::Hedges);

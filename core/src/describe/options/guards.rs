@@ -13,7 +13,7 @@ use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
 use crate::describe::preset::Preset;
 use crate::describe::write::write_field;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, Takes};
 use crate::json::Open;
 use crate::time::Span;
@@ -48,12 +48,12 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn budget(&self) -> Result<Option<BudgetConfig>, ConfigError> {
+    pub fn budget(&self) -> Result<Option<BudgetConfig>, Error> {
         self.budget_kind()?.map(BudgetConfig::new).transpose()
     }
 
     /// The kind and numbers of the budget.
-    pub(crate) fn budget_kind(&self) -> Result<Option<BudgetKind>, ConfigError> {
+    pub(crate) fn budget_kind(&self) -> Result<Option<BudgetKind>, Error> {
         let Some(kind) = self.kind(Section::BUDGET)? else { return Ok(None) };
         let window = self.span(Field::BudgetWindow);
         Ok(Some(match kind {
@@ -96,12 +96,12 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn breaker(&self) -> Result<Option<BreakerConfig>, ConfigError> {
+    pub fn breaker(&self) -> Result<Option<BreakerConfig>, Error> {
         self.breaker_options()?.map(|options| options.build()).transpose()
     }
 
     /// The checked options of the breaker.
-    pub(crate) fn breaker_options(&self) -> Result<Option<BreakerOptions>, ConfigError> {
+    pub(crate) fn breaker_options(&self) -> Result<Option<BreakerOptions>, Error> {
         let Some(kind) = self.kind(Section::BREAKER)? else { return Ok(None) };
         let failure_rate = self.real(Field::BreakerFailureRate);
         let slow_rate = self.given(Field::BreakerSlowRate).map(f64::from_bits);
@@ -137,7 +137,7 @@ impl Options {
     }
 
     /// How long the breaker stays open.
-    fn open_for(&self) -> Result<Backoff, ConfigError> {
+    fn open_for(&self) -> Result<Backoff, Error> {
         let kind = self.or(Field::BreakerOpenKind) as u8;
         self.check_kind(Section::OPEN_FOR, kind)?;
         let initial = self.span(Field::BreakerOpenFor);
@@ -159,7 +159,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn limiter(&self) -> Result<Option<LimiterConfig>, ConfigError> {
+    pub fn limiter(&self) -> Result<Option<LimiterConfig>, Error> {
         let Some(kind) = self.kind(Section::LIMITER)? else { return Ok(None) };
         let rate = f64::from_bits(self.needed(Field::LimiterLimit)?);
         let per = self.span(Field::LimiterPer);
@@ -167,7 +167,7 @@ impl Options {
         let limit = rate as u32;
         let most = if kind == "log" { LOGGED } else { u32::MAX };
         if kind != "bucket" && !(f64::from(limit) == rate && limit != 0 && limit <= most) {
-            return Err(ConfigError::new(ErrorCode::CountRange, Field::LimiterLimit, Given::Number(rate)));
+            return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(rate)));
         }
         let burst = self.whole_or(Field::LimiterBurst, limit.max(1));
         let kind = match kind {
@@ -183,7 +183,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn bulkhead(&self) -> Result<Option<BulkheadConfig>, ConfigError> {
+    pub fn bulkhead(&self) -> Result<Option<BulkheadConfig>, Error> {
         if !self.any(Section::BULKHEAD) {
             return Ok(None);
         }
@@ -195,7 +195,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn adaptive(&self) -> Result<Option<AdaptiveConfig>, ConfigError> {
+    pub fn adaptive(&self) -> Result<Option<AdaptiveConfig>, Error> {
         let kind = match self.kind(Section::ADAPTIVE)? {
             None => return Ok(None),
             Some("aimd") => {
@@ -230,7 +230,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn stretch(&self) -> Result<Option<StretchConfig>, ConfigError> {
+    pub fn stretch(&self) -> Result<Option<StretchConfig>, Error> {
         if !self.any(Section::STRETCH) {
             return Ok(None);
         }
@@ -242,7 +242,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn hedge(&self) -> Result<Option<HedgeConfig>, ConfigError> {
+    pub fn hedge(&self) -> Result<Option<HedgeConfig>, Error> {
         if !self.any(Section::HEDGE) {
             return Ok(None);
         }
@@ -255,7 +255,7 @@ impl Options {
     ///
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
-    pub fn nested(&self) -> Result<Option<Nesting>, ConfigError> {
+    pub fn nested(&self) -> Result<Option<Nesting>, Error> {
         let Some(mode) = self.kind(Section::NESTED)? else { return Ok(None) };
         let nesting = match mode {
             "innermost" => Nesting::Innermost,
@@ -270,7 +270,7 @@ impl Options {
     ///
     /// # Errors
     /// See [`ErrorCode`].
-    pub fn check_guards(&self) -> Result<(), ConfigError> {
+    pub fn check_guards(&self) -> Result<(), Error> {
         self.budget()?;
         self.breaker()?;
         self.limiter()?;
@@ -299,7 +299,7 @@ impl Options {
     }
 
     /// The word for the kind of a section; `None` where no field of it was given, and for "none".
-    fn kind(&self, section: Section) -> Result<Option<&'static str>, ConfigError> {
+    fn kind(&self, section: Section) -> Result<Option<&'static str>, Error> {
         if !self.any(section) {
             return Ok(None);
         }
@@ -309,7 +309,7 @@ impl Options {
     }
 
     /// True if the kind uses every field of the section that is set.
-    fn check_kind(&self, section: Section, kind: u8) -> Result<(), ConfigError> {
+    fn check_kind(&self, section: Section, kind: u8) -> Result<(), Error> {
         let fits = |field: Field| match section {
             // Which of these a kind of open time has a use for is another question.
             Section::BREAKER if Section::OPEN_FOR.has(field) => kind != 0,
@@ -317,15 +317,15 @@ impl Options {
         };
         for field in section.fields().filter(|field| *field != section.first && !fits(*field)) {
             if let Some(number) = self.given(field) {
-                return Err(ConfigError::new(ErrorCode::NotForKind, field, field.takes().shown(number)));
+                return Err(Error::new(ErrorCode::NotForKind, field, field.takes().shown(number)));
             }
         }
         Ok(())
     }
 
     /// The number of a field that its section cannot do without.
-    fn needed(&self, field: Field) -> Result<u64, ConfigError> {
-        self.given(field).ok_or(ConfigError::new(ErrorCode::FieldMissing, field, Given::Unshown))
+    fn needed(&self, field: Field) -> Result<u64, Error> {
+        self.given(field).ok_or(Error::new(ErrorCode::FieldMissing, field, Quantity::None))
     }
 
     /// The number of a field that was given, or its default.

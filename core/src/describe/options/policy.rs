@@ -7,15 +7,15 @@ use crate::decide::jitter;
 use crate::decide::policy::Policy;
 use crate::decide::policy::{COUNTED, STAGES};
 use crate::describe::preset::Preset;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 
 impl Options {
     /// The policy, or the first rule that is broken (spec 3).
     ///
     /// # Errors
-    /// A [`ConfigError`] that names field, value and rule.
-    pub const fn build(&self) -> Result<Policy, ConfigError> {
+    /// A [`Error`] that names field, value and rule.
+    pub const fn build(&self) -> Result<Policy, Error> {
         let base = Preset::policy_of(self.preset_code());
         let mut p = self.over(&base);
         if let Err(error) = self.stages(&base, &mut p) {
@@ -62,7 +62,7 @@ impl Options {
     }
 
     /// Puts the stages into `p`, and what follows from them.
-    const fn stages(&self, base: &Policy, p: &mut Policy) -> Result<(), ConfigError> {
+    const fn stages(&self, base: &Policy, p: &mut Policy) -> Result<(), Error> {
         let mut stages = self.stages;
         let [first, ..] = &mut stages;
         if self.overflow != 0 {
@@ -97,7 +97,7 @@ impl Options {
     }
 
     /// Builds stage after stage into `p`. A list takes the place of one for each three delays.
-    const fn chain(&self, stages: &[StageOptions; STAGES], p: &mut Policy) -> Result<(), ConfigError> {
+    const fn chain(&self, stages: &[StageOptions; STAGES], p: &mut Policy) -> Result<(), Error> {
         let mut flat = [RawStage::EMPTY; STAGES];
         let mut rest: &[StageOptions] = stages;
         let (mut index, mut used, mut tables) = (0_u8, 0, 0_u8);
@@ -107,7 +107,7 @@ impl Options {
             }
             let stage = match options.build(p.cap) {
                 Ok(stage) => stage,
-                Err((code, field, given)) => return Err(self.of_stage(ConfigError::new(code, field, given), index)),
+                Err((code, field, given)) => return Err(self.of_stage(Error::new(code, field, given), index)),
             };
             if stage.on != 0 {
                 tables |= 1_u8.wrapping_shl(stage.on as u32);
@@ -170,7 +170,7 @@ impl Options {
     }
 
     /// The first rule between the fields that is broken.
-    const fn broken(&self, p: &Policy) -> Option<ConfigError> {
+    const fn broken(&self, p: &Policy) -> Option<Error> {
         let factor = f64::from_bits(p.jitter_by);
         let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
         let own = self.has(Field::JitterKind) || self.preset_code() == 0;
@@ -198,17 +198,17 @@ impl Options {
                 None => return None,
             },
         };
-        Some(ConfigError::new(code, field, field.takes().shown(number)))
+        Some(Error::new(code, field, field.takes().shown(number)))
     }
 
     /// The error with the index of its stage, where the stages were given as a list.
-    const fn of_stage(&self, error: ConfigError, index: u8) -> ConfigError {
+    const fn of_stage(&self, error: Error, index: u8) -> Error {
         if self.chained != 0 { error.of_stage(index) } else { error }
     }
 }
 
-const fn unshown(code: ErrorCode, field: Field) -> ConfigError {
-    ConfigError::new(code, field, Given::Unshown)
+const fn unshown(code: ErrorCode, field: Field) -> Error {
+    Error::new(code, field, Quantity::None)
 }
 
 /// True if one of the next `count` stages is for the same failures.

@@ -4,7 +4,7 @@
 
 use super::{Options, nth};
 use crate::describe::rules::Kept;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, is_guard};
 use crate::nearest::nearest;
 use crate::value::Value;
@@ -21,7 +21,7 @@ impl Options {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
-    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, ConfigError> {
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, Error> {
         match name.strip_prefix(RETRY_ON) {
             Some("") => return self.rules.set("", value),
             Some(rest) => match rest.strip_prefix('.') {
@@ -37,17 +37,14 @@ impl Options {
     ///
     /// # Errors
     /// As of [`Options::set`].
-    pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), ConfigError> {
+    pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
         let path = Path::read(name);
         let Some(field) = path.field() else {
-            return Err(ConfigError { nearest: path.nearest(name), ..ConfigError::of_use(ErrorCode::UnknownField) });
+            return Err(Error { nearest: path.nearest(name), ..Error::of_use(ErrorCode::UnknownField) });
         };
-        let place = |error: ConfigError| ConfigError { stage: path.stage, item: path.item, ..error };
+        let place = |error: Error| Error { stage: path.stage, item: path.item, ..error };
         if path.item.is_some() && field != Field::BackoffDelays {
-            return Err(ConfigError {
-                stage: path.stage,
-                ..ConfigError::new(ErrorCode::WrongType, field, value.shown())
-            });
+            return Err(Error { stage: path.stage, ..Error::new(ErrorCode::WrongType, field, value.shown()) });
         }
         if let Some(stage) = path.stage {
             self.begin(stage).map_err(place)?;
@@ -68,9 +65,9 @@ impl Options {
     }
 
     /// Makes sure that there is a stage with that index.
-    fn begin(&mut self, stage: u8) -> Result<(), ConfigError> {
+    fn begin(&mut self, stage: u8) -> Result<(), Error> {
         if nth(&mut self.stages, stage.into()).is_none() {
-            return Err(ConfigError::new(ErrorCode::TooManyStages, Field::BackoffKind, Given::Unshown));
+            return Err(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None));
         }
         self.chained = 1;
         self.more = self.more.max(stage);
@@ -78,19 +75,19 @@ impl Options {
     }
 
     /// Adds a delay to a list.
-    fn set_delay(&mut self, stage: u8, item: Option<u8>, value: Value<'_>) -> Result<(), ConfigError> {
+    fn set_delay(&mut self, stage: u8, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
         let field = Field::BackoffDelays;
         if value == Value::NoItems {
-            return Err(ConfigError::new(ErrorCode::DelaysMissing, field, Given::Unshown));
+            return Err(Error::new(ErrorCode::DelaysMissing, field, Quantity::None));
         }
         let known = self.delay_of.iter().take(self.listed.into()).filter(|of| **of == stage).count();
         if item.map(usize::from) != Some(known) {
-            return Err(ConfigError::new(ErrorCode::WrongType, field, value.shown()));
+            return Err(Error::new(ErrorCode::WrongType, field, value.shown()));
         }
         // The field itself takes a list, so that its rule would say nothing about an item.
-        let nanos = field.read(value).map_err(|error| ConfigError { code: ErrorCode::NotADuration, ..error })?;
+        let nanos = field.read(value).map_err(|error| Error { code: ErrorCode::NotADuration, ..error })?;
         if !self.list(stage, nanos) {
-            return Err(ConfigError::new(ErrorCode::TooManyStages, field, Given::Unshown));
+            return Err(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
         }
         if let Some(options) = nth(&mut self.stages, stage.into()) {
             options.put(field, 0);

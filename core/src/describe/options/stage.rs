@@ -2,7 +2,7 @@
 
 use super::{Backoff, RawStage, backoff, nth};
 use crate::decide::jitter;
-use crate::error::{ErrorCode, Given};
+use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
 use crate::time::Span;
 
@@ -88,7 +88,7 @@ impl StageOptions {
     }
 
     /// The stage in flat form, without the delays of a list, or the rule that it breaks.
-    pub(super) const fn build(&self, cap: u8) -> Result<RawStage, (ErrorCode, Field, Given)> {
+    pub(super) const fn build(&self, cap: u8) -> Result<RawStage, (ErrorCode, Field, Quantity)> {
         let kind = self.kind();
         let mut fields = Field::ALL;
         while let [field, rest @ ..] = fields {
@@ -124,7 +124,7 @@ impl StageOptions {
             return Err(broken);
         }
         if kind == backoff::LIST && !self.has(Field::BackoffDelays) {
-            return Err((ErrorCode::DelaysMissing, Field::BackoffDelays, Given::Unshown));
+            return Err((ErrorCode::DelaysMissing, Field::BackoffDelays, Quantity::None));
         }
         Ok(stage)
     }
@@ -132,12 +132,12 @@ impl StageOptions {
 
 impl Takes {
     /// A number of options as errors show it.
-    pub(super) const fn shown(self, number: u64) -> Given {
+    pub(super) const fn shown(self, number: u64) -> Quantity {
         match self {
-            Self::Word(_) | Self::Spans | Self::Version => Given::Unshown,
-            Self::Span { .. } | Self::SpanOrNone { .. } => Given::Span(Span::from_nanos(number)),
-            Self::Number(_) => Given::Number(f64::from_bits(number)),
-            Self::WholeNumber(..) | Self::Attempts => Given::Number(number as u32 as f64),
+            Self::Word(_) | Self::Spans | Self::Version => Quantity::None,
+            Self::Span { .. } | Self::SpanOrNone { .. } => Quantity::Span(Span::from_nanos(number)),
+            Self::Number(_) => Quantity::Number(f64::from_bits(number)),
+            Self::WholeNumber(..) | Self::Attempts => Quantity::Number(number as u32 as f64),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The configuration of a gate, and the presets of other systems.
 
 use crate::decide::backoff::{real, truncated};
-use crate::error::{ConfigError, ErrorCode};
+use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::pace::wait_backoff::check;
 use crate::time::Span;
@@ -119,7 +119,7 @@ impl GateOptions {
     ///
     /// # Errors
     /// [`ErrorCode::FactorRange`] or [`ErrorCode::JitterFactorRange`] for a `factor` or `jitter` out of its range.
-    pub fn build(&self) -> Result<GateConfig, ConfigError> {
+    pub fn build(&self) -> Result<GateConfig, Error> {
         let down = self.direction == Direction::Down;
         check(self.factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
         check(self.jitter, if down { 1.0 } else { f64::MAX }, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
@@ -154,7 +154,7 @@ impl GateConfig {
     ///
     /// # Errors
     /// [`ErrorCode::JitterFactorRange`] for a `max_jitter` that is not finite.
-    pub fn flowcontrol(initial: Span, max: Span, max_jitter: f64) -> Result<Self, ConfigError> {
+    pub fn flowcontrol(initial: Span, max: Span, max_jitter: f64) -> Result<Self, Error> {
         let jitter = if max_jitter < 0.0 && max_jitter.is_finite() { 0.0 } else { max_jitter };
         let quiet = Span::from_nanos(max.as_nanos().saturating_mul(2));
         let options = GateOptions {
@@ -206,7 +206,7 @@ impl GateConfig {
         entry_lifetime: Option<u64>,
         errors_to_ignore: u32,
         always_use_initial_delay: bool,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, Error> {
         let initial = Span::from_millis(initial_delay);
         let at_once = if always_use_initial_delay { initial } else { Span::ZERO };
         let max = maximum_backoff.map(Span::from_millis);

@@ -5,7 +5,7 @@
 //! are one machine with a rule (spec 17).
 
 use crate::decide::rng::Rng;
-use crate::error::ConfigError;
+use crate::error::Error;
 use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::{Span, Timestamp};
 
@@ -69,7 +69,7 @@ impl LoopBackoff {
     ///
     /// # Errors
     /// As [`WaitBackoff::constant`], but for a negative `jitter`.
-    pub fn jittered(period: Span, jitter: f64) -> Result<Self, ConfigError> {
+    pub fn jittered(period: Span, jitter: f64) -> Result<Self, Error> {
         let backoff = WaitBackoff::kubernetes(period, 0.0, jitter, 0, 0)?;
         Ok(Self::new(backoff, Reset::Never, Timestamp::ZERO))
     }
@@ -87,7 +87,7 @@ impl LoopBackoff {
         factor: f64,
         jitter: f64,
         now: Timestamp,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, Error> {
         let cap = max.as_nanos().cast_signed();
         let backoff = WaitBackoff::kubernetes(initial, factor, jitter, i64::from(i32::MAX), cap)?;
         Ok(Self::new(backoff, Reset::AfterQuiet(reset), now))

@@ -10,10 +10,10 @@
 //! ```
 
 use super::kind::{EventKind, VERSION};
-use super::model::{Event, EventError};
+use super::model::Event;
 use super::table::needed;
 use crate::decide::hint::Hint;
-use crate::error::{ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Subject};
 use crate::saved_bytes::Fnv;
 use crate::time::Timestamp;
 
@@ -72,16 +72,15 @@ impl Event {
     ///
     /// # Errors
     /// The bytes end within it (173), are of another version (170), or were changed (169).
-    pub fn read(bytes: &[u8]) -> Result<(Self, &str, &[u8]), EventError> {
+    pub fn read(bytes: &[u8]) -> Result<(Self, &str, &[u8]), Error> {
         let mut rest = bytes;
-        let damaged = EventError::new(ErrorCode::EventDamaged, None);
+        let damaged = Error::of_event(ErrorCode::EventDamaged, "");
         if byte(&mut rest)? != MAGIC {
             return Err(damaged);
         }
         let version = byte(&mut rest)?;
         if version != VERSION {
-            let error = EventError::new(ErrorCode::EventVersion, Some("version"));
-            return Err(EventError { given: Given::Number(f64::from(version)), ..error });
+            return Err(Error::of_event(ErrorCode::EventVersion, "version").found(version));
         }
         let kind = EventKind::from_code(byte(&mut rest)?.into()).ok_or(damaged)?;
         let mut numbers = [0; NUMBERS];
@@ -93,7 +92,7 @@ impl Event {
             Ok(length @ ..=LONGEST) => length,
             _ => return Err(damaged),
         };
-        let cut = EventError::new(ErrorCode::EventCut, None);
+        let cut = Error::of_event(ErrorCode::EventCut, "");
         let (text, rest) = rest.split_at_checked(length).ok_or(cut)?;
         let (sum, after) = rest.split_first_chunk().ok_or(cut)?;
         let body = bytes.get(..bytes.len().saturating_sub(rest.len())).ok_or(damaged)?;
@@ -158,7 +157,7 @@ impl<'b> EventReader<'b> {
 }
 
 impl<'b> Iterator for EventReader<'b> {
-    type Item = Result<(Event, &'b str), EventError>;
+    type Item = Result<(Event, &'b str), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() || self.expected == 0 {
@@ -170,8 +169,8 @@ impl<'b> Iterator for EventReader<'b> {
                 Some(Ok((event, text)))
             }
             Err(error) => {
-                let sequence = core::mem::take(&mut self.expected);
-                Some(Err(EventError { sequence, ..error }))
+                let subject = Subject::Event(core::mem::take(&mut self.expected));
+                Some(Err(Error { subject, ..error }))
             }
         }
     }
@@ -201,14 +200,14 @@ fn number_to(out: &mut &mut [u8], mut number: u64) -> Option<()> {
     put(out, &[number as u8])
 }
 
-fn byte(from: &mut &[u8]) -> Result<u8, EventError> {
-    let (first, rest) = from.split_first().ok_or(EventError::new(ErrorCode::EventCut, None))?;
+fn byte(from: &mut &[u8]) -> Result<u8, Error> {
+    let (first, rest) = from.split_first().ok_or(Error::of_event(ErrorCode::EventCut, ""))?;
     *from = rest;
     Ok(*first)
 }
 
 /// A number in as few bytes as it needs; one in more is damage.
-fn number_from(from: &mut &[u8]) -> Result<u64, EventError> {
+fn number_from(from: &mut &[u8]) -> Result<u64, Error> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let next = byte(from)?;
@@ -222,5 +221,5 @@ fn number_from(from: &mut &[u8]) -> Result<u64, EventError> {
             return Ok(number);
         }
     }
-    Err(EventError::new(ErrorCode::EventDamaged, None))
+    Err(Error::of_event(ErrorCode::EventDamaged, ""))
 }

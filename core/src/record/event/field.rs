@@ -4,13 +4,13 @@
 //! 64 bits are decimal text where they are times, seeds or fingerprints: most readers keep 53 bits.
 
 use super::kind::{EventKind, VERSION};
-use super::model::{Event, EventError};
+use super::model::Event;
 use super::table::{DELAY, FIELDS, OF_ALL, UNTIL, needed};
 use crate::decide::hint::Hint;
 use crate::decide::retry::Cause;
-use crate::error::{ErrorCode, Given, StopReason};
+use crate::error::{Error, ErrorCode, StopReason, Subject};
 use crate::nearest::nearest;
-use crate::record::field::{Fault, Field, Shown, first};
+use crate::record::field::{Field, Shown, first};
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
 use core::ops::Range;
@@ -48,37 +48,34 @@ impl Event {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word, another version: see [`ErrorCode`].
-    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<ValueOwner, EventError> {
+    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<ValueOwner, Error> {
         let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
             let nearest = nearest(name, Self::names());
-            return Err(self.expected(EventError { nearest, ..EventError::new(ErrorCode::UnknownEventField, None) }));
+            return Err(self.expected(Error { nearest, ..Error::of_event(ErrorCode::UnknownEventField, "") }));
         };
         if value == Value::Nothing || (value == Value::Empty && name == "payload") {
             return Ok(ValueOwner::Event);
         }
-        let taken = self.put(&field, value).map_err(|Fault { code, given, nearest }| {
-            self.expected(EventError { given, nearest, ..EventError::new(code, Some(field.0)) })
-        })?;
+        let taken = self.put(&field, value).map_err(|error| self.expected(error))?;
         self.given |= 1_u32.wrapping_shl(bit);
         Ok(taken)
     }
 
     /// An error with the number of the event, where that is known by now.
-    const fn expected(&self, error: EventError) -> EventError {
-        EventError { sequence: self.sequence, ..error }
+    const fn expected(&self, error: Error) -> Error {
+        Error { subject: Subject::Event(self.sequence), ..error }
     }
 
-    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<ValueOwner, Fault> {
+    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<ValueOwner, Error> {
         match (field.0, value) {
             ("failureReason" | "payload.reason", Value::Text(_)) => return Ok(ValueOwner::Failure),
             ("payload.taskId", Value::Text(_)) => return Ok(ValueOwner::Task),
             _ => {}
         }
-        let number = field.read(value)?;
+        let number = field.read(value, Subject::Event(0))?;
         match field.0 {
             "version" if number != u64::from(VERSION) => {
-                let given = Given::Number(number as f64);
-                return Err(Fault { code: ErrorCode::EventVersion, given, nearest: None });
+                return Err(Error::of_event(ErrorCode::EventVersion, field.0).found(number as f64));
             }
             "version" => {}
             "sequence" => self.sequence = number,
@@ -131,16 +128,16 @@ impl Event {
     ///
     /// # Errors
     /// A field is missing, or has no use for the kind, or contradicts another: see [`ErrorCode`].
-    pub fn check(&self) -> Result<Self, EventError> {
+    pub fn check(&self) -> Result<Self, Error> {
         self.checked().map_err(|error| self.expected(error))
     }
 
-    fn checked(mut self) -> Result<Self, EventError> {
-        let missing = |name| EventError::new(ErrorCode::MissingEventField, Some(name));
+    fn checked(mut self) -> Result<Self, Error> {
+        let missing = |name| Error::of_event(ErrorCode::MissingEventField, name);
         if let Some(name) = first(&FIELDS, OF_ALL & !self.given) {
             return Err(missing(name));
         }
-        let damaged = EventError::new(ErrorCode::EventDamaged, None);
+        let damaged = Error::of_event(ErrorCode::EventDamaged, "");
         let kind = EventKind::from_code(self.kind.into()).ok_or(damaged)?;
         let needed = needed(kind);
         // One of the two says when.
@@ -153,7 +150,8 @@ impl Event {
         }
         let texts = 0b1111 << 6;
         if let Some(name) = first(&FIELDS, self.given & !needed & !texts) {
-            return Err(EventError::new(ErrorCode::NotForKind, Some(name)));
+            let own_rule = Some("has no meaning for an event of this type");
+            return Err(Error { own_rule, ..Error::of_event(ErrorCode::NotForKind, name) });
         }
         if kind == EventKind::RetryScheduled {
             if self.given & UNTIL == 0 {

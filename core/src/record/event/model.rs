@@ -1,12 +1,12 @@
-//! An event as numbers, and the error of reading an event.
+//! An event as numbers.
 
 use super::kind::EventKind;
-use super::table::{FIELDS, needed};
+use super::table::needed;
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
-use crate::error::{ErrorCode, Given, StopReason};
+use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use core::fmt;
 
@@ -199,53 +199,3 @@ impl Event {
         }
     }
 }
-
-/// An error of reading an event: the field, the value, the rule, and the nearest valid name.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct EventError {
-    /// The number of the rule that was broken.
-    pub code: ErrorCode,
-    /// The place in the log at which the event was expected; 0 where that is not known.
-    pub sequence: u64,
-    /// The field; `None` when it is about the event as a whole or no field has the name that was given.
-    pub field: Option<&'static str>,
-    /// The value that broke the rule.
-    pub given: Given,
-    /// The nearest valid name or word, if there is a near one.
-    pub nearest: Option<&'static str>,
-}
-
-impl EventError {
-    pub(crate) const fn new(code: ErrorCode, field: Option<&'static str>) -> Self {
-        Self { code, sequence: 0, field, given: Given::Unshown, nearest: None }
-    }
-
-    /// The rule in words: what the field must be.
-    pub fn rule(&self) -> &'static str {
-        match (self.code, self.field) {
-            (ErrorCode::WrongType | ErrorCode::UnknownWord, Some(name)) => {
-                FIELDS.iter().find(|field| field.0 == name).map_or("", |field| field.2)
-            }
-            (ErrorCode::NotForKind, _) => "has no meaning for an event of this type",
-            (code, _) => code.rule(None),
-        }
-    }
-}
-
-/// `event 3, attemptNumber = -1: must be a whole number from 0 to 4294967295`.
-impl fmt::Display for EventError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.sequence {
-            0 => f.write_str("event")?,
-            sequence => write!(f, "event {sequence}")?,
-        }
-        match self.field {
-            Some(name) => write!(f, ", {name}")?,
-            None if self.code == ErrorCode::UnknownEventField => f.write_str(", this name")?,
-            None => {}
-        }
-        self.given.explain(f, self.rule(), self.nearest)
-    }
-}
-
-impl core::error::Error for EventError {}

@@ -10,7 +10,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as FormatError, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// An event and its texts.
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for EventWithNotes {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut noted = Self { event: Event::EMPTY, task: None, failure: None };
         input.deserialize_map(Fields { noted: &mut noted, inner: false })?;
-        noted.event = noted.event.check().map_err(Error::custom)?;
+        noted.event = noted.event.check().map_err(FormatError::custom)?;
         Ok(noted)
     }
 }
@@ -106,7 +106,7 @@ struct One<'n> {
 }
 
 impl Field for One<'_> {
-    fn take<E: Error>(self, value: Value<'_>) -> Result<(), E> {
+    fn take<E: FormatError>(self, value: Value<'_>) -> Result<(), E> {
         let taken = self.noted.event.set(self.name, value).map_err(E::custom)?;
         let Value::Text(text) = value else { return Ok(()) };
         match taken {

@@ -3,7 +3,7 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
-use crate::error::{ErrorCode, StopReason};
+use crate::error::{Error, ErrorCode, StopReason};
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn number(value: f64) -> Value<'static> {
 }
 
 /// What a host does that has a JSON reader: each field by its name, those of the payload under theirs.
-fn read(json: &str) -> Result<(Event, Vec<(ValueOwner, String)>), EventError> {
+fn read(json: &str) -> Result<(Event, Vec<(ValueOwner, String)>), Error> {
     let mut event = Event::EMPTY;
     let mut texts = Vec::new();
     let fields: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -277,7 +277,7 @@ fn a_log_that_is_cut_names_the_event_that_was_expected() {
     let first = bytes(&one_of_each()[0], "").len();
     for length in 1..first {
         let error = EventReader::new(&log[..length]).next().unwrap().unwrap_err();
-        assert_eq!((error.code, error.sequence), (ErrorCode::EventCut, 1));
+        assert_eq!((error.code, error.sequence()), (ErrorCode::EventCut, 1));
     }
     let mut reader = EventReader::new(&log[..first + 1]);
     assert!(reader.next().unwrap().is_ok());

@@ -11,8 +11,8 @@
 
 use super::model::Saved;
 use super::table::{CALL, RETRY, needed};
-use crate::error::{ErrorCode, Given};
-use crate::saved_bytes::{LAYOUT, MAGIC, Reader, SaveError, Writer, checksum};
+use crate::error::{Error, ErrorCode};
+use crate::saved_bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
 
 pub(super) const RETRY_LENGTH: usize = 56;
 pub(super) const CALL_LENGTH: usize = 72;
@@ -42,8 +42,8 @@ impl Saved {
     /// The bytes, and how many of them there are: 56 for a [`crate::Retry`], 72 for a [`crate::Call`].
     ///
     /// # Errors
-    /// A [`SaveError`] when a field is missing or contradicts another.
-    pub fn to_bytes(&self) -> Result<([u8; CALL_LENGTH], usize), SaveError> {
+    /// A [`Error`] when a field is missing or contradicts another.
+    pub fn to_bytes(&self) -> Result<([u8; CALL_LENGTH], usize), Error> {
         self.check_fields()?;
         let mut bytes = [0; CALL_LENGTH];
         let length = if self.kind == CALL { CALL_LENGTH } else { RETRY_LENGTH };
@@ -54,34 +54,27 @@ impl Saved {
     /// Reads what [`Saved::to_bytes`], [`crate::Retry::save`] or [`crate::Call::save`] made.
     ///
     /// # Errors
-    /// A [`SaveError`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
+    /// A [`Error`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
     /// is none (133), a wrong length (131), a byte that was changed or contradicts another (134).
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SaveError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         if reader.take() != Some(MAGIC) {
-            return Err(SaveError::new(ErrorCode::NotAState, None));
+            return Err(Error::of_state(ErrorCode::NotAState, ""));
         }
-        let length = SaveError {
-            given: Given::Number(bytes.len() as f64),
-            ..SaveError::new(ErrorCode::StateLength, Some("length"))
-        };
+        let length = Error::of_state(ErrorCode::StateLength, "length").found(bytes.len() as f64);
         let [kind, layout] = reader.take().ok_or(length)?;
         if u32::from(layout) != LAYOUT {
-            let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
-            return Err(SaveError { given: Given::Number(f64::from(layout)), ..error });
+            return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(layout));
         }
         let expected = match kind {
             RETRY => RETRY_LENGTH,
             CALL => CALL_LENGTH,
-            _ => {
-                let error = SaveError::new(ErrorCode::StateKind, Some("kind"));
-                return Err(SaveError { given: Given::Number(f64::from(kind)), ..error });
-            }
+            _ => return Err(Error::of_state(ErrorCode::StateKind, "kind").found(kind)),
         };
         if bytes.len() != expected {
             return Err(length);
         }
-        let damaged = SaveError::new(ErrorCode::StateDamaged, None);
+        let damaged = Error::of_state(ErrorCode::StateDamaged, "");
         let (body, sum) = bytes.split_at_checked(expected.saturating_sub(8)).ok_or(length)?;
         if Reader(sum).word() != checksum(body) || u16::from_le_bytes(reader.take().ok_or(length)?) as usize != expected
         {

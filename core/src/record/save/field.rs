@@ -2,10 +2,9 @@
 
 use super::model::Saved;
 use super::table::{CALL, FIELDS};
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode, Subject};
 use crate::nearest::nearest;
 use crate::record::field::Shown;
-use crate::saved_bytes::SaveError;
 use crate::value::Value;
 use core::fmt;
 
@@ -20,20 +19,15 @@ impl Saved {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
-    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), SaveError> {
+    pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
         let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
             let nearest = nearest(name, Self::names());
-            return Err(SaveError { nearest, ..SaveError::new(ErrorCode::UnknownStateField, None) });
+            return Err(Error { nearest, ..Error::of_state(ErrorCode::UnknownStateField, "") });
         };
         if value == Value::Nothing {
             return Ok(());
         }
-        let number = field.read(value).map_err(|fault| SaveError {
-            given: fault.given,
-            nearest: fault.nearest,
-            rule: field.2,
-            ..SaveError::new(fault.code, Some(field.0))
-        })?;
+        let number = field.read(value, Subject::State)?;
         match field.0 {
             "kind" => self.kind = number as u8,
             "layout" => self.layout = number as u32,

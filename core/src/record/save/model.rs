@@ -6,9 +6,8 @@ use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
 use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry, Snapshot};
-use crate::error::{ErrorCode, Given, StopReason};
+use crate::error::{Error, ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
-use crate::saved_bytes::SaveError;
 use crate::time::{Span, Timestamp};
 
 /// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
@@ -99,8 +98,8 @@ impl Saved {
     /// The machine for one failure at a time, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`SaveError`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
-    pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, SaveError> {
+    /// A [`Error`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
+    pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, Error> {
         self.check(RETRY, policy)?;
         Ok(Retry::restored(self.snapshot(), now))
     }
@@ -110,7 +109,7 @@ impl Saved {
     ///
     /// # Errors
     /// As [`Saved::retry`].
-    pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, SaveError> {
+    pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
         let mut call = Call::holding(Retry::restored(self.snapshot(), now), self.attempt, self.step(now.as_now()));
         if self.phase == RUNNING {
@@ -159,22 +158,21 @@ impl Saved {
     }
 
     /// Checks that the state is complete, of this kind, without contradiction, and saved under that policy.
-    fn check(&self, kind: u8, policy: &Policy) -> Result<(), SaveError> {
+    fn check(&self, kind: u8, policy: &Policy) -> Result<(), Error> {
         self.check_fields()?;
         if self.kind != kind {
-            return Err(SaveError::new(ErrorCode::StateKind, Some("kind")));
+            return Err(Error::of_state(ErrorCode::StateKind, "kind"));
         }
         if self.policy != policy.fingerprint() {
-            return Err(SaveError::new(ErrorCode::StatePolicy, Some("policy")));
+            return Err(Error::of_state(ErrorCode::StatePolicy, "policy"));
         }
         Ok(())
     }
 
     /// Checks that the fields are those of the kind and do not contradict each other (spec 12.6).
-    pub(super) fn check_fields(&self) -> Result<(), SaveError> {
+    pub(super) fn check_fields(&self) -> Result<(), Error> {
         if self.layout != LAYOUT {
-            let error = SaveError::new(ErrorCode::StateVersion, Some("layout"));
-            return Err(SaveError { given: Given::Number(f64::from(self.layout)), ..error });
+            return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(self.layout));
         }
         complete(self.kind, self.given)?;
         if self.kind == RETRY {
@@ -189,6 +187,6 @@ impl Saved {
         if known && fits && (sleeping || gave_up || self.remaining == NOTHING) {
             return Ok(());
         }
-        Err(SaveError::new(ErrorCode::StateDamaged, None))
+        Err(Error::of_state(ErrorCode::StateDamaged, ""))
     }
 }

@@ -6,7 +6,7 @@ use crate::serde_value::{Field, Reading};
 use crate::value::Value;
 use alloc::string::String;
 use core::fmt;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as FormatError, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 impl Serialize for Saved {
@@ -39,7 +39,7 @@ impl<'de> Visitor<'de> for Fields {
         while let Some(name) = fields.next_key::<String>()? {
             fields.next_value_seed(Reading(One { saved: &mut saved, name: &name }))?;
         }
-        saved.check_fields().map_err(Error::custom)?;
+        saved.check_fields().map_err(FormatError::custom)?;
         Ok(saved)
     }
 }
@@ -50,7 +50,7 @@ struct One<'s> {
 }
 
 impl Field for One<'_> {
-    fn take<E: Error>(self, value: Value<'_>) -> Result<(), E> {
+    fn take<E: FormatError>(self, value: Value<'_>) -> Result<(), E> {
         self.saved.set(self.name, value).map_err(E::custom)
     }
 }

@@ -1,9 +1,8 @@
 //! The fields of a saved state, and the numbers of their words.
 
 use crate::decide::retry::Cause;
-use crate::error::{ErrorCode, StopReason};
+use crate::error::{Error, ErrorCode, StopReason};
 use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Takes, first};
-use crate::saved_bytes::SaveError;
 use crate::value::Word;
 
 /// "No time" and "no delay yet" in flat form.
@@ -71,13 +70,13 @@ pub(super) const fn needed(kind: u8) -> u32 {
 }
 
 /// Checks that the fields of a kind are there, all of them and no others.
-pub(super) fn complete(kind: u8, given: u32) -> Result<(), SaveError> {
+pub(super) fn complete(kind: u8, given: u32) -> Result<(), Error> {
     let needed = needed(kind);
     if let Some(name) = first(&FIELDS, needed & !given) {
-        return Err(SaveError::new(ErrorCode::MissingStateField, Some(name)));
+        return Err(Error::of_state(ErrorCode::MissingStateField, name));
     }
     match first(&FIELDS, given & !needed) {
-        Some(name) => Err(SaveError::new(ErrorCode::NotForKind, Some(name))),
+        Some(name) => Err(Error::of_state(ErrorCode::NotForKind, name)),
         None => Ok(()),
     }
 }

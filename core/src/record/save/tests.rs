@@ -201,7 +201,7 @@ fn a_state_is_readable_json() {
 }
 
 /// Feeds the fields of a flat JSON object as a host does.
-fn read(text: &str) -> Result<Saved, SaveError> {
+fn read(text: &str) -> Result<Saved, Error> {
     let mut saved = Saved::EMPTY;
     for field in text.trim_matches(['{', '}']).split(',') {
         let (name, value) = field.split_once(':').unwrap();
@@ -286,7 +286,7 @@ fn a_wrong_field_is_explained() {
         let error = read(&wrong).and_then(|saved| saved.call(&policy, at(0))).unwrap_err();
         assert_eq!((error.code.code(), error.to_string().as_str()), (code, text));
     }
-    assert_eq!(Saved::EMPTY.call(&policy, at(0)).unwrap_err().field, Some("kind"));
+    assert_eq!(Saved::EMPTY.call(&policy, at(0)).unwrap_err().name, "kind");
 }
 
 fn any_policy() -> impl Strategy<Value = Policy> {

@@ -1,7 +1,7 @@
 //! The Rust host: ureq and the blocking loop.
 
 use anyhow::{Context as _, Result};
-use holdoff::{ConfigError, Failure, Hint, Options, Policy};
+use holdoff::{Error, Failure, Hint, Options, Policy};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ fn hint(hint: Hint) -> String {
 
 /// Reads a policy document: objects become paths with dots.
 fn policy(document: &Value) -> Result<Policy> {
-    fn set(builder: &mut Options, path: &str, value: &Value) -> Result<(), ConfigError> {
+    fn set(builder: &mut Options, path: &str, value: &Value) -> Result<(), Error> {
         if let Value::Object(fields) = value {
             let dot = if path.is_empty() { "" } else { "." };
             return fields.iter().try_for_each(|(name, value)| set(builder, &format!("{path}{dot}{name}"), value));

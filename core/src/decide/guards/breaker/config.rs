@@ -3,7 +3,7 @@
 use crate::decide::backoff::{Backoff, RawStage, real, truncated};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::window::slot_length;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
@@ -181,8 +181,8 @@ impl BreakerOptions {
     /// [`ErrorCode::ZeroLimit`] for a window of zero, [`ErrorCode::RateRange`] for a jitter that is negative or not finite,
     /// [`ErrorCode::FieldMissing`] for a slow rate without the time from which on calls are slow, [`ErrorCode::NotForKind`]
     /// for a field that the kind of trip has no use for and for random open times, and the errors of a backoff.
-    pub fn build(&self) -> Result<BreakerConfig, ConfigError> {
-        let not_for = |field| ConfigError::new(ErrorCode::NotForKind, field, Given::Unshown);
+    pub fn build(&self) -> Result<BreakerConfig, Error> {
+        let not_for = |field| Error::new(ErrorCode::NotForKind, field, Quantity::None);
         let mut config = BreakerConfig { open: opening(self.open_for)?, ..BreakerConfig::default() };
         let (slow_rate, consecutive) = match self.trip {
             Trip::Consecutive { failures } => {
@@ -194,8 +194,8 @@ impl BreakerOptions {
                 config.size = Field::BreakerSize.whole(size)?;
                 config.min_calls = Field::BreakerMinCalls.whole(min_calls)?;
                 if min_calls > size {
-                    let given = Given::Number(f64::from(min_calls));
-                    return Err(ConfigError::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
+                    let given = Quantity::Number(f64::from(min_calls));
+                    return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
                 }
                 config.failure_rate = Field::BreakerFailureRate.number(failure_rate)?;
                 config.failures = config.enough_of(size);
@@ -214,7 +214,7 @@ impl BreakerOptions {
         if let Some(rate) = slow_rate {
             config.slow_rate = Field::BreakerSlowRate.number(rate)?;
             if self.slow_after.is_none() {
-                return Err(ConfigError::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Given::Unshown));
+                return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
             }
         }
         if let Some(slow_after) = self.slow_after {
@@ -242,7 +242,7 @@ fn share_of(some: u32, all: u32) -> f64 {
 }
 
 /// The open times as a stage of a backoff.
-fn opening(backoff: Backoff) -> Result<RawStage, ConfigError> {
+fn opening(backoff: Backoff) -> Result<RawStage, Error> {
     let renamed = |field| match field {
         Field::BackoffFactor => Field::BreakerOpenFactor,
         Field::BackoffIncrement => Field::BreakerOpenIncrement,
@@ -253,10 +253,10 @@ fn opening(backoff: Backoff) -> Result<RawStage, ConfigError> {
     };
     let stage = RawStage::of(backoff);
     if let Some((code, field, given)) = stage.broken(false) {
-        return Err(ConfigError::new(code, renamed(field), given));
+        return Err(Error::new(code, renamed(field), given));
     }
     if stage.is_random() {
-        return Err(ConfigError::new(ErrorCode::NotForKind, Field::BreakerOpenKind, Given::Unshown));
+        return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenKind, Quantity::None));
     }
     Ok(stage)
 }

@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
@@ -113,7 +113,7 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`] for a number of tokens out of its range, [`ErrorCode::RateRange`] for a rate, ratio, `k` or
     /// reward that is negative or not finite, [`ErrorCode::ZeroLimit`] for a window of no time.
-    pub fn new(kind: BudgetKind) -> Result<Self, ConfigError> {
+    pub fn new(kind: BudgetKind) -> Result<Self, Error> {
         let none = Self {
             kind: 0,
             cost: 0,
@@ -138,7 +138,7 @@ impl BudgetConfig {
                 ..none
             },
             BudgetKind::Throttle { capacity: 0, .. } => {
-                return Err(ConfigError::new(ErrorCode::CountRange, Field::BudgetCapacity, Given::Number(0.0)));
+                return Err(Error::new(ErrorCode::CountRange, Field::BudgetCapacity, Quantity::Number(0.0)));
             }
             BudgetKind::Throttle { capacity, reward } => Self {
                 kind: THROTTLE,
@@ -215,12 +215,12 @@ impl Default for BudgetConfig {
 }
 
 /// A count of whole tokens in thousandths.
-fn tokens(field: Field, count: u32) -> Result<u32, ConfigError> {
+fn tokens(field: Field, count: u32) -> Result<u32, Error> {
     Ok(field.whole(count)?.saturating_mul(1000))
 }
 
 /// The nanoseconds of one of the window's slots, at least one.
-fn slot(window: Span, slots: u64) -> Result<u64, ConfigError> {
+fn slot(window: Span, slots: u64) -> Result<u64, Error> {
     Ok(Field::BudgetWindow.span(window)?.checked_div(slots).unwrap_or(0).max(1))
 }
 

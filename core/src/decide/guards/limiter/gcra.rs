@@ -3,7 +3,7 @@
 //! Each call moves the *theoretical arrival time* on by one interval, from `now` on if it lies before. A call passes while
 //! that instant is at most a burst's worth of intervals ahead of `now`. So calls pass evenly, and a burst of them at once.
 
-use crate::error::{ConfigError, ErrorCode, Given};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 
@@ -63,7 +63,7 @@ impl GcraConfig {
     ///
     /// # Errors
     /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
-    pub fn new(limit: u32, per: Span, burst: u32) -> Result<Self, ConfigError> {
+    pub fn new(limit: u32, per: Span, burst: u32) -> Result<Self, Error> {
         check(limit, per, burst)?;
         let Interval { nanos, rest } = Interval::of(1, per.as_nanos(), limit);
         let interval = nanos.saturating_add(u64::from(rest > 0));
@@ -99,9 +99,9 @@ impl GcraConfig {
     }
 }
 
-pub(super) fn check(limit: u32, per: Span, burst: u32) -> Result<(), ConfigError> {
+pub(super) fn check(limit: u32, per: Span, burst: u32) -> Result<(), Error> {
     if limit == 0 {
-        return Err(ConfigError::new(ErrorCode::CountRange, Field::LimiterLimit, Given::Number(0.0)));
+        return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(0.0)));
     }
     Field::LimiterPer.span(per)?;
     Field::LimiterBurst.whole(burst).map(|_| ())

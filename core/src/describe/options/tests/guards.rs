@@ -8,7 +8,7 @@ use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
 use crate::describe::options::{Options, StageOptions};
 use crate::describe::preset::Preset;
-use crate::error::{ErrorCode, Given};
+use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
 use crate::time::Span;
 use crate::value::Value;
@@ -98,7 +98,7 @@ fn guards(json: &str) -> Options {
 
 fn wrong(json: &str) -> String {
     let error = Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap_err();
-    format!("{} {error}", error.code.code())
+    format!("{} {error}", error.error.code.code())
 }
 
 #[test]
@@ -280,8 +280,8 @@ fn an_error_of_two_fields_shows_the_value() {
     builder.set("budget.cost", number(3.0)).unwrap();
     let error = builder.budget().unwrap_err();
     assert_eq!(
-        (error.code, error.field, error.given),
-        (ErrorCode::NotForKind, Some(Field::BudgetCost), Given::Number(3.0))
+        (error.code, error.field, error.value),
+        (ErrorCode::NotForKind, Some(Field::BudgetCost), Quantity::Number(3.0))
     );
 }
 

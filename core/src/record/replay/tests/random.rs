@@ -406,7 +406,7 @@ proptest! {
             Some(*end)
         }).take_while(|end| *end <= place).count();
         let error = EventReader::new(&bytes).find_map(Result::err).unwrap();
-        prop_assert_eq!(error.sequence, event as u64 + 1);
+        prop_assert_eq!(error.sequence(), event as u64 + 1);
     }
 
     #[test]
