@@ -50,7 +50,7 @@ impl Retry {
     /// The state that [`Retry::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: no saved state, damaged, of another layout, kind or policy.
+    /// An [`Error`]: no saved state, damaged, of another layout, kind or policy.
     pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.retry(policy, now)
     }
@@ -88,7 +88,7 @@ impl Call {
     /// says the next step. An attempt that was in flight is abandoned: it fails now, with kind timeout.
     ///
     /// # Errors
-    /// A [`Error`]: no saved state, damaged, of another layout, kind or policy.
+    /// An [`Error`]: no saved state, damaged, of another layout, kind or policy.
     pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.call(policy, now)
     }

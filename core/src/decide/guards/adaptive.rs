@@ -369,7 +369,7 @@ impl Adaptive {
     /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
     }

@@ -444,7 +444,7 @@ impl Breaker {
     /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, 0, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
     }

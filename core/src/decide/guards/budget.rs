@@ -431,7 +431,7 @@ impl Budget {
     /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
+    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, Error> {
         let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
         read.map(|budget| budget.at_rest(config))

@@ -143,7 +143,7 @@ impl Latency {
     /// The estimate that [`Latency::save`] made bytes of, in whatever language.
     ///
     /// # Errors
-    /// A [`Error`]: no saved estimate, damaged, or of another layout.
+    /// An [`Error`]: no saved estimate, damaged, or of another layout.
     pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
         save::read(Self::new(), Self::SAVED, 0, Timestamp::ZERO, &mut [], bytes)
     }

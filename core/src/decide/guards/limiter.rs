@@ -375,7 +375,7 @@ impl Limiter {
     /// filled.
     ///
     /// # Errors
-    /// A [`Error`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
+    /// An [`Error`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
     /// state saved with another limit, or missing storage.
     pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, Error> {
         let new = (Self::new(config, now), config.kind);

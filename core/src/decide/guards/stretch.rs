@@ -119,7 +119,7 @@ impl Stretch {
     /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: no saved guard of this sort, damaged, or of another layout.
+    /// An [`Error`]: no saved guard of this sort, damaged, or of another layout.
     pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)
     }

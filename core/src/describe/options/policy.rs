@@ -14,7 +14,7 @@ impl Options {
     /// The policy, or the first rule that is broken (spec 3).
     ///
     /// # Errors
-    /// A [`Error`] that names field, value and rule.
+    /// An [`Error`] that names field, value and rule.
     pub const fn build(&self) -> Result<Policy, Error> {
         let base = Preset::policy_of(self.preset_code());
         let mut p = self.over(&base);

@@ -42,7 +42,7 @@ impl Saved {
     /// The bytes, and how many of them there are: 56 for a [`crate::Retry`], 72 for a [`crate::Call`].
     ///
     /// # Errors
-    /// A [`Error`] when a field is missing or contradicts another.
+    /// An [`Error`] when a field is missing or contradicts another.
     pub fn to_bytes(&self) -> Result<([u8; CALL_LENGTH], usize), Error> {
         self.check_fields()?;
         let mut bytes = [0; CALL_LENGTH];
@@ -54,7 +54,7 @@ impl Saved {
     /// Reads what [`Saved::to_bytes`], [`crate::Retry::save`] or [`crate::Call::save`] made.
     ///
     /// # Errors
-    /// A [`Error`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
+    /// An [`Error`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
     /// is none (133), a wrong length (131), a byte that was changed or contradicts another (134).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);

@@ -98,7 +98,7 @@ impl Saved {
     /// The machine for one failure at a time, on a clock that reads `now`.
     ///
     /// # Errors
-    /// A [`Error`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
+    /// An [`Error`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
     pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, Error> {
         self.check(RETRY, policy)?;
         Ok(Retry::restored(self.snapshot(), now))
