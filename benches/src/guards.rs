@@ -4,8 +4,7 @@
 //! uses up.
 
 use holdoff_core::{
-    Breaker, BreakerConfig, BreakerOptions, GcraConfig, LimiterConfig, LimiterKind, Refusal, Span, Timestamp, Trip,
-    Verdict,
+    Breaker, BreakerConfig, Field, GcraConfig, LimiterConfig, Options, Span, Timestamp, Value, Verdict,
 };
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -202,24 +201,26 @@ pub fn by_rate(rate: &mut Rate, now: Timestamp) -> Option<Result<u32, u32>> {
 /// Ours, opened by five failures in a row.
 #[must_use]
 pub fn consecutive() -> BreakerConfig {
-    breaker(Trip::Consecutive { failures: 5 })
+    BreakerConfig::default()
 }
 
 /// Ours, opened by half of the last 128 outcomes.
 #[must_use]
 pub fn of_128() -> BreakerConfig {
-    breaker(Trip::Count { size: 128, min_calls: 128, failure_rate: 0.5, slow_rate: None })
+    breaker("count", Field::BreakerSize)
 }
 
 /// Ours, opened by half of the calls of ten seconds.
 #[must_use]
 pub fn of_ten_seconds() -> BreakerConfig {
-    let window = Span::from_secs(10);
-    breaker(Trip::Time { window, slots: 10, min_calls: 128, failure_rate: 0.5, slow_rate: None })
+    breaker("time", Field::BreakerWindow)
 }
 
-fn breaker(trip: Trip) -> BreakerConfig {
-    BreakerOptions { trip, ..BreakerOptions::default() }.build().expect("checked numbers")
+fn breaker(kind: &str, size: Field) -> BreakerConfig {
+    let value = if kind == "count" { Value::from(128) } else { Value::Text("10s") };
+    let fields = [(Field::BreakerKind, Value::Text(kind)), (size, value), (Field::BreakerMinCalls, 128.into())];
+    let options = fields.into_iter().try_fold(Options::NEW, |options, (field, value)| options.with_field(field, value));
+    options.and_then(|options| options.breaker()).ok().flatten().expect("checked numbers")
 }
 
 /// A call through ours.
@@ -323,19 +324,14 @@ pub fn gcra() -> GcraConfig {
     GcraConfig::new(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers")
 }
 
-/// Ours of a kind.
-#[must_use]
-pub fn limiter(kind: LimiterKind) -> LimiterConfig {
-    LimiterConfig::new(kind, Refusal::Stop).expect("checked numbers")
-}
-
 /// The kinds that need no room, and what their rows are called.
 #[must_use]
-pub fn kinds() -> [(&'static str, LimiterKind); 3] {
+pub fn kinds() -> [(&'static str, LimiterConfig); 3] {
     let (per, burst) = (Span::from_secs(1), u32::MAX);
     [
-        ("limiter, gcra", LimiterKind::Gcra { limit: LIMIT, per, burst }),
-        ("limiter, bucket", LimiterKind::Bucket { limit: f64::from(LIMIT), per, burst }),
-        ("limiter, window", LimiterKind::Window { limit: u32::MAX, per }),
+        ("limiter, gcra", LimiterConfig::gcra(LIMIT, per, burst)),
+        ("limiter, bucket", LimiterConfig::bucket(f64::from(LIMIT), per, burst)),
+        ("limiter, window", LimiterConfig::window(u32::MAX, per)),
     ]
+    .map(|(name, config)| (name, config.expect("checked numbers")))
 }

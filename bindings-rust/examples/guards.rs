@@ -2,12 +2,11 @@
 //!
 //! Twenty calls to a server that is down, on virtual time: with retries alone, and under a budget and a breaker.
 
-use holdoff::{BreakerOptions, BudgetConfig, BudgetKind, GuardSet, KeyedGuards, Policy, Trip, VirtualTime};
+use holdoff::{BreakerConfig, BudgetConfig, GuardSet, KeyedGuards, Policy, VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let budget = BudgetConfig::new(BudgetKind::default())?;
-    let breaker = BreakerOptions { trip: Trip::Consecutive { failures: 5 }, ..BreakerOptions::default() }.build()?;
+    let (budget, breaker) = (BudgetConfig::default(), BreakerConfig::default());
     let sets: [(&str, GuardSet); 4] = [
         ("retries alone", GuardSet::new()),
         ("a budget", GuardSet::new().with_budget(budget)),

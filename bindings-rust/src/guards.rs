@@ -86,11 +86,10 @@ fn now() -> Timestamp {
 /// The guards of calls to one place: any of them, shared by every call that is given a clone of the set.
 ///
 /// ```
-/// use holdoff::{BreakerOptions, BudgetConfig, BudgetKind, GuardSet, Policy, Trip};
+/// use holdoff::{BudgetConfig, Field, GuardSet, Options, Policy};
 ///
-/// let guards = GuardSet::new()
-///     .with_budget(BudgetConfig::new(BudgetKind::default())?)
-///     .with_breaker(BreakerOptions { trip: Trip::Consecutive { failures: 3 }, ..Default::default() }.build()?);
+/// let breaker = Options::NEW.with_field(Field::BreakerFailures, 3)?.with_field(Field::BreakerOpenFor, "10s")?;
+/// let guards = GuardSet::of(&breaker, 7)?.with_budget(BudgetConfig::default());
 /// let policy = Policy::default();
 /// for _ in 0..2 {
 ///     let answer = holdoff::retry(&policy, || Err::<(), _>("down"))
@@ -102,7 +101,7 @@ fn now() -> Timestamp {
 /// # Ok::<(), holdoff::Error>(())
 /// ```
 ///
-/// A document's guards are made by [`GuardSet::of`], and one guard is shared between sets by
+/// [`GuardSet::of`] makes the guards that options or a document describe, and one guard is shared between sets by
 /// giving its [`Shared`] to each.
 #[derive(Clone, Default, Debug)]
 pub struct GuardSet {
@@ -129,7 +128,7 @@ impl GuardSet {
         Self::default()
     }
 
-    /// The guards of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
+    /// The guards of options or of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
     ///
     /// # Errors
     /// The [`Error`] of the first guard that cannot be.

@@ -11,14 +11,12 @@ use std::time::Duration;
 /// ago goes, and a key that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
 ///
 /// ```
-/// use holdoff::{BreakerOptions, GuardSet, KeyedGuards, Policy};
+/// use holdoff::{BreakerConfig, GuardSet, KeyedGuards, Policy};
 /// use std::time::Duration;
 ///
-/// let breaker = BreakerOptions::default().build()?;
-/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
+/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || GuardSet::new().with_breaker(BreakerConfig::default()));
 /// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
 /// # assert!(answer.is_ok());
-/// # Ok::<(), holdoff::Error>(())
 /// ```
 pub struct KeyedGuards<K> {
     sets: Mutex<Keyed<K, GuardSet>>,

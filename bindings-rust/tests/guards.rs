@@ -1,8 +1,8 @@
 //! Calls that share guards, on virtual time and from many threads.
 
 use holdoff::{
-    Backoff, BreakerOptions, BreakerState, BudgetConfig, BudgetKind, BulkheadConfig, CancelToken, GuardSet, Jitter,
-    LimiterConfig, LimiterKind, Options, Policy, Refusal, Span, StopReason, Timestamp, Trip, Value, VirtualTime,
+    Backoff, BreakerState, BudgetConfig, BulkheadConfig, CancelToken, Field, GuardSet, Jitter, LimiterConfig, Options,
+    Policy, Refusal, Span, StopReason, Timestamp, Value, VirtualTime,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,8 +17,8 @@ fn policy() -> Policy {
 }
 
 fn breaker(failures: u32) -> GuardSet {
-    let options = BreakerOptions { trip: Trip::Consecutive { failures }, ..Default::default() };
-    GuardSet::new().with_breaker(options.build().unwrap())
+    let options = Options::NEW.with_field(Field::BreakerFailures, failures);
+    GuardSet::of(&options.unwrap(), 7).unwrap()
 }
 
 #[test]
@@ -38,8 +38,7 @@ fn an_open_breaker_refuses_a_call_before_it_begins() {
 
 #[test]
 fn a_budget_that_two_sets_share_is_one_budget() {
-    let kind = BudgetKind::Token { capacity: 2, cost: 1, timeout_cost: 1, throttled_cost: 1, reward: 0.0, refill: 0.0 };
-    let first = GuardSet::new().with_budget(BudgetConfig::new(kind).unwrap());
+    let first = GuardSet::new().with_budget(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());
     let second = breaker(50).with_shared_budget(first.budget().unwrap());
     let attempts = |guards: &GuardSet| {
         let down = || Err::<(), _>("down");
@@ -61,10 +60,9 @@ fn what_a_call_holds_comes_back_when_its_operation_panics() {
 
 #[test]
 fn the_guards_of_a_document_are_made_from_it() {
-    let mut builder = Options::NEW;
-    builder.set("breaker.failures", Value::Number { value: 1.0, unit: 1.0 }).unwrap();
-    builder.set("hedge", Value::Text("10ms")).unwrap();
-    let guards = GuardSet::of(&builder, 7).unwrap();
+    let mut options = Options::NEW.with_field(Field::BreakerFailures, 1).unwrap();
+    options.set("hedge", Value::Text("10ms")).unwrap();
+    let guards = GuardSet::of(&options, 7).unwrap();
     assert!(guards.budget().is_none());
     let time = VirtualTime::new();
     let run = || holdoff::retry(policy(), || Err::<(), _>(())).sleeper(time.clone()).guards(&guards).call();
@@ -86,8 +84,8 @@ fn guards_are_saved_and_taken_up_elsewhere() {
 
 #[test]
 fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
-    let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(2), burst: 1 };
-    let guards = GuardSet::new().with_limiter(LimiterConfig::new(kind, Refusal::Wait).unwrap());
+    let limit = LimiterConfig::gcra(1, Span::from_secs(2), 1).unwrap();
+    let guards = GuardSet::new().with_limiter(limit.with_refusal(Refusal::Wait));
     let time = VirtualTime::new();
     for _ in 0..5 {
         holdoff::retry(policy(), || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
@@ -98,16 +96,15 @@ fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
 #[test]
 fn eight_threads_leave_the_guards_as_they_found_them() {
     const CALLS: u32 = 300;
-    let share = BudgetConfig::new(BudgetKind::Share { ratio: 0.5, min_concurrency: 2 }).unwrap();
-    let observed = BreakerOptions {
-        trip: Trip::Count { size: 100, min_calls: 1, failure_rate: 1.0, slow_rate: None },
-        mode: holdoff::BreakerMode::Observe,
-        ..Default::default()
-    };
-    let guards = GuardSet::new()
+    let observed = Options::NEW
+        .with_field(Field::BreakerKind, "count")
+        .and_then(|options| options.with_field(Field::BreakerMinCalls, 1))
+        .and_then(|options| options.with_field(Field::BreakerFailureRate, 1.0))
+        .and_then(|options| options.with_field(Field::BreakerMode, "observe"));
+    let guards = GuardSet::of(&observed.unwrap(), 7)
+        .unwrap()
         .with_bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
-        .with_budget(share)
-        .with_breaker(observed.build().unwrap());
+        .with_budget(BudgetConfig::share(0.5, 2).unwrap());
     let (running, most, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let quick = Policy::options().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
     std::thread::scope(|scope| {

@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Range, Takes};
 use crate::nearest::nearest;
 use crate::time::Span;
+use core::time::Duration;
 
 /// A value as a host's language has it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +30,31 @@ pub enum Value<'a> {
     Empty,
     /// A list without items. The items of others are set one by one, as `name[0]`, `name[1]` and so on.
     NoItems,
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        f64::from(number).into()
+    }
+}
+
+/// A time in seconds, for a field that is one.
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Self::Number { value, unit: 1e9 }
+    }
+}
+
+impl From<Duration> for Value<'_> {
+    fn from(time: Duration) -> Self {
+        Self::Nanos(Span::from_duration(time).as_nanos())
+    }
 }
 
 /// A word of a document and its number.

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, AdaptiveKind, Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind,
-    Guards, Jitter, Options, Policy, Refusal, Span, Stretch, StretchConfig, Timestamp,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Guards, Jitter, Options, Policy, Refusal,
+    Span, Stretch, StretchConfig, Timestamp,
 };
 use std::time::Duration;
 
@@ -83,14 +83,12 @@ impl Strategy {
         Self::new(name, Policy::options())
     }
 
-    fn budget(mut self, kind: BudgetKind) -> Result<Self> {
-        self.budget = Some(BudgetConfig::new(kind)?);
-        Ok(self)
+    fn budget(self, config: BudgetConfig) -> Self {
+        Self { budget: Some(config), ..self }
     }
 
-    fn breaker(mut self) -> Result<Self> {
-        self.breaker = Some(BreakerOptions::default().build()?);
-        Ok(self)
+    fn breaker(self) -> Self {
+        Self { breaker: Some(BreakerConfig::default()), ..self }
     }
 
     /// The same, held to another claim.
@@ -122,7 +120,7 @@ pub fn retries_only() -> Result<Strategy> {
 /// # Errors
 /// As [`single`].
 pub fn budgeted() -> Result<Strategy> {
-    Ok(Strategy::guarded("+ budget")?.budget(BudgetKind::default())?.claiming(Claim::Calm))
+    Ok(Strategy::guarded("+ budget")?.budget(BudgetConfig::default()).claiming(Claim::Calm))
 }
 
 /// Both, and the default breaker.
@@ -130,7 +128,7 @@ pub fn budgeted() -> Result<Strategy> {
 /// # Errors
 /// As [`single`].
 pub fn budgeted_breaker() -> Result<Strategy> {
-    Ok(Strategy::guarded("+ budget, breaker")?.budget(BudgetKind::default())?.breaker()?.claiming(Claim::Calm))
+    Ok(Strategy::guarded("+ budget, breaker")?.budget(BudgetConfig::default()).breaker().claiming(Claim::Calm))
 }
 
 /// A budget of one retry, which ten calls without one earn back.
@@ -139,14 +137,7 @@ pub fn budgeted_breaker() -> Result<Strategy> {
 /// As [`single`].
 pub fn purse() -> Result<Strategy> {
     let cost = 10;
-    Strategy::guarded("+ purse of one")?.budget(BudgetKind::Token {
-        capacity: cost,
-        cost,
-        timeout_cost: cost,
-        throttled_cost: cost,
-        reward: 1.0,
-        refill: 0.0,
-    })
+    Ok(Strategy::guarded("+ purse of one")?.budget(BudgetConfig::token(cost, [cost; 3], 1.0, 0.0)?))
 }
 
 /// The rows of the table.
@@ -155,27 +146,26 @@ pub fn purse() -> Result<Strategy> {
 /// As [`single`].
 pub fn all() -> Result<Vec<Strategy>> {
     let mut adaptive = Strategy::guarded("+ adaptive (AWS)")?;
-    adaptive.adaptive = Some(AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait)?);
+    adaptive.adaptive = Some(AdaptiveConfig::default().with_refusal(Refusal::Wait));
     let mut stretch = Strategy::guarded("+ stretch by 10")?;
     stretch.stretch = Some(StretchConfig::new(10.0, Span::from_secs(10), 5)?);
     // The numbers of the AWS SDKs' standard mode, gRPC's proposal A6, Envoy's retry budget, and chapter 21 of the SRE book.
-    let quota =
-        BudgetKind::Token { capacity: 500, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 };
-    let throttle = BudgetKind::Throttle { capacity: 10, reward: 0.1 };
-    let share = BudgetKind::Share { ratio: 0.2, min_concurrency: 3 };
-    let requests = BudgetKind::Requests { k: 2.0, window: Span::from_secs(120) };
+    let quota = BudgetConfig::token(500, [5, 10, 5], 1.0, 0.0)?;
+    let throttle = BudgetConfig::throttle(10, 0.1)?;
+    let share = BudgetConfig::share(0.2, 3)?;
+    let requests = BudgetConfig::requests(2.0, Span::from_secs(120))?;
     Ok(vec![
         single()?,
         Strategy::new("retry, no jitter", Policy::options().jitter(Jitter::None))?.claiming(Claim::Storm),
         retries_only()?,
         budgeted()?,
-        Strategy::guarded("+ breaker")?.breaker()?,
+        Strategy::guarded("+ breaker")?.breaker(),
         budgeted_breaker()?,
         purse()?,
-        Strategy::guarded("+ quota (AWS)")?.budget(quota)?,
-        Strategy::guarded("+ throttle (gRPC)")?.budget(throttle)?,
-        Strategy::guarded("+ share (Envoy)")?.budget(share)?,
-        Strategy::guarded("+ requests (SRE)")?.budget(requests)?,
+        Strategy::guarded("+ quota (AWS)")?.budget(quota),
+        Strategy::guarded("+ throttle (gRPC)")?.budget(throttle),
+        Strategy::guarded("+ share (Envoy)")?.budget(share),
+        Strategy::guarded("+ requests (SRE)")?.budget(requests),
         adaptive,
         stretch,
     ])

@@ -2,7 +2,7 @@
 
 use crate::format::{Document, N};
 use crate::options;
-use holdoff_core::{Breaker, BreakerConfig, BreakerOptions, Permit, Span, Timestamp, Trip, Verdict};
+use holdoff_core::{Breaker, BreakerConfig, Field, Options, Permit, Span, Timestamp, Value, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// A window of calls, what is recorded in it, and what it counts after each record.
@@ -171,10 +171,16 @@ const fn at(n: N) -> Timestamp {
 /// Drives a window through a case: that of a breaker that never opens.
 pub fn window(case: &WindowCase) -> Result<(), String> {
     const SLOW: Span = Span::from_nanos(1);
-    let window = Span::from_nanos(case.config.window_ns.0);
-    let trip = Trip::Time { window, slots: case.config.slots, min_calls: u32::MAX, failure_rate: 1.0, slow_rate: None };
-    let options = BreakerOptions { trip, slow_after: Some(SLOW), ..BreakerOptions::default() };
-    let config = options.build().map_err(|error| error.to_string())?;
+    let fields = [
+        (Field::BreakerKind, Value::Text("time")),
+        (Field::BreakerWindow, Value::Nanos(case.config.window_ns.0)),
+        (Field::BreakerSlots, case.config.slots.into()),
+        (Field::BreakerMinCalls, u32::MAX.into()),
+        (Field::BreakerSlowAfter, Value::Nanos(SLOW.as_nanos())),
+    ];
+    let options = fields.into_iter().try_fold(Options::NEW, |options, (field, value)| options.with_field(field, value));
+    let config = options.and_then(|options| options.breaker()).map_err(|error| error.to_string())?;
+    let config = config.ok_or("no breaker is described")?;
     let mut breaker = Breaker::new(&config, 0, at(case.config.began_ns));
     if case.records.len() != case.after.len() {
         return Err(format!("{} counts for {} records", case.after.len(), case.records.len()));

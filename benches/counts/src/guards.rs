@@ -2,9 +2,8 @@
 
 use crate::{Path, loops};
 use holdoff_core::{
-    Breaker, BreakerConfig, BreakerOptions, Budget, BudgetConfig, BudgetKind, FailureKind, Gcra, GcraConfig,
-    GuardedCall, Guards, Limiter, LimiterConfig, LimiterKind, Recorder, Refusal, SharedGcra, Span, Ticket, Timestamp,
-    Trip, Verdict,
+    Breaker, BreakerConfig, Budget, BudgetConfig, FailureKind, Field, Gcra, GcraConfig, GuardedCall, Guards, Limiter,
+    LimiterConfig, Options, Recorder, SharedGcra, Span, Ticket, Timestamp, Verdict,
 };
 use std::hint::black_box;
 
@@ -26,8 +25,13 @@ fn now() -> Timestamp {
     black_box(Timestamp::from_nanos(1_000_000_000))
 }
 
-fn breaker_config(trip: Trip) -> BreakerConfig {
-    black_box(BreakerOptions { trip, ..BreakerOptions::default() }.build().expect("checked numbers"))
+/// The breaker of that kind that looks at 128 calls at least, where it looks at more than those in a row.
+fn breaker_config(kind: &str) -> BreakerConfig {
+    let options = Options::NEW.with_field(Field::BreakerKind, kind).and_then(|options| match kind {
+        "count" => options.with_field(Field::BreakerSize, 128)?.with_field(Field::BreakerMinCalls, 128),
+        _ => options.with_field(Field::BreakerWindow, "10s")?.with_field(Field::BreakerMinCalls, 128),
+    });
+    black_box(options.and_then(|options| options.breaker()).ok().flatten().expect("checked numbers"))
 }
 
 #[inline(always)]
@@ -44,20 +48,17 @@ fn through_breaker(config: &BreakerConfig, times: u32) {
 
 #[inline(never)]
 fn breaker_run(times: u32) {
-    through_breaker(&breaker_config(Trip::Consecutive { failures: 5 }), times);
+    through_breaker(&black_box(BreakerConfig::default()), times);
 }
 
 #[inline(never)]
 fn breaker_count(times: u32) {
-    let trip = Trip::Count { size: 128, min_calls: 128, failure_rate: 0.5, slow_rate: None };
-    through_breaker(&breaker_config(trip), times);
+    through_breaker(&breaker_config("count"), times);
 }
 
 #[inline(never)]
 fn breaker_time(times: u32) {
-    let window = Span::from_secs(10);
-    let trip = Trip::Time { window, slots: 10, min_calls: 128, failure_rate: 0.5, slow_rate: None };
-    through_breaker(&breaker_config(trip), times);
+    through_breaker(&breaker_config("time"), times);
 }
 
 /// Calls a second, so many that the burst is never used up.
@@ -68,8 +69,7 @@ fn gcra_config() -> GcraConfig {
 }
 
 fn limiter_config() -> LimiterConfig {
-    let kind = LimiterKind::Gcra { limit: LIMIT, per: Span::from_secs(1), burst: u32::MAX };
-    black_box(LimiterConfig::new(kind, Refusal::Stop).expect("checked numbers"))
+    black_box(LimiterConfig::gcra(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers"))
 }
 
 #[inline(never)]
@@ -98,9 +98,7 @@ fn shared_gcra(times: u32) {
 }
 
 fn budget_config() -> BudgetConfig {
-    let (capacity, reward, refill) = (500, 1.0, 0.0);
-    let kind = BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward, refill };
-    black_box(BudgetConfig::new(kind).expect("checked numbers"))
+    black_box(BudgetConfig::token(500, [5, 10, 5], 1.0, 0.0).expect("checked numbers"))
 }
 
 #[inline(never)]
@@ -136,7 +134,7 @@ fn budget_retry(times: u32) {
 fn guarded(times: u32) {
     let policy = loops::policy();
     let (budget, limiter) = (budget_config(), limiter_config());
-    let breaker = breaker_config(Trip::Consecutive { failures: 5 });
+    let breaker = black_box(BreakerConfig::default());
     let mut states = (Budget::new(&budget, 7, now()), Breaker::new(&breaker, 7, now()), Limiter::new(&limiter, now()));
     for _ in 0..times {
         let mut guards = Guards {

@@ -9,9 +9,9 @@ use crate::loops::{self, NoTime, operation};
 use crate::sample::Work;
 use holdoff::GuardSet;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, AdaptiveKind, Breaker, BreakerConfig, Budget, BudgetConfig, BudgetKind, Bulkhead,
-    BulkheadConfig, Failure, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, LimiterKind, Policy,
-    Refusal, Span, Step, Stretch, StretchConfig, Timestamp,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Failure,
+    GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, Span, Step, Stretch, StretchConfig,
+    Timestamp,
 };
 use std::hint::black_box;
 
@@ -31,7 +31,7 @@ struct All {
 }
 
 fn budget() -> BudgetConfig {
-    BudgetConfig::new(BudgetKind::Share { ratio: 1.0, min_concurrency: 10 }).expect("checked numbers")
+    BudgetConfig::share(1.0, 10).expect("checked numbers")
 }
 
 fn breaker() -> BreakerConfig {
@@ -39,15 +39,14 @@ fn breaker() -> BreakerConfig {
 }
 
 fn limiter() -> LimiterConfig {
-    let kind = LimiterKind::Gcra { limit: guards::LIMIT, per: Span::from_secs(1), burst: u32::MAX };
-    guards::limiter(kind)
+    LimiterConfig::gcra(guards::LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers")
 }
 
 impl All {
     fn new() -> Self {
         let now = Timestamp::ZERO;
         let (budget, breaker, limiter) = (budget(), breaker(), limiter());
-        let adaptive = AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Stop).expect("checked numbers");
+        let adaptive = AdaptiveConfig::default();
         let bulkhead = BulkheadConfig::new(10, 0, Span::ZERO).expect("checked numbers");
         let stretch = StretchConfig::new(3.0, Span::from_secs(10), 20).expect("checked numbers");
         let hedge = HedgeConfig::new(Span::from_secs(60), Some(0.99), 2).expect("checked numbers");

@@ -5,9 +5,9 @@
 use crate::guards::{LIMIT, Slots};
 use crate::sample::Work;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, AdaptiveKind, Bucket, BucketConfig, Budget, BudgetConfig, BudgetKind, Bulkhead,
-    BulkheadConfig, Entry, FailureKind, Gate, GateConfig, GateOptions, HedgeConfig, Latency, Limiter, LimiterKind,
-    Refusal, Span, Stretch, StretchConfig, Timestamp,
+    Adaptive, AdaptiveConfig, Bucket, BucketConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Entry, FailureKind,
+    Gate, GateConfig, GateOptions, HedgeConfig, Latency, Limiter, LimiterConfig, Span, Stretch, StretchConfig,
+    Timestamp,
 };
 use std::hint::black_box;
 use std::sync::Arc;
@@ -63,8 +63,8 @@ fn log() -> Work {
     const LIMIT: usize = 1000;
     let window = black_box(500_000_u64);
     let (mut times, mut head, mut held) = (vec![0_u64; LIMIT], 0, 0);
-    let kind = LimiterKind::Log { limit: LIMIT as u32, per: Span::from_nanos(window) };
-    let config = black_box(crate::guards::limiter(kind));
+    let config = LimiterConfig::log(LIMIT as u32, Span::from_nanos(window));
+    let config = black_box(config.expect("checked numbers"));
     let (mut limiter, mut room) = (Limiter::new(&config, Timestamp::ZERO), vec![0; config.log_capacity()]);
     let (mut one, mut two) = (clock(), clock());
     Work::new("limiter, log")
@@ -89,15 +89,12 @@ fn budget() -> Work {
     let (mut tokens, most, cost) = (black_box(500_000_u64), black_box(500_000_u64), black_box(5000_u64));
     let second = Span::from_secs(1);
     let kinds = [
-        (
-            "token",
-            BudgetKind::Token { capacity: 500, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 },
-        ),
-        ("throttle", BudgetKind::Throttle { capacity: 1000, reward: 1.0 }),
-        ("ratio", BudgetKind::Ratio { ratio: 2.0, window: second, min_per_second: 1000.0 }),
-        ("share", BudgetKind::Share { ratio: 0.2, min_concurrency: 3 }),
-        ("requests", BudgetKind::Requests { k: 4.0, window: second }),
-        ("window", BudgetKind::Window { limit: u32::MAX, window: second }),
+        ("token", BudgetConfig::token(500, [5, 10, 5], 1.0, 0.0)),
+        ("throttle", BudgetConfig::throttle(1000, 1.0)),
+        ("ratio", BudgetConfig::ratio(2.0, second, 1000.0)),
+        ("share", BudgetConfig::share(0.2, 3)),
+        ("requests", BudgetConfig::requests(4.0, second)),
+        ("window", BudgetConfig::window(u32::MAX, second)),
     ];
     let work = Work::new("budget, a retry").by("floor", move || {
         let tokens = black_box(&mut tokens);
@@ -106,8 +103,8 @@ fn budget() -> Work {
         *tokens = (*tokens + cost).min(most);
         Some(*tokens)
     });
-    kinds.into_iter().fold(work, |work, (name, kind)| {
-        let config = black_box(BudgetConfig::new(kind).expect("checked numbers"));
+    kinds.into_iter().fold(work, |work, (name, config)| {
+        let config = black_box(config.expect("checked numbers"));
         let (mut budget, mut clock) = (Budget::new(&config, black_box(7), Timestamp::ZERO), clock());
         work.by(name, move || {
             let (budget, config, now) = (black_box(&mut budget), black_box(&config), clock());
@@ -161,9 +158,9 @@ fn adaptive() -> Work {
         (floor.burst, floor.each_nano) = (rate, rate * 1e-9);
         taken
     });
-    let aimd = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate: 0.5, max_rate: 1e9, initial_rate: 1e9 };
-    [("aimd", aimd), ("cubic", AdaptiveKind::CUBIC)].into_iter().fold(work, |work, (name, kind)| {
-        let config = black_box(AdaptiveConfig::new(kind, Refusal::Stop).expect("checked numbers"));
+    let aimd = AdaptiveConfig::aimd(0.5, 1.0, 0.5, 1e9, 1e9);
+    [("aimd", aimd), ("cubic", Ok(AdaptiveConfig::default()))].into_iter().fold(work, |work, (name, config)| {
+        let config = black_box(config.expect("checked numbers"));
         let (mut adaptive, mut clock) = (Adaptive::new(&config, Timestamp::ZERO), clock());
         work.by(name, move || {
             let (adaptive, config, now) = (black_box(&mut adaptive), black_box(&config), clock());

@@ -27,8 +27,8 @@ fn single_thread() -> Work {
     let work = Work::new("limiter")
         .by("floor", move || black_box(&mut floor).take(one().as_nanos()))
         .by("gcra", move || black_box(&mut gcra).take(black_box(&small), 1, two()));
-    guards::kinds().into_iter().fold(work, |work, (name, kind)| {
-        let config = black_box(guards::limiter(kind));
+    guards::kinds().into_iter().fold(work, |work, (name, config)| {
+        let config = black_box(config);
         let (mut limiter, mut clock) = (Limiter::new(&config, Timestamp::ZERO), clock());
         work.by(name, move || black_box(&mut limiter).take(black_box(&config), &mut [], 1, clock()))
     })

@@ -27,7 +27,7 @@ guard! {
     save |config, state, now| saved(config, state, now);
     restore |bytes, config, now| restored(bytes, config, now)?;
     new(*, now: Now; **fields: "Unpack[LimiterFields]", config: "LimiterConfig");
-    repr |config, _| "<Limiter {:?}>", config.kind();
+    repr |config, _| "<Limiter of {} in {}>", config.limit(), config.per();
 
     /// Takes `count` attempts; returns True if they were there. If not, nothing is taken.
     #[pyo3(signature = (count = 1, now = None))]

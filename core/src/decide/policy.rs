@@ -225,7 +225,7 @@ impl RawStage {
     }
 
     /// One of them.
-    fn part(&self, part: u32) -> Stage {
+    pub(crate) fn part(&self, part: u32) -> Stage {
         let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
         let backoff = match self.kind {
             backoff::LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },

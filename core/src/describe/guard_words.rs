@@ -1,12 +1,9 @@
 //! Guards in words, a line each, for an explanation.
 
-use crate::decide::guards::Refusal;
-use crate::decide::guards::adaptive::AdaptiveKind;
-use crate::decide::guards::breaker::config::{BreakerMode, BreakerOptions, Reopen, Trip};
-use crate::decide::guards::budget::BudgetKind;
-use crate::decide::guards::limiter::LimiterKind;
-use crate::decide::guards::nested::Nesting;
+use crate::describe::explain::write_growth;
 use crate::describe::options::Options;
+use crate::error::Quantity;
+use crate::fields::{Field, Section};
 use crate::time::Span;
 use core::fmt;
 
@@ -24,152 +21,91 @@ pub struct GuardWords<'g>(&'g Options);
 impl fmt::Display for GuardWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guards = self.0;
-        if let Ok(Some(budget)) = guards.budget_kind() {
-            f.write_str("budget: ")?;
-            write_budget(f, budget)?;
-        }
-        if let (Ok(Some(options)), Ok(_)) = (guards.breaker_options(), guards.breaker()) {
-            f.write_str("breaker: ")?;
-            write_breaker(f, &options)?;
-        }
-        if let Ok(Some(limiter)) = guards.limiter() {
-            f.write_str("limiter: ")?;
-            match limiter.kind() {
-                LimiterKind::Gcra { limit, per, burst } => write!(f, "{limit} evenly in {per}, {burst} at once")?,
-                LimiterKind::Bucket { limit, per, burst } => {
-                    write!(f, "a bucket of {burst}, {limit} more in {per}")?;
-                }
-                LimiterKind::Window { limit, per } => write!(f, "about {limit} in any {per}")?,
-                LimiterKind::Log { limit, per } => write!(f, "{limit} in any {per}")?,
-            }
-            refusal(f, limiter.refusal())?;
-        }
-        if let Ok(Some(bulkhead)) = guards.bulkhead() {
-            write!(f, "bulkhead: {} at once", bulkhead.limit())?;
-            if bulkhead.queue() > 0 {
-                write!(f, ", {} wait", bulkhead.queue())?;
-                most(f, bulkhead.max_wait())?;
+        let is = |field, word| guards.is(field, word);
+        let has = |field| guards.given(field).is_some();
+        let [cost, timeout_cost, throttled_cost] = guards.retry_costs();
+        let budget = |kind| is(Field::BudgetKind, kind);
+        let token = budget("token");
+        let rates = !is(Field::BreakerKind, "consecutive");
+        let queue = guards.whole(Field::BulkheadQueue) > 0;
+        let (cubic, aimd) = (is(Field::AdaptiveKind, "cubic"), is(Field::AdaptiveKind, "aimd"));
+        // A name in brackets stands for the number of that field of the section.
+        let words = [
+            (Section::BUDGET, token, "[capacity] tokens, a retry costs [cost]"),
+            (Section::BUDGET, token && timeout_cost != cost, ", after a timeout [timeout_cost]"),
+            (Section::BUDGET, token && throttled_cost != cost, ", after throttling [throttled_cost]"),
+            (Section::BUDGET, token, ", a success gives [reward]"),
+            (Section::BUDGET, token && guards.real(Field::BudgetRefill) > 0.0, ", a second [refill]"),
+            (Section::BUDGET, budget("throttle"), "[capacity] tokens, a failure takes 1, a success gives [reward]"),
+            (Section::BUDGET, budget("throttle"), ", retries above half of them"),
+            (Section::BUDGET, budget("ratio"), "[ratio] retries a call of the last [window]"),
+            (Section::BUDGET, budget("ratio"), ", and [min_per_second] a second"),
+            (Section::BUDGET, budget("share"), "[ratio] retries at once an active call, at least [min_concurrency]"),
+            (Section::BUDGET, budget("requests"), "[k] requests for each that was accepted in the last [window]"),
+            (Section::BUDGET, budget("window"), "[limit] retries in each [window]"),
+            (Section::BREAKER, !rates, "opens after [failures] failures in a row"),
+            (Section::BREAKER, is(Field::BreakerKind, "count"), "opens when of the latest [size] calls "),
+            (Section::BREAKER, is(Field::BreakerKind, "time"), "opens when of the calls of [window] "),
+            (Section::BREAKER, rates, "[failure_rate] failed"),
+            (Section::BREAKER, has(Field::BreakerSlowRate), " or [slow_rate] took [slow_after]"),
+            (Section::BREAKER, rates, ", from [min_calls] calls on"),
+            (Section::BREAKER, true, "; for [open_for]"),
+            (Section::BREAKER, guards.real(Field::BreakerJitter) > 0.0, ", up to [jitter] of it more"),
+            (Section::BREAKER, true, "; [probes] at once try, [successes] in a row close it"),
+            (Section::BREAKER, is(Field::BreakerReopen, "streak"), ", a streak opens it again"),
+            (Section::BREAKER, is(Field::BreakerHint, "open"), "; hints open it"),
+            (Section::BREAKER, is(Field::BreakerMode, "observe"), "; it only observes"),
+            (Section::BREAKER, is(Field::BreakerRefusal, "wait"), "; calls wait for it"),
+            (Section::LIMITER, is(Field::LimiterKind, "gcra"), "[limit] evenly in [per], [burst] at once"),
+            (Section::LIMITER, is(Field::LimiterKind, "bucket"), "a bucket of [burst], [limit] more in [per]"),
+            (Section::LIMITER, is(Field::LimiterKind, "window"), "about [limit] in any [per]"),
+            (Section::LIMITER, is(Field::LimiterKind, "log"), "[limit] in any [per]"),
+            (Section::LIMITER, is(Field::LimiterRefusal, "wait"), "; calls wait for it"),
+            (Section::BULKHEAD, true, "[limit] at once"),
+            (Section::BULKHEAD, queue, ", [queue] wait"),
+            (Section::BULKHEAD, queue && guards.span(Field::BulkheadMaxWait) != Span::MAX, " at most [max_wait]"),
+            (Section::ADAPTIVE, cubic, "a cubic rate after throttling, times [beta], growing by [scale]"),
+            (Section::ADAPTIVE, cubic, ", from [min_rate] a second on"),
+            (Section::ADAPTIVE, aimd, "from [initial_rate] a second, [increase] more a success, times [beta]"),
+            (Section::ADAPTIVE, aimd, " at throttling, [min_rate] to [max_rate]"),
+            (Section::ADAPTIVE, is(Field::AdaptiveRefusal, "wait"), "; calls wait for it"),
+            (Section::STRETCH, true, "delays up to [factor] times as long, by the failures of [window]"),
+            (Section::STRETCH, true, ", from [min_calls] attempts on"),
+            (Section::HEDGE, true, "[attempts] attempts, each [delay] after the one before"),
+            (Section::HEDGE, has(Field::HedgePercentile), ", then after what [percentile] of attempts take"),
+            (Section::NESTED, is(Field::NestedMode, "allow"), "attempts multiply"),
+            (Section::NESTED, is(Field::NestedMode, "innermost"), "the innermost retries"),
+            (Section::NESTED, is(Field::NestedMode, "outermost"), "the outermost retries"),
+            (Section::NESTED, is(Field::NestedMode, "cap"), "[cap] attempts in all"),
+        ];
+        for section in Section::GUARDS.into_iter().filter(|section| guards.describes(*section) == Ok(true)) {
+            write!(f, "{}: ", section.name)?;
+            for (.., words) in words.iter().filter(|(of, holds, _)| *of == section && *holds) {
+                self.write(f, section, words)?;
             }
             f.write_str("\n")?;
         }
-        if let Ok(Some(adaptive)) = guards.adaptive() {
-            match adaptive.kind() {
-                AdaptiveKind::Cubic { beta, scale, min_rate, .. } => write!(
-                    f,
-                    "adaptive: a cubic rate after throttling, times {beta}, growing by {scale}, from {min_rate} a second on"
-                )?,
-                AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate } => write!(
-                    f,
-                    "adaptive: from {initial_rate} a second, {increase} more a success, times {beta} at throttling, \
-                     {min_rate} to {max_rate}"
-                )?,
-            }
-            refusal(f, adaptive.refusal())?;
-        }
-        if let Ok(Some(stretch)) = guards.stretch() {
-            let (factor, window, calls) = (stretch.factor(), stretch.window(), stretch.min_calls());
-            writeln!(
-                f,
-                "stretch: delays up to {factor} times as long, by the failures of {window}, from {calls} attempts on"
-            )?;
-        }
-        if let Ok(Some(hedge)) = guards.hedge() {
-            write!(f, "hedge: {} attempts, each {} after the one before", hedge.attempts(), hedge.fixed_delay())?;
-            match hedge.percentile() {
-                Some(share) => writeln!(f, ", then after what {share} of attempts take")?,
-                None => f.write_str("\n")?,
-            }
-        }
-        match guards.nested() {
-            Ok(Some(Nesting::Allow)) => f.write_str("nested: attempts multiply\n"),
-            Ok(Some(Nesting::Innermost)) => f.write_str("nested: the innermost retries\n"),
-            Ok(Some(Nesting::Outermost)) => f.write_str("nested: the outermost retries\n"),
-            Ok(Some(Nesting::Cap(cap))) => writeln!(f, "nested: {cap} attempts in all"),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
-fn write_budget(f: &mut fmt::Formatter<'_>, budget: BudgetKind) -> fmt::Result {
-    match budget {
-        BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, reward, refill } => {
-            write!(f, "{capacity} tokens, a retry costs {cost}")?;
-            if timeout_cost != cost {
-                write!(f, ", after a timeout {timeout_cost}")?;
+impl GuardWords<'_> {
+    /// Writes words, with the numbers of the section's fields that are named in brackets.
+    fn write(&self, f: &mut fmt::Formatter<'_>, section: Section, words: &str) -> fmt::Result {
+        for (index, part) in words.split(['[', ']']).enumerate() {
+            let named = |field: &Field| field.path().split_once('.').is_some_and(|path| path.1 == part);
+            match section.fields().find(|field| index % 2 == 1 && named(field)) {
+                None => f.write_str(part)?,
+                Some(Field::BreakerOpenFor) => {
+                    self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part(0).backoff))?;
+                }
+                Some(field) => match field.takes().shown(self.0.or(field)) {
+                    Quantity::Span(span) => write!(f, "{span}")?,
+                    Quantity::Number(number) => write!(f, "{number}")?,
+                    Quantity::None => {}
+                },
             }
-            if throttled_cost != cost {
-                write!(f, ", after throttling {throttled_cost}")?;
-            }
-            write!(f, ", a success gives {reward}")?;
-            if refill > 0.0 {
-                write!(f, ", a second {refill}")?;
-            }
-            f.write_str("\n")
         }
-        BudgetKind::Throttle { capacity, reward } => {
-            writeln!(f, "{capacity} tokens, a failure takes 1, a success gives {reward}, retries above half of them")
-        }
-        BudgetKind::Ratio { ratio, window, min_per_second } => {
-            writeln!(f, "{ratio} retries a call of the last {window}, and {min_per_second} a second")
-        }
-        BudgetKind::Share { ratio, min_concurrency } => {
-            writeln!(f, "{ratio} retries at once an active call, at least {min_concurrency}")
-        }
-        BudgetKind::Requests { k, window } => {
-            writeln!(f, "{k} requests for each that was accepted in the last {window}")
-        }
-        BudgetKind::Window { limit, window } => writeln!(f, "{limit} retries in each {window}"),
+        Ok(())
     }
-}
-
-fn write_breaker(f: &mut fmt::Formatter<'_>, options: &BreakerOptions) -> fmt::Result {
-    let (failure_rate, slow_rate, calls) = match options.trip {
-        Trip::Consecutive { failures } => {
-            write!(f, "opens after {failures} failures in a row")?;
-            (None, None, 0)
-        }
-        Trip::Count { size, min_calls, failure_rate, slow_rate } => {
-            write!(f, "opens when of the latest {size} calls ")?;
-            (Some(failure_rate), slow_rate, min_calls)
-        }
-        Trip::Time { window, min_calls, failure_rate, slow_rate, .. } => {
-            write!(f, "opens when of the calls of {window} ")?;
-            (Some(failure_rate), slow_rate, min_calls)
-        }
-    };
-    if let Some(rate) = failure_rate {
-        write!(f, "{rate} failed")?;
-        if let (Some(rate), Some(after)) = (slow_rate, options.slow_after) {
-            write!(f, " or {rate} took {after}")?;
-        }
-        write!(f, ", from {calls} calls on")?;
-    }
-    f.write_str("; for ")?;
-    crate::describe::explain::write_growth(f, options.open_for)?;
-    if options.jitter > 0.0 {
-        write!(f, ", up to {} of it more", options.jitter)?;
-    }
-    write!(f, "; {} at once try, {} in a row close it", options.probes, options.successes)?;
-    if options.reopen == Reopen::Streak {
-        f.write_str(", a streak opens it again")?;
-    }
-    if options.opens_on_hint {
-        f.write_str("; hints open it")?;
-    }
-    if options.mode == BreakerMode::Observe {
-        f.write_str("; it only observes")?;
-    }
-    refusal(f, options.refusal)
-}
-
-/// The end of a line about a guard that refuses attempts.
-fn refusal(f: &mut fmt::Formatter<'_>, refusal: Refusal) -> fmt::Result {
-    f.write_str(match refusal {
-        Refusal::Stop => "\n",
-        Refusal::Wait => "; calls wait for it\n",
-    })
-}
-
-fn most(f: &mut fmt::Formatter<'_>, span: Span) -> fmt::Result {
-    if span == Span::MAX { Ok(()) } else { write!(f, " at most {span}") }
 }

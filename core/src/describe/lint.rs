@@ -5,7 +5,6 @@
 use crate::decide::backoff::Backoff;
 use crate::decide::failure::Failure;
 use crate::decide::guards::Refusal;
-use crate::decide::guards::budget::BudgetKind;
 use crate::decide::guards::nested::{Nesting, Token};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::Jitter;
@@ -13,6 +12,7 @@ use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::error::Quantity;
+use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
 use core::fmt;
@@ -202,7 +202,7 @@ impl Options {
 
     /// That lint, if there is reason for it.
     pub fn lint(&self, policy: &Policy, kind: LintKind) -> Option<Lint> {
-        let budget = self.budget_kind().ok().flatten();
+        let budget = self.budget().ok().flatten();
         let hedge = self.hedge().ok().flatten();
         let attempts = policy.attempts();
         let number = |count: u32| Quantity::Number(count.into());
@@ -225,19 +225,18 @@ impl Options {
                 _ => None,
             },
             LintKind::OpenAboveDeadline => {
-                let breaker =
-                    self.breaker_options().ok().flatten().filter(|breaker| breaker.refusal == Refusal::Wait)?;
-                above(Some(first_of(breaker.open_for)), policy.deadline())
+                let breaker = self.breaker().ok().flatten().filter(|breaker| breaker.refusal() == Refusal::Wait)?;
+                above(Some(Span::from_nanos(breaker.open.initial)), policy.deadline())
             }
             LintKind::EmptyBudget => {
-                let empty = match budget? {
-                    BudgetKind::Token { capacity, cost, timeout_cost, throttled_cost, .. } => {
-                        capacity < cost.min(timeout_cost).min(throttled_cost)
-                    }
-                    BudgetKind::Ratio { ratio, min_per_second, .. } => ratio == 0.0 && min_per_second == 0.0,
-                    BudgetKind::Share { ratio, min_concurrency } => ratio == 0.0 && min_concurrency == 0,
-                    BudgetKind::Window { limit, .. } => limit == 0,
-                    BudgetKind::Throttle { .. } | BudgetKind::Requests { .. } => false,
+                let none = |field: Field| field.takes().shown(self.or(field)) == Quantity::Number(0.0);
+                let empty = match Field::BudgetKind.word(self.or(Field::BudgetKind) as u8) {
+                    _ if budget.is_none() => false,
+                    "token" => self.retry_costs().iter().all(|cost| self.whole(Field::BudgetCapacity) < *cost),
+                    "ratio" => none(Field::BudgetRatio) && none(Field::BudgetMinPerSecond),
+                    "share" => none(Field::BudgetRatio) && none(Field::BudgetMinConcurrency),
+                    "window" => none(Field::BudgetLimit),
+                    _ => false,
                 };
                 empty.then_some((Quantity::None, Quantity::None))
             }
@@ -283,19 +282,6 @@ fn multiplied(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> (Opt
 
 /// The attempts of a policy without an end, as nesting counts them.
 const FOREVER: u32 = u32::MAX;
-
-/// The first delay of a backoff without its randomness.
-const fn first_of(backoff: Backoff) -> Span {
-    match backoff {
-        Backoff::Constant { delay } => delay,
-        Backoff::Linear { initial, .. }
-        | Backoff::Exponential { initial, .. }
-        | Backoff::Polynomial { initial, .. }
-        | Backoff::Fibonacci { initial, .. }
-        | Backoff::Decorrelated { initial, .. }
-        | Backoff::DecorrelatedV2 { initial, .. } => initial,
-    }
-}
 
 /// Both, if the first is longer.
 fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Quantity, Quantity)> {

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use holdoff_core::{
-    Answer, BreakerMode, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form,
-    Growth, GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep, RawStep,
-    Refusal, Reopen, ReplayMode, StopReason, Timer,
+    Answer, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form, Growth,
+    GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep, RawStep, Refusal,
+    ReplayMode, StopReason, Timer,
 };
 
 /// One row of a table of the core.
@@ -148,8 +148,8 @@ fn literals() {
     literal("BreakerKind", "What a breaker counts.", guard(Field::BreakerKind));
     literal("OpenForKind", "How the open time of a breaker grows.", guard(Field::BreakerOpenKind));
     literal("BreakerHint", "What a server's hint does to a breaker.", guard(Field::BreakerHint));
-    literal("Reopen", "What opens a half-open breaker again.", words(&rows!(Reopen)));
-    literal("BreakerMode", "Whether a breaker refuses calls.", words(&rows!(BreakerMode)));
+    literal("Reopen", "What opens a half-open breaker again.", guard(Field::BreakerReopen));
+    literal("BreakerMode", "Whether a breaker refuses calls.", guard(Field::BreakerMode));
     literal("BreakerState", "The state of a breaker.", words(&rows!(BreakerState)));
     literal("LimiterKind", "How a limiter counts.", guard(Field::LimiterKind));
     literal("AdaptiveKind", "How an adaptive rate grows.", guard(Field::AdaptiveKind));

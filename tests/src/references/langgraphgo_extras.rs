@@ -12,8 +12,8 @@ use super::{Recording, Verdict};
 use crate::format::{Document, ErrorWord};
 use crate::options;
 use holdoff_core::{
-    Backoff, Breaker, BreakerConfig, BreakerOptions, BreakerState, ErrorCode, FailureKind, Limiter, LimiterConfig,
-    LimiterKind, Policy, Refusal, Reopen, Schedule, Span, Timestamp, Trip, Verdict as Answer,
+    Breaker, BreakerConfig, BreakerState, ErrorCode, FailureKind, Field, Limiter, LimiterConfig, Options, Policy,
+    Schedule, Span, Timestamp, Value as Setting, Verdict as Answer,
 };
 use serde_json::{Value, json};
 
@@ -172,16 +172,17 @@ fn breaker_config(config: &Value) -> Result<BreakerConfig, String> {
         refused(options::guarded(&document), "breaker.open_for.initial", "not_a_duration")
             .or_else(|_| refused(options::guarded(&document), "breaker.open_for", "not_a_duration"))?;
     }
-    let options = BreakerOptions {
-        trip: Trip::Consecutive { failures: threshold("failure_threshold")? },
+    let fields = [
+        (Field::BreakerFailures, threshold("failure_threshold")?.into()),
         // It is open for the timeout, that instant included.
-        open_for: Backoff::Constant { delay: Span::from_nanos(timeout.saturating_add(1).max(0).unsigned_abs()) },
-        probes: threshold("half_open_max_calls")?,
-        successes: threshold("success_threshold")?,
-        reopen: Reopen::Streak,
-        ..BreakerOptions::default()
-    };
-    options.build().map_err(|error| error.to_string())
+        (Field::BreakerOpenFor, Setting::Nanos(timeout.saturating_add(1).max(0).unsigned_abs())),
+        (Field::BreakerProbes, threshold("half_open_max_calls")?.into()),
+        (Field::BreakerSuccesses, threshold("success_threshold")?.into()),
+        (Field::BreakerReopen, "streak".into()),
+    ];
+    let options = fields.into_iter().try_fold(Options::NEW, |options, (field, value)| options.with_field(field, value));
+    let config = options.and_then(|options| options.breaker()).map_err(|error| error.to_string())?;
+    config.ok_or_else(|| "no breaker is described".to_owned())
 }
 
 fn breaker(case: &Recording) -> Result<Verdict, String> {
@@ -326,7 +327,7 @@ fn limiter(case: &Recording) -> Result<Verdict, String> {
     // A window below zero is as good as none.
     let per = Span::from_nanos(window.max(0).unsigned_abs());
     let limit = u32::try_from(most.max(0)).unwrap_or(u32::MAX);
-    let config = match LimiterConfig::new(LimiterKind::Log { limit, per }, Refusal::Stop) {
+    let config = match LimiterConfig::log(limit, per) {
         // There it panics.
         Err(error) if most < 1 && error.code == ErrorCode::CountRange => return Ok(Verdict::OutOfDomain),
         other => other.map_err(|error| error.to_string())?,

@@ -1,11 +1,7 @@
 use super::*;
 use crate::decide::backoff::Backoff;
 use crate::decide::call::{Call, Outcome};
-use crate::decide::guards::adaptive::AdaptiveKind;
 use crate::decide::guards::breaker::BreakerState;
-use crate::decide::guards::breaker::config::{BreakerOptions, Trip};
-use crate::decide::guards::budget::BudgetKind;
-use crate::decide::guards::limiter::LimiterKind;
 use crate::decide::jitter::Jitter;
 use core::time::Duration;
 use proptest::prelude::*;
@@ -47,13 +43,9 @@ fn gave_up(reason: StopReason, retry_at: Option<u64>) -> Step {
 const SUCCEEDED_STEP: Step = Step::Stop(Outcome::Succeeded);
 
 fn breaker(failures: u32, refusal: Refusal) -> BreakerConfig {
-    let options = BreakerOptions {
-        trip: Trip::Consecutive { failures },
-        open_for: Backoff::constant(SECOND * 5),
-        refusal,
-        ..BreakerOptions::default()
-    };
-    options.build().unwrap()
+    let mut config = BreakerConfig { failures, refusal: refusal.code(), ..BreakerConfig::default() };
+    config.open.initial = 5_000_000_000;
+    config
 }
 
 #[test]
@@ -153,8 +145,7 @@ fn a_permanent_failure_is_an_answer_and_a_fault_of_ones_own_is_none() {
 }
 
 fn token(capacity: u32) -> BudgetConfig {
-    let kind = BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 };
-    BudgetConfig::new(kind).unwrap()
+    BudgetConfig::token(capacity, [5, 10, 5], 1.0, 0.0).unwrap()
 }
 
 #[test]
@@ -196,7 +187,7 @@ fn a_retry_that_is_cancelled_asleep_gets_its_price_back() {
 
 #[test]
 fn retries_in_flight_are_held_against_the_calls_there_are() {
-    let (policy, config) = (policy(), BudgetConfig::new(BudgetKind::Share { ratio: 0.5, min_concurrency: 1 }).unwrap());
+    let (policy, config) = (policy(), BudgetConfig::share(0.5, 1).unwrap());
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
     let mut calls = [0; 2].map(|seed| GuardedCall::begin(&policy, guards, seed, at(0)).0);
@@ -218,8 +209,7 @@ fn a_limit_is_waited_for_or_refused() {
     for (refusal, expected) in
         [(Refusal::Wait, sleep(1000, Cause::Limiter)), (Refusal::Stop, gave_up(StopReason::Limiter, Some(1000)))]
     {
-        let kind = LimiterKind::Gcra { limit: 1, per: span(1000), burst: 1 };
-        let config = LimiterConfig::new(kind, refusal).unwrap();
+        let config = LimiterConfig::gcra(1, span(1000), 1).unwrap().with_refusal(refusal);
         let mut limiter = Limiter::new(&config, at(0));
         let guards = &mut Guards { limiter: Some((&config, &mut limiter, &mut [])), ..Guards::none() };
         let (_, step) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -255,8 +245,7 @@ fn calls_queue_for_a_place_in_order_and_not_for_ever() {
 #[test]
 fn what_a_limit_took_comes_back_when_there_is_no_place() {
     let policy = policy();
-    let limiter_config =
-        LimiterConfig::new(LimiterKind::Gcra { limit: 1, per: span(1000), burst: 2 }, Refusal::Stop).unwrap();
+    let limiter_config = LimiterConfig::gcra(1, span(1000), 2).unwrap();
     let config = BulkheadConfig::new(1, 0, span(0)).unwrap();
     let (mut limiter, mut bulkhead) = (Limiter::new(&limiter_config, at(0)), Bulkhead::default());
     let guards = &mut Guards {
@@ -367,8 +356,7 @@ fn a_hedge_is_never_waited_for() {
 #[test]
 fn an_adaptive_rate_learns_from_throttling() {
     let policy = policy();
-    let kind = AdaptiveKind::Cubic { beta: 0.7, scale: 0.4, smooth: 0.8, min_rate: 0.5 };
-    let config = AdaptiveConfig::new(kind, Refusal::Wait).unwrap();
+    let config = AdaptiveConfig::default().with_refusal(Refusal::Wait);
     let mut adaptive = Adaptive::new(&config, at(0));
     let guards = &mut Guards { adaptive: Some((&config, &mut adaptive)), ..Guards::none() };
     let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -398,7 +386,7 @@ fn a_call_under_guards_is_saved_as_a_call_and_goes_on_under_other_guards() {
 
 #[test]
 fn the_retry_of_a_resumed_call_is_one_of_those_at_once() {
-    let config = BudgetConfig::new(BudgetKind::Share { ratio: 0.0, min_concurrency: 3 }).unwrap();
+    let config = BudgetConfig::share(0.0, 3).unwrap();
     let policy = policy();
     let mut budget = Budget::new(&config, 0, at(0));
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };
@@ -493,11 +481,10 @@ proptest! {
     ) {
         let policy = policy();
         let breaker_config = breaker(3, if seed % 2 == 0 { Refusal::Stop } else { Refusal::Wait });
-        let share = BudgetConfig::new(BudgetKind::Share { ratio: 0.5, min_concurrency: 2 }).unwrap();
+        let share = BudgetConfig::share(0.5, 2).unwrap();
         let bulkhead_config = BulkheadConfig::new(3, queue, span(700)).unwrap();
         let hedge_config = hedge(300, hedges);
-        let kind = LimiterKind::Gcra { limit: 3, per: span(1000), burst: 3 };
-        let limiter_config = LimiterConfig::new(kind, Refusal::Wait).unwrap();
+        let limiter_config = LimiterConfig::gcra(3, span(1000), 3).unwrap().with_refusal(Refusal::Wait);
         let mut breaker = Breaker::new(&breaker_config, seed, at(0));
         let mut budget = Budget::new(&share, seed, at(0));
         let mut limiter = Limiter::new(&limiter_config, at(0));

@@ -13,57 +13,11 @@ use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 
-/// How the rate moves. All rates are calls a second.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum AdaptiveKind {
-    /// AWS's adaptive mode: no limit until the first throttling, then a cubic curve. The defaults are
-    /// [`AdaptiveKind::CUBIC`].
-    Cubic {
-        /// The factor of the rate for each throttling: above 0, at most 1.
-        beta: f64,
-        /// How fast the curve grows, in calls a second for each cubed second: above 0.
-        scale: f64,
-        /// The weight of the latest half second in the measured rate: above 0, at most 1.
-        smooth: f64,
-        /// The lowest rate: above 0.
-        min_rate: f64,
-    },
-    /// A step up for each answer, a cut for each throttling; it limits from the start. See [`AdaptiveKind::AIMD`].
-    Aimd {
-        /// The factor of the rate for each throttling: above 0, at most 1.
-        beta: f64,
-        /// The calls a second added by each answer without throttling: from 0 on.
-        increase: f64,
-        /// The lowest rate: above 0.
-        min_rate: f64,
-        /// The highest rate: not below `min_rate`.
-        max_rate: f64,
-        /// The rate at first: between the two.
-        initial_rate: f64,
-    },
-}
-
-impl AdaptiveKind {
-    /// The numbers of the AWS SDKs.
-    pub const CUBIC: Self = Self::Cubic { beta: 0.7, scale: 0.4, smooth: 0.8, min_rate: 0.5 };
-    /// From 10 calls a second, one more for each answer up to 1000, half at each throttling.
-    pub const AIMD: Self = Self::Aimd { beta: 0.5, increase: 1.0, min_rate: 0.5, max_rate: 1000.0, initial_rate: 10.0 };
-}
-
-impl Default for AdaptiveKind {
-    fn default() -> Self {
-        Self::CUBIC
-    }
-}
-
-/// The weight of the latest half second where the kind has no choice.
-const SMOOTH: f64 = 0.8;
 /// Over what calls are counted to measure the rate.
 const HALF_SECOND: u64 = 500_000_000;
 const SECOND: f64 = 1e9;
 
 const AIMD: u8 = 1;
-const WAITS: u8 = 1;
 
 /// How a rate moves, checked: 64 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,57 +36,73 @@ pub struct AdaptiveConfig {
     pub(crate) unused: [u8; 6],
 }
 
-impl AdaptiveConfig {
-    /// The configuration; `refusal` is what a call does that finds no token.
-    ///
-    /// # Errors
-    /// [`ErrorCode::ShareRange`] for a `beta` or `smooth` that is not above 0 and at most 1; [`ErrorCode::RateRange`] for
-    /// the other numbers out of the ranges that [`AdaptiveKind`] gives.
-    pub fn new(kind: AdaptiveKind, refusal: Refusal) -> Result<Self, Error> {
-        let mut config = Self {
-            beta: 1.0,
-            scale: 0.0,
-            smooth: SMOOTH,
+/// The cubic kind with the numbers of the AWS SDKs.
+impl Default for AdaptiveConfig {
+    fn default() -> Self {
+        Self {
+            beta: 0.7,
+            scale: 0.4,
+            smooth: 0.8,
             increase: 0.0,
-            min_rate: 0.0,
+            min_rate: 0.5,
             max_rate: f64::INFINITY,
             initial_rate: 0.0,
             kind: 0,
-            refusal: if refusal == Refusal::Wait { WAITS } else { 0 },
+            refusal: 0,
             unused: [0; 6],
-        };
-        match kind {
-            AdaptiveKind::Cubic { beta, scale, smooth, min_rate } => {
-                config.beta = Field::AdaptiveBeta.number(beta)?;
-                config.scale = Field::AdaptiveScale.number(scale)?;
-                config.smooth = Field::AdaptiveSmooth.number(smooth)?;
-                config.min_rate = Field::AdaptiveMinRate.number(min_rate)?;
-            }
-            AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate } => {
-                config.kind = AIMD;
-                config.beta = Field::AdaptiveBeta.number(beta)?;
-                config.increase = Field::AdaptiveIncrease.number(increase)?;
-                config.min_rate = Field::AdaptiveMinRate.number(min_rate)?;
-                config.max_rate = between(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?;
-                config.initial_rate = between(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?;
-            }
         }
-        Ok(config)
+    }
+}
+
+impl AdaptiveConfig {
+    /// AWS's adaptive mode: no limit until the first throttling, then a cubic curve.
+    ///
+    /// `beta` is the factor of the rate for each throttling; `scale` says how fast the curve grows, in calls a second for each
+    /// cubed second; `smooth` is the weight of the latest half second in the measured rate; `min_rate` is the lowest rate, in
+    /// calls a second. All are above 0, the shares `beta` and `smooth` at most 1. The [default](Self::default) has the numbers
+    /// of the AWS SDKs: 0.7, 0.4, 0.8, 0.5.
+    ///
+    /// # Errors
+    /// [`ErrorCode::ShareRange`] for `beta` and `smooth`, [`ErrorCode::RateRange`] for the others.
+    pub fn cubic(beta: f64, scale: f64, smooth: f64, min_rate: f64) -> Result<Self, Error> {
+        Ok(Self {
+            beta: Field::AdaptiveBeta.number(beta)?,
+            scale: Field::AdaptiveScale.number(scale)?,
+            smooth: Field::AdaptiveSmooth.number(smooth)?,
+            min_rate: Field::AdaptiveMinRate.number(min_rate)?,
+            ..Self::default()
+        })
     }
 
-    /// The choices it was made of.
-    pub const fn kind(&self) -> AdaptiveKind {
-        let Self { beta, scale, smooth, increase, min_rate, max_rate, initial_rate, .. } = *self;
-        if self.kind == AIMD {
-            AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, initial_rate }
-        } else {
-            AdaptiveKind::Cubic { beta, scale, smooth, min_rate }
-        }
+    /// A step up for each answer, a cut for each throttling; it limits from the start.
+    ///
+    /// `beta` is the factor of the rate for each throttling: above 0, at most 1. `increase` is what each answer without
+    /// throttling adds: from 0 on. The rate stays from `min_rate` (above 0) to `max_rate` and is `initial_rate` at first. All
+    /// rates are calls a second.
+    ///
+    /// # Errors
+    /// [`ErrorCode::ShareRange`] for `beta`, [`ErrorCode::RateRange`] for the others.
+    pub fn aimd(beta: f64, increase: f64, min_rate: f64, max_rate: f64, initial_rate: f64) -> Result<Self, Error> {
+        Ok(Self {
+            kind: AIMD,
+            beta: Field::AdaptiveBeta.number(beta)?,
+            increase: Field::AdaptiveIncrease.number(increase)?,
+            min_rate: Field::AdaptiveMinRate.number(min_rate)?,
+            max_rate: between(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?,
+            initial_rate: between(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?,
+            ..Self::default()
+        })
+    }
+
+    /// The same with that behaviour of a call that finds no token; [`Refusal::Stop`] unless set.
+    #[must_use]
+    pub const fn with_refusal(self, refusal: Refusal) -> Self {
+        Self { refusal: refusal.code(), ..self }
     }
 
     /// The behaviour of a call that finds no token.
     pub const fn refusal(&self) -> Refusal {
-        if self.refusal == WAITS { Refusal::Wait } else { Refusal::Stop }
+        Refusal::read(self.refusal)
     }
 
     /// The cubic curve, that long after throttling at `last_max_rate` calls a second (spec 26.5).

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::time::Timestamp;
 
 mod config;
-pub use config::{BudgetConfig, BudgetKind};
+pub use config::BudgetConfig;
 use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
 
 /// The tokens that the latest retry of a call took, to hand back when it succeeds or the retry never runs.
@@ -22,7 +22,7 @@ use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
 pub struct Withdrawal(u32);
 
 impl Withdrawal {
-    /// The withdrawal as a number, for other languages: thousandths of a token for [`BudgetKind::Token`], for the others where
+    /// The withdrawal as a number, for other languages: thousandths of a token for [`BudgetConfig::token`], for the others where
     /// it was taken from.
     pub const fn as_raw(self) -> u32 {
         self.0
@@ -66,7 +66,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A full budget at `now`. Only [`BudgetKind::Requests`] draws from `seed`; for a good one see
+    /// A full budget at `now`. Only [`BudgetConfig::requests`] draws from `seed`; for a good one see
     /// [`crate::Retry::new`].
     pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Budget {
         }
     }
 
-    /// An attempt, the first or a later one, is about to start at `now`: whether it may. Only [`BudgetKind::Requests`] ever
+    /// An attempt, the first or a later one, is about to start at `now`: whether it may. Only [`BudgetConfig::requests`] ever
     /// refuses one.
     #[inline]
     pub fn admit(&mut self, config: &BudgetConfig, now: Timestamp) -> bool {
@@ -114,7 +114,7 @@ impl Budget {
     }
 
     /// An attempt failed at `now`. Said of every attempt that fails, whether it will be retried or not; a permanent failure
-    /// counts for nothing but [`BudgetKind::Requests`], where it is an answer like any other.
+    /// counts for nothing but [`BudgetConfig::requests`], where it is an answer like any other.
     #[inline]
     pub fn fail(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) {
         match (config.kind, kind) {
@@ -174,7 +174,7 @@ impl Budget {
     }
 
     /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
-    /// nothing but a place among the retries at once of [`BudgetKind::Share`], where there is one or not.
+    /// nothing but a place among the retries at once of [`BudgetConfig::share`], where there is one or not.
     pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Withdrawal> {
         if config.kind != SHARE {
             return None;
@@ -223,7 +223,7 @@ impl Budget {
         }
     }
 
-    /// A retry that ran is over, however it ended: [`BudgetKind::Share`] gets its place back.
+    /// A retry that ran is over, however it ended: [`BudgetConfig::share`] gets its place back.
     #[inline]
     pub fn retried(&mut self, config: &BudgetConfig) {
         if config.kind == SHARE {
@@ -241,7 +241,7 @@ impl Budget {
         }
     }
 
-    /// The balance at `now`: tokens for [`BudgetKind::Token`] and [`BudgetKind::Throttle`]; for [`BudgetKind::Requests`] by
+    /// The balance at `now`: tokens for [`BudgetConfig::token`] and [`BudgetConfig::throttle`]; for [`BudgetConfig::requests`] by
     /// how many the attempts may grow before any is refused; for the others whole retries.
     pub fn balance(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
         let mut then = *self;
@@ -271,7 +271,7 @@ impl Budget {
     }
 
     /// The probability from 0 to 1 that [`Budget::admit`] refuses an attempt at `now`; 0 for every kind but
-    /// [`BudgetKind::Requests`].
+    /// [`BudgetConfig::requests`].
     pub fn rejection(&self, config: &BudgetConfig, now: Timestamp) -> f64 {
         if config.kind != REQUESTS {
             return 0.0;
@@ -419,7 +419,7 @@ impl Budget {
         bytes
     }
 
-    /// Without the retries under way, whose ends will not be reported; [`BudgetKind::Window`] counts finished ones in their
+    /// Without the retries under way, whose ends will not be reported; [`BudgetConfig::window`] counts finished ones in their
     /// field.
     const fn at_rest(mut self, config: &BudgetConfig) -> Self {
         if config.kind == SHARE {

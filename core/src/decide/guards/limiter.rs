@@ -1,6 +1,6 @@
 //! How many calls there may be in a time: four ways to count them, one interface, and every refusal says when to come back.
 //!
-//! A limiter is for a quota that a server publishes, and for a client's own restraint. [`LimiterKind::Gcra`] is the one to
+//! A limiter is for a quota that a server publishes, and for a client's own restraint. [`LimiterConfig::gcra`] is the one to
 //! take: even, exact and cheapest. The bucket is Go's, the window's memory is two counters, the log is exact about
 //! "no more than n in any stretch of that length" and needs memory for n times.
 
@@ -19,49 +19,12 @@ pub use shared::SharedGcra;
 use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::{Error, ErrorCode, Quantity};
+use crate::error::Error;
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
 use gcra::Interval;
 use log::Log;
 use window::Windows;
-
-/// How calls are counted.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum LimiterKind {
-    /// Evenly: a call each `per / limit`, and `burst` at once after a rest.
-    Gcra {
-        /// How many calls in each `per`, from 1 on.
-        limit: u32,
-        /// The time the limit is for, above zero.
-        per: Span,
-        /// How many at once, from 1 on.
-        burst: u32,
-    },
-    /// A [`Bucket`], in doubles: the same calls as Go's `golang.org/x/time/rate` lets through.
-    Bucket {
-        /// How many tokens drip in each `per`: finite, from 0 on.
-        limit: f64,
-        /// The time the limit is for, above zero.
-        per: Span,
-        /// How many at once, from 1 on.
-        burst: u32,
-    },
-    /// The calls of the current fixed window, and those of the last one as far as a sliding window would cover it.
-    Window {
-        /// How many calls in each `per`, from 1 on.
-        limit: u32,
-        /// The length of a window, above zero.
-        per: Span,
-    },
-    /// The calls of the sliding window itself. Needs [`LimiterConfig::log_capacity`].
-    Log {
-        /// How many calls in any `per`, from 1 on.
-        limit: u32,
-        /// The length of the window; zero limits nothing.
-        per: Span,
-    },
-}
 
 const GCRA: u8 = 0;
 const BUCKET: u8 = 1;
@@ -83,88 +46,96 @@ pub struct LimiterConfig {
     limit: u32,
     burst: u32,
     kind: u8,
-    wait: u8,
+    refusal: u8,
     /// No padding: a configuration is its bytes.
     unused: [u8; 6],
 }
 
 impl LimiterConfig {
-    /// Checks a way to count, and keeps what a refused call does.
+    /// `limit` calls in each `per`, evenly: a call each `per / limit`, and `burst` at once after a rest.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::RateRange`] for a bucket's `limit` that is
-    /// negative or not finite, [`ErrorCode::ZeroLimit`] for a `per` of zero but for the log.
-    pub fn new(kind: LimiterKind, refusal: Refusal) -> Result<Self, Error> {
-        let wait = u8::from(refusal == Refusal::Wait);
-        let config = match kind {
-            LimiterKind::Gcra { limit, per, burst } => {
-                gcra::check(limit, per, burst)?;
-                let (one, all) = (Interval::of(1, per.as_nanos(), limit), Interval::of(burst, per.as_nanos(), limit));
-                Self {
-                    per: per.as_nanos(),
-                    interval: one.nanos,
-                    capacity: all.nanos,
-                    interval_rest: one.rest,
-                    capacity_rest: all.rest,
-                    limit,
-                    burst,
-                    kind: GCRA,
-                    ..Self::NONE
-                }
-            }
-            LimiterKind::Bucket { limit, per, burst } => {
-                if !(limit >= 0.0 && limit.is_finite()) {
-                    return Err(Error::new(ErrorCode::RateRange, Field::LimiterLimit, Quantity::Number(limit)));
-                }
-                gcra::check(1, per, burst)?;
-                Self { rate: limit, per: per.as_nanos(), burst, kind: BUCKET, ..Self::NONE }
-            }
-            LimiterKind::Window { limit, per } => {
-                gcra::check(limit, per, 1)?;
-                Self { per: per.as_nanos(), limit, kind: WINDOW, ..Self::NONE }
-            }
-            LimiterKind::Log { limit, per } => {
-                gcra::check(limit, Span::MAX, 1)?;
-                Self { per: per.as_nanos(), limit, kind: LOG, ..Self::NONE }
-            }
-        };
-        Ok(Self { wait, ..config })
+    /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    pub fn gcra(limit: u32, per: Span, burst: u32) -> Result<Self, Error> {
+        gcra::check(limit, per, burst)?;
+        Ok(Self::of(GCRA, 0.0, limit, per, burst))
     }
 
-    /// How calls are counted.
-    pub const fn kind(&self) -> LimiterKind {
-        let (limit, per, burst) = (self.limit, Span::from_nanos(self.per), self.burst);
-        match self.kind {
-            BUCKET => LimiterKind::Bucket { limit: self.rate, per, burst },
-            WINDOW => LimiterKind::Window { limit, per },
-            LOG => LimiterKind::Log { limit, per },
-            _ => LimiterKind::Gcra { limit, per, burst },
+    /// A [`Bucket`] of `burst` tokens, in doubles: `limit` tokens drip in each `per`. The same calls as Go's
+    /// `golang.org/x/time/rate` lets through.
+    ///
+    /// # Errors
+    /// [`ErrorCode::RateRange`] for a `limit` that is negative or not finite, [`ErrorCode::CountRange`] for a `burst` of 0,
+    /// [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    pub fn bucket(limit: f64, per: Span, burst: u32) -> Result<Self, Error> {
+        let rate = Field::LimiterLimit.number(limit)?;
+        gcra::check(1, per, burst)?;
+        Ok(Self::of(BUCKET, rate, 0, per, burst))
+    }
+
+    /// About `limit` calls in any `per`: those of the current fixed window, and those of the last one as far as a sliding
+    /// window would cover it.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for a `limit` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    pub fn window(limit: u32, per: Span) -> Result<Self, Error> {
+        gcra::check(limit, per, 1)?;
+        Ok(Self::of(WINDOW, 0.0, limit, per, 0))
+    }
+
+    /// `limit` calls in any `per`, by the times of all of them, which needs [`LimiterConfig::log_capacity`]. A `per` of zero
+    /// limits nothing.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for a `limit` of 0.
+    pub fn log(limit: u32, per: Span) -> Result<Self, Error> {
+        gcra::check(limit, Span::MAX, 1)?;
+        Ok(Self::of(LOG, 0.0, limit, per, 0))
+    }
+
+    fn of(kind: u8, rate: f64, limit: u32, per: Span, burst: u32) -> Self {
+        let per = per.as_nanos();
+        let (one, all) = (Interval::of(1, per, limit), Interval::of(burst, per, limit));
+        Self {
+            rate,
+            per,
+            interval: one.nanos,
+            capacity: all.nanos,
+            interval_rest: one.rest,
+            capacity_rest: all.rest,
+            limit,
+            burst,
+            kind,
+            refusal: 0,
+            unused: [0; 6],
         }
+    }
+
+    /// The same with that behaviour of a refused call; [`Refusal::Stop`] unless set.
+    #[must_use]
+    pub const fn with_refusal(self, refusal: Refusal) -> Self {
+        Self { refusal: refusal.code(), ..self }
     }
 
     /// The behaviour of a refused call.
     pub const fn refusal(&self) -> Refusal {
-        if self.wait == 0 { Refusal::Stop } else { Refusal::Wait }
+        Refusal::read(self.refusal)
+    }
+
+    /// The number of calls in each [`LimiterConfig::per`].
+    pub fn limit(&self) -> f64 {
+        if self.kind == BUCKET { self.rate } else { self.limit.into() }
+    }
+
+    /// The time that the limit is for.
+    pub const fn per(&self) -> Span {
+        Span::from_nanos(self.per)
     }
 
     /// The number of times that the limiter keeps in the caller's memory: the limit of a log, else 0.
     pub const fn log_capacity(&self) -> usize {
         if self.kind == LOG { self.limit as usize } else { 0 }
     }
-
-    const NONE: Self = Self {
-        rate: 0.0,
-        per: 0,
-        interval: 0,
-        capacity: 0,
-        interval_rest: 0,
-        capacity_rest: 0,
-        limit: 0,
-        burst: 0,
-        kind: GCRA,
-        wait: 0,
-        unused: [0; 6],
-    };
 
     const fn interval(&self) -> Interval {
         Interval { nanos: self.interval, rest: self.interval_rest }
@@ -180,7 +151,7 @@ impl LimiterConfig {
         if count == 1 { self.interval() } else { Interval::of(count, self.per, self.limit) }
     }
 
-    const fn bucket(&self) -> BucketConfig {
+    const fn bucket_config(&self) -> BucketConfig {
         BucketConfig::unchecked(self.rate, self.per, self.burst as u64)
     }
 }
@@ -207,7 +178,7 @@ impl Limiter {
     pub fn new(config: &LimiterConfig, now: Timestamp) -> Self {
         let now = now.as_now();
         let word = match config.kind {
-            BUCKET => Bucket::full(&config.bucket(), now).words()[0],
+            BUCKET => Bucket::full(&config.bucket_config(), now).words()[0],
             WINDOW => now.as_nanos(),
             _ => 0,
         };
@@ -251,7 +222,7 @@ impl Limiter {
         match config.kind {
             BUCKET => {
                 let mut bucket = self.bucket();
-                bucket.give_back(&config.bucket(), u64::from(count), Timestamp::from_nanos(now));
+                bucket.give_back(&config.bucket_config(), u64::from(count), Timestamp::from_nanos(now));
                 self.word = bucket.words()[0];
             }
             WINDOW => {
@@ -310,7 +281,7 @@ impl Limiter {
         match config.kind {
             BUCKET => {
                 let mut bucket = self.bucket();
-                drip(&mut bucket, &config.bucket(), u64::from(count), Timestamp::from_nanos(now))?;
+                drip(&mut bucket, &config.bucket_config(), u64::from(count), Timestamp::from_nanos(now))?;
                 let [word, latest] = bucket.words();
                 Ok(Self { word, latest, ..*self })
             }

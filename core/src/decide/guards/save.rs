@@ -135,18 +135,17 @@ pub(crate) fn read<S: GuardState>(
 
 #[cfg(test)]
 mod tests {
-    use crate::decide::backoff::Backoff;
+    use crate::Options;
     use crate::decide::failure::FailureKind;
-    use crate::decide::guards::Refusal;
-    use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind};
-    use crate::decide::guards::breaker::config::{BreakerConfig, BreakerOptions, Trip};
+    use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
+    use crate::decide::guards::breaker::config::BreakerConfig;
     use crate::decide::guards::breaker::{Breaker, Verdict};
-    use crate::decide::guards::budget::{Budget, BudgetConfig, BudgetKind};
+    use crate::decide::guards::budget::{Budget, BudgetConfig};
     use crate::decide::guards::latency::Latency;
-    use crate::decide::guards::limiter::{Limiter, LimiterConfig, LimiterKind};
+    use crate::decide::guards::limiter::{Limiter, LimiterConfig};
     use crate::error::ErrorCode;
+    use crate::fields::Field;
     use crate::time::{Span, Timestamp};
-    use core::time::Duration;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;
@@ -163,13 +162,13 @@ mod tests {
     fn budgets() -> Vec<BudgetConfig> {
         let second = Span::from_secs(1);
         [
-            BudgetKind::Token { capacity: 40, cost: 5, timeout_cost: 7, throttled_cost: 3, reward: 0.7, refill: 2.5 },
-            BudgetKind::Throttle { capacity: 6, reward: 0.6 },
-            BudgetKind::Ratio { ratio: 0.3, window: second, min_per_second: 2.0 },
-            BudgetKind::Requests { k: 1.5, window: second },
-            BudgetKind::Window { limit: 3, window: second },
+            BudgetConfig::token(40, [5, 7, 3], 0.7, 2.5),
+            BudgetConfig::throttle(6, 0.6),
+            BudgetConfig::ratio(0.3, second, 2.0),
+            BudgetConfig::requests(1.5, second),
+            BudgetConfig::window(3, second),
         ]
-        .map(|kind| BudgetConfig::new(kind).unwrap())
+        .map(Result::unwrap)
         .to_vec()
     }
 
@@ -201,19 +200,24 @@ mod tests {
     }
 
     fn breakers() -> Vec<BreakerConfig> {
-        let rates =
-            |trip| BreakerOptions { trip, slow_after: Some(Span::from_millis(40)), ..BreakerOptions::default() };
-        let (window, slow_rate) = (Span::from_millis(900), Some(0.6));
-        [
-            BreakerOptions::default(),
-            rates(Trip::Count { size: 9, min_calls: 4, failure_rate: 0.5, slow_rate }),
-            rates(Trip::Time { window, slots: 4, min_calls: 3, failure_rate: 0.4, slow_rate }),
-        ]
-        .map(|options| {
-            let open_for = Backoff::exponential(Duration::from_millis(200), 2.0);
-            BreakerOptions { open_for, jitter: 0.5, ..options }.build().unwrap()
-        })
-        .to_vec()
+        let all = [
+            (Field::BreakerOpenKind, "exponential".into()),
+            (Field::BreakerOpenFor, "200ms".into()),
+            (Field::BreakerJitter, 0.5.into()),
+        ];
+        let slow = [(Field::BreakerSlowAfter, "40ms".into()), (Field::BreakerSlowRate, 0.6.into())];
+        let count =
+            [(Field::BreakerKind, "count".into()), (Field::BreakerSize, 9.into()), (Field::BreakerMinCalls, 4.into())];
+        let time = [
+            (Field::BreakerKind, "time".into()),
+            (Field::BreakerWindow, "900ms".into()),
+            (Field::BreakerSlots, 4.into()),
+            (Field::BreakerMinCalls, 3.into()),
+            (Field::BreakerFailureRate, 0.4.into()),
+        ];
+        [all.to_vec(), [&all[..], &slow, &count].concat(), [&all[..], &slow, &time].concat()]
+            .map(|fields| Options::NEW.with_fields(&fields).unwrap().breaker().unwrap().unwrap())
+            .to_vec()
     }
 
     /// Each call ends at once, so that none is in flight between two moves.
@@ -258,13 +262,13 @@ mod tests {
                 prop_assert_eq!(call(&mut live, &config, &after, from), call(&mut restored, &config, &after, to));
             }
             let per = Span::from_millis(500);
-            for kind in [
-                LimiterKind::Gcra { limit: 7, per, burst: 3 },
-                LimiterKind::Bucket { limit: 3.0, per, burst: 4 },
-                LimiterKind::Window { limit: 4, per },
-                LimiterKind::Log { limit: 5, per },
+            for config in [
+                LimiterConfig::gcra(7, per, 3),
+                LimiterConfig::bucket(3.0, per, 4),
+                LimiterConfig::window(4, per),
+                LimiterConfig::log(5, per),
             ] {
-                let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
+                let config = config.unwrap();
                 let take = |limiter: &mut Limiter, times: &mut [u64], moves: &[(u8, u16)], from| {
                     let (mut now, mut answers) = (from, vec![]);
                     for &(_, gap) in moves {
@@ -282,7 +286,7 @@ mod tests {
                 let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
                 let expected = take(&mut live, &mut times, &after, from);
                 let found = take(&mut restored, &mut other, &after, to);
-                prop_assert_eq!(expected, found, "{:?}", kind);
+                prop_assert_eq!(expected, found, "{:?}", config);
             }
         }
 
@@ -301,8 +305,7 @@ mod tests {
 
     #[test]
     fn retries_under_way_are_not_in_a_restored_budget() {
-        let kind = BudgetKind::Share { ratio: 0.5, min_concurrency: 2 };
-        let (config, now) = (BudgetConfig::new(kind).unwrap(), Timestamp::from_nanos(5));
+        let (config, now) = (BudgetConfig::share(0.5, 2).unwrap(), Timestamp::from_nanos(5));
         let mut budget = Budget::new(&config, 0, now);
         budget.begin(&config, now);
         assert!(budget.withdraw(&config, now, FailureKind::Transient).is_some());
@@ -314,8 +317,7 @@ mod tests {
 
     #[test]
     fn a_log_that_is_longer_than_its_length_field_is_restored() {
-        let config =
-            LimiterConfig::new(LimiterKind::Log { limit: 10_000, per: Span::from_secs(1) }, Refusal::Stop).unwrap();
+        let config = LimiterConfig::log(10_000, Span::from_secs(1)).unwrap();
         let (now, mut times, mut other) =
             (Timestamp::from_nanos(5), vec![0; config.log_capacity()], vec![0; config.log_capacity()]);
         let mut live = Limiter::new(&config, now);
@@ -329,8 +331,7 @@ mod tests {
 
     #[test]
     fn a_limiter_at_the_end_of_time_can_be_used_on_another_clock() {
-        let kind = LimiterKind::Gcra { limit: 1, per: Span::from_secs(1), burst: 1 };
-        let config = LimiterConfig::new(kind, Refusal::Stop).unwrap();
+        let config = LimiterConfig::gcra(1, Span::from_secs(1), 1).unwrap();
         let [last, now] = [Timestamp::LAST.as_nanos(), 5].map(Timestamp::from_nanos);
         let mut limiter = Limiter::new(&config, last);
         assert_eq!(limiter.take(&config, &mut [], 1, last), Ok(()));
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn an_adaptive_rate_and_an_estimate_come_back_as_they_were() {
-        let config = AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Stop).unwrap();
+        let config = AdaptiveConfig::default();
         let at = |millis: u64| Timestamp::from_nanos(millis * MS);
         let mut adaptive = Adaptive::new(&config, at(1000));
         for millis in [1200, 1700, 2300, 2900] {

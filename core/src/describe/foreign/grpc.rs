@@ -4,7 +4,6 @@
 use super::said::{Item, Said};
 use super::{ANY, BARE, FormReader, Shape, indexed, same};
 use crate::decide::backoff::Backoff;
-use crate::decide::guards::budget::BudgetKind;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
@@ -240,14 +239,13 @@ pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'
             said
         }
     };
-    match guards.budget_kind().map_err(broken)? {
-        None => {}
-        Some(BudgetKind::Throttle { capacity, reward }) if capacity <= 1000 && reward > 0.0 => {
-            (said.tokens, said.ratio) = (capacity.into(), reward);
-            said.give(Item::Tokens);
-            said.give(Item::Ratio);
+    if guards.budget().map_err(broken)?.is_some() {
+        (said.tokens, said.ratio) = (guards.or(Field::BudgetCapacity), guards.real(Field::BudgetReward));
+        if !guards.is(Field::BudgetKind, "throttle") || said.tokens > 1000 || said.ratio <= 0.0 {
+            return Err("budget");
         }
-        Some(_) => return Err("budget"),
+        said.give(Item::Tokens);
+        said.give(Item::Ratio);
     }
     Ok(said)
 }

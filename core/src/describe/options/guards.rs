@@ -1,16 +1,17 @@
 //! Each guard's configuration from the options, with what stands for the fields that were not given (spec 32.4).
 
 use super::Options;
-use crate::decide::backoff::{self, Backoff};
+use crate::decide::backoff::{self, RawStage};
 use crate::decide::guards::Refusal;
-use crate::decide::guards::adaptive::{AdaptiveConfig, AdaptiveKind};
-use crate::decide::guards::breaker::config::{BreakerConfig, BreakerMode, BreakerOptions, Reopen, Trip};
-use crate::decide::guards::budget::{BudgetConfig, BudgetKind};
+use crate::decide::guards::adaptive::AdaptiveConfig;
+use crate::decide::guards::breaker::config::{self as breaker, BreakerConfig};
+use crate::decide::guards::budget::BudgetConfig;
 use crate::decide::guards::bulkhead::BulkheadConfig;
 use crate::decide::guards::latency::HedgeConfig;
-use crate::decide::guards::limiter::{LimiterConfig, LimiterKind};
+use crate::decide::guards::limiter::LimiterConfig;
 use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
+use crate::decide::guards::window::slot_length;
 use crate::describe::preset::Preset;
 use crate::describe::write::write_field;
 use crate::error::{Error, ErrorCode, Quantity};
@@ -49,47 +50,23 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn budget(&self) -> Result<Option<BudgetConfig>, Error> {
-        self.budget_kind()?.map(BudgetConfig::new).transpose()
+        let Some(kind) = self.kind(Section::BUDGET)? else { return Ok(None) };
+        let (capacity, reward) = (self.whole(Field::BudgetCapacity), self.real(Field::BudgetReward));
+        let (ratio, window) = (self.real(Field::BudgetRatio), self.span(Field::BudgetWindow));
+        let config = match kind {
+            "token" => BudgetConfig::token(capacity, self.retry_costs(), reward, self.real(Field::BudgetRefill)),
+            "throttle" => BudgetConfig::throttle(capacity, reward),
+            "ratio" => BudgetConfig::ratio(ratio, window, self.real(Field::BudgetMinPerSecond)),
+            "share" => BudgetConfig::share(ratio, self.whole(Field::BudgetMinConcurrency)),
+            "requests" => BudgetConfig::requests(self.real(Field::BudgetK), window),
+            _ => BudgetConfig::window(self.needed(Field::BudgetLimit)? as u32, window),
+        };
+        config.map(Some)
     }
 
-    /// The kind and numbers of the budget.
-    pub(crate) fn budget_kind(&self) -> Result<Option<BudgetKind>, Error> {
-        let Some(kind) = self.kind(Section::BUDGET)? else { return Ok(None) };
-        let window = self.span(Field::BudgetWindow);
-        Ok(Some(match kind {
-            "token" => {
-                let cost = self.whole(Field::BudgetCost);
-                BudgetKind::Token {
-                    capacity: self.whole(Field::BudgetCapacity),
-                    cost,
-                    timeout_cost: self.whole_or(Field::BudgetTimeoutCost, cost),
-                    throttled_cost: self.whole_or(Field::BudgetThrottledCost, cost),
-                    reward: self.real(Field::BudgetReward),
-                    refill: self.real(Field::BudgetRefill),
-                }
-            }
-            "throttle" => BudgetKind::Throttle {
-                capacity: self.whole_or(Field::BudgetCapacity, 10),
-                reward: self.real_or(Field::BudgetReward, 0.1),
-            },
-            "ratio" => BudgetKind::Ratio {
-                ratio: self.real(Field::BudgetRatio),
-                window,
-                min_per_second: self.real(Field::BudgetMinPerSecond),
-            },
-            "share" => BudgetKind::Share {
-                ratio: self.real_or(Field::BudgetRatio, 0.2),
-                min_concurrency: self.whole(Field::BudgetMinConcurrency),
-            },
-            "requests" => BudgetKind::Requests {
-                k: self.real(Field::BudgetK),
-                window: self.span_or(Field::BudgetWindow, Span::from_secs(120)),
-            },
-            "window" => {
-                BudgetKind::Window { limit: self.needed(Field::BudgetLimit).map(|limit| limit as u32)?, window }
-            }
-            _ => return Ok(None),
-        }))
+    /// The tokens that a retry costs after a transient failure, a timeout and throttling.
+    pub(crate) fn retry_costs(&self) -> [u32; 3] {
+        [Field::BudgetCost, Field::BudgetTimeoutCost, Field::BudgetThrottledCost].map(|field| self.whole(field))
     }
 
     /// The circuit breaker; `None` where no field of it was given, or its kind is "none".
@@ -97,62 +74,67 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn breaker(&self) -> Result<Option<BreakerConfig>, Error> {
-        self.breaker_options()?.map(|options| options.build()).transpose()
-    }
-
-    /// The checked options of the breaker.
-    pub(crate) fn breaker_options(&self) -> Result<Option<BreakerOptions>, Error> {
         let Some(kind) = self.kind(Section::BREAKER)? else { return Ok(None) };
-        let failure_rate = self.real(Field::BreakerFailureRate);
-        let slow_rate = self.given(Field::BreakerSlowRate).map(f64::from_bits);
-        let min_calls = self.whole(Field::BreakerMinCalls);
-        let trip = match kind {
-            "consecutive" => Trip::Consecutive { failures: self.whole(Field::BreakerFailures) },
-            "count" => {
-                let size = self.whole(Field::BreakerSize);
-                let min_calls = self.whole_or(Field::BreakerMinCalls, min_calls.min(size));
-                Trip::Count { size, min_calls, failure_rate, slow_rate }
+        let whole = |field: Field| field.whole(self.whole(field));
+        let real = |field: Field| field.number(self.real(field));
+        let word = |field| self.or(field) as u8;
+        let mut config = BreakerConfig { open: self.open_times()?, ..BreakerConfig::default() };
+        if kind == "consecutive" {
+            config.failures = whole(Field::BreakerFailures)?;
+        } else {
+            config.kind = if kind == "count" { breaker::COUNT } else { breaker::TIME };
+            config.window = Field::BreakerWindow.span(self.span(Field::BreakerWindow))?;
+            config.size = whole(if kind == "count" { Field::BreakerSize } else { Field::BreakerSlots })?;
+            config.slot_length = slot_length(self.span(Field::BreakerWindow), config.size);
+            config.min_calls = whole(Field::BreakerMinCalls)?;
+            if kind == "count" && config.min_calls > config.size {
+                let given = Quantity::Number(config.min_calls.into());
+                return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
             }
-            "time" => Trip::Time {
-                window: self.span(Field::BreakerWindow),
-                slots: self.whole(Field::BreakerSlots),
-                min_calls,
-                failure_rate,
-                slow_rate,
-            },
-            _ => return Ok(None),
-        };
-        Ok(Some(BreakerOptions {
-            trip,
-            slow_after: Some(self.span(Field::BreakerSlowAfter)).filter(|after| *after != Span::MAX),
-            open_for: self.open_for()?,
-            jitter: self.real(Field::BreakerJitter),
-            probes: self.whole(Field::BreakerProbes),
-            successes: self.whole(Field::BreakerSuccesses),
-            reopen: if self.second(Field::BreakerReopen) { Reopen::Streak } else { Reopen::First },
-            mode: if self.second(Field::BreakerMode) { BreakerMode::Observe } else { BreakerMode::Enforce },
-            opens_on_hint: self.second(Field::BreakerHint),
-            refusal: self.refusal(Field::BreakerRefusal),
+            config.failure_rate = real(Field::BreakerFailureRate)?;
+            config.failures = config.enough_of(config.size);
+            let slow_after = self.span(Field::BreakerSlowAfter);
+            if self.given(Field::BreakerSlowRate).is_some() {
+                config.slow_rate = real(Field::BreakerSlowRate)?;
+                if slow_after == Span::MAX {
+                    return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
+                }
+            }
+            if slow_after != Span::MAX {
+                config.slow_after = slow_after.as_nanos();
+            }
+        }
+        Ok(Some(BreakerConfig {
+            jitter: real(Field::BreakerJitter)?,
+            probes: whole(Field::BreakerProbes)?,
+            successes: whole(Field::BreakerSuccesses)?,
+            reopen: word(Field::BreakerReopen),
+            mode: word(Field::BreakerMode),
+            hint: word(Field::BreakerHint),
+            refusal: word(Field::BreakerRefusal),
+            ..config
         }))
     }
 
-    /// How long the breaker stays open.
-    fn open_for(&self) -> Result<Backoff, Error> {
+    /// The times that the breaker stays open, as a stage of a backoff.
+    pub(crate) fn open_times(&self) -> Result<RawStage, Error> {
         let kind = self.or(Field::BreakerOpenKind) as u8;
         self.check_kind(Section::OPEN_FOR, kind)?;
-        let initial = self.span(Field::BreakerOpenFor);
-        let max = self.span(Field::BreakerOpenMax);
-        Ok(match kind {
-            backoff::LINEAR => {
-                Backoff::Linear { initial, increment: self.span_or(Field::BreakerOpenIncrement, initial), max }
-            }
-            backoff::EXPONENTIAL => Backoff::Exponential { initial, factor: self.real(Field::BreakerOpenFactor), max },
-            backoff::POLYNOMIAL => {
-                Backoff::Polynomial { initial, exponent: self.real(Field::BreakerOpenExponent), max }
-            }
-            backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
-            _ => Backoff::Constant { delay: initial },
-        })
+        let step = match kind {
+            backoff::LINEAR => self.or(Field::BreakerOpenIncrement),
+            backoff::EXPONENTIAL => self.or(Field::BreakerOpenFactor),
+            backoff::POLYNOMIAL => self.or(Field::BreakerOpenExponent),
+            _ => 0,
+        };
+        let (initial, max) = (self.or(Field::BreakerOpenFor), self.or(Field::BreakerOpenMax));
+        let stage = RawStage { initial, step, max, kind, ..RawStage::EMPTY };
+        let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
+        let field = match field {
+            Field::BackoffFactor => Field::BreakerOpenFactor,
+            Field::BackoffExponent => Field::BreakerOpenExponent,
+            _ => Field::BreakerOpenMax,
+        };
+        Err(Error::new(code, field, given))
     }
 
     /// The limiter; `None` where no field of it was given, or its kind is "none".
@@ -162,21 +144,20 @@ impl Options {
     pub fn limiter(&self) -> Result<Option<LimiterConfig>, Error> {
         let Some(kind) = self.kind(Section::LIMITER)? else { return Ok(None) };
         let rate = f64::from_bits(self.needed(Field::LimiterLimit)?);
-        let per = self.span(Field::LimiterPer);
+        let (per, burst) = (self.span(Field::LimiterPer), self.whole(Field::LimiterBurst));
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let limit = rate as u32;
         let most = if kind == "log" { LOGGED } else { u32::MAX };
         if kind != "bucket" && !(f64::from(limit) == rate && limit != 0 && limit <= most) {
             return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(rate)));
         }
-        let burst = self.whole_or(Field::LimiterBurst, limit.max(1));
-        let kind = match kind {
-            "gcra" => LimiterKind::Gcra { limit, per, burst },
-            "bucket" => LimiterKind::Bucket { limit: rate, per, burst },
-            "window" => LimiterKind::Window { limit, per },
-            _ => LimiterKind::Log { limit, per },
+        let config = match kind {
+            "gcra" => LimiterConfig::gcra(limit, per, burst),
+            "bucket" => LimiterConfig::bucket(rate, per, burst),
+            "window" => LimiterConfig::window(limit, per),
+            _ => LimiterConfig::log(limit, per),
         };
-        LimiterConfig::new(kind, self.refusal(Field::LimiterRefusal)).map(Some)
+        config.map(|config| Some(config.with_refusal(self.refusal(Field::LimiterRefusal))))
     }
 
     /// The bulkhead; `None` where no field of it was given.
@@ -196,34 +177,19 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn adaptive(&self) -> Result<Option<AdaptiveConfig>, Error> {
-        let kind = match self.kind(Section::ADAPTIVE)? {
-            None => return Ok(None),
-            Some("aimd") => {
-                // The lowest and the highest rate give way to each other where one is not given, the initial one to both.
-                let (mut least, mut most) = (self.real(Field::AdaptiveMinRate), self.real(Field::AdaptiveMaxRate));
-                if self.given(Field::AdaptiveMinRate).is_none() && most > 0.0 {
-                    least = least.min(most);
-                }
-                if self.given(Field::AdaptiveMaxRate).is_none() {
-                    most = most.max(least);
-                }
-                let initial = self.real(Field::AdaptiveInitialRate);
-                AdaptiveKind::Aimd {
-                    beta: self.real_or(Field::AdaptiveBeta, 0.5),
-                    increase: self.real(Field::AdaptiveIncrease),
-                    min_rate: least,
-                    max_rate: most,
-                    initial_rate: self.real_or(Field::AdaptiveInitialRate, initial.min(most).max(least)),
-                }
+        let Some(kind) = self.kind(Section::ADAPTIVE)? else { return Ok(None) };
+        let (beta, min_rate) = (self.real(Field::AdaptiveBeta), self.real(Field::AdaptiveMinRate));
+        let config = match kind {
+            "aimd" => {
+                let (max_rate, initial) = (self.real(Field::AdaptiveMaxRate), self.real(Field::AdaptiveInitialRate));
+                AdaptiveConfig::aimd(beta, self.real(Field::AdaptiveIncrease), min_rate, max_rate, initial)
             }
-            Some(_) => AdaptiveKind::Cubic {
-                beta: self.real(Field::AdaptiveBeta),
-                scale: self.real(Field::AdaptiveScale),
-                smooth: self.real(Field::AdaptiveSmooth),
-                min_rate: self.real(Field::AdaptiveMinRate),
-            },
+            _ => {
+                let (scale, smooth) = (self.real(Field::AdaptiveScale), self.real(Field::AdaptiveSmooth));
+                AdaptiveConfig::cubic(beta, scale, smooth, min_rate)
+            }
         };
-        AdaptiveConfig::new(kind, self.refusal(Field::AdaptiveRefusal)).map(Some)
+        config.map(|config| Some(config.with_refusal(self.refusal(Field::AdaptiveRefusal))))
     }
 
     /// By how much delays are stretched; `None` where no field of it was given.
@@ -271,20 +237,26 @@ impl Options {
     /// # Errors
     /// See [`ErrorCode`].
     pub fn check_guards(&self) -> Result<(), Error> {
-        self.budget()?;
-        self.breaker()?;
-        self.limiter()?;
-        self.bulkhead()?;
-        self.adaptive()?;
-        self.stretch()?;
-        self.hedge()?;
-        self.nested()?;
-        Ok(())
+        Section::GUARDS.into_iter().try_for_each(|section| self.describes(section).map(|_| ()))
+    }
+
+    /// True if there is a guard of that section.
+    pub(crate) fn describes(&self, section: Section) -> Result<bool, Error> {
+        Ok(match section {
+            Section::BUDGET => self.budget()?.is_some(),
+            Section::BREAKER => self.breaker()?.is_some(),
+            Section::LIMITER => self.limiter()?.is_some(),
+            Section::BULKHEAD => self.bulkhead()?.is_some(),
+            Section::ADAPTIVE => self.adaptive()?.is_some(),
+            Section::STRETCH => self.stretch()?.is_some(),
+            Section::HEDGE => self.hedge()?.is_some(),
+            _ => self.nested()?.is_some(),
+        })
     }
 
     /// The number of a guard's field. An unset field has the preset's number in a section without any set field, and in a section
     /// whose kind (or first field, if it has no kind) is not set (spec 32.6).
-    fn given(&self, field: Field) -> Option<u64> {
+    pub(crate) fn given(&self, field: Field) -> Option<u64> {
         if self.has(field) {
             return Some(self.at(field));
         }
@@ -328,42 +300,54 @@ impl Options {
         self.given(field).ok_or(Error::new(ErrorCode::FieldMissing, field, Quantity::None))
     }
 
-    /// The number of a field that was given, or its default.
-    fn or(&self, field: Field) -> u64 {
-        self.given(field).or(field.default()).unwrap_or(0)
+    /// The number of a guard's field, or its default: that of the kind, where the kinds differ (spec 32.4).
+    pub(crate) fn or(&self, field: Field) -> u64 {
+        if let Some(number) = self.given(field) {
+            return number;
+        }
+        let real = |field| self.real(field);
+        match field {
+            Field::BudgetCapacity if self.is(Field::BudgetKind, "throttle") => 10,
+            Field::BudgetReward if self.is(Field::BudgetKind, "throttle") => 0.1_f64.to_bits(),
+            Field::BudgetTimeoutCost | Field::BudgetThrottledCost => self.or(Field::BudgetCost),
+            Field::BudgetRatio if self.is(Field::BudgetKind, "share") => 0.2_f64.to_bits(),
+            Field::BudgetWindow if self.is(Field::BudgetKind, "requests") => Span::from_secs(120).as_nanos(),
+            Field::BreakerMinCalls if self.is(Field::BreakerKind, "count") => self.or(Field::BreakerSize).min(10),
+            Field::BreakerOpenIncrement => self.or(Field::BreakerOpenFor),
+            Field::LimiterBurst => (real(Field::LimiterLimit) as u32).max(1).into(),
+            Field::AdaptiveBeta if self.is(Field::AdaptiveKind, "aimd") => 0.5_f64.to_bits(),
+            // The lowest and the highest rate give way to each other where one is not given, the initial one to both.
+            Field::AdaptiveMinRate => match self.given(Field::AdaptiveMaxRate).map(f64::from_bits) {
+                Some(most) if most > 0.0 => most.min(0.5).to_bits(),
+                _ => 0.5_f64.to_bits(),
+            },
+            Field::AdaptiveMaxRate => real(Field::AdaptiveMinRate).max(1000.0).to_bits(),
+            Field::AdaptiveInitialRate => {
+                10_f64.min(real(Field::AdaptiveMaxRate)).max(real(Field::AdaptiveMinRate)).to_bits()
+            }
+            _ => field.default().unwrap_or(0),
+        }
     }
 
-    fn whole(&self, field: Field) -> u32 {
+    /// True if a field is, or stands for, that word.
+    pub(crate) fn is(&self, field: Field, word: &str) -> bool {
+        field.word(self.or(field) as u8) == word
+    }
+
+    pub(crate) fn whole(&self, field: Field) -> u32 {
         self.or(field) as u32
     }
 
-    fn whole_or(&self, field: Field, unless: u32) -> u32 {
-        self.given(field).map_or(unless, |number| number as u32)
-    }
-
-    fn real(&self, field: Field) -> f64 {
+    pub(crate) fn real(&self, field: Field) -> f64 {
         f64::from_bits(self.or(field))
     }
 
-    fn real_or(&self, field: Field, unless: f64) -> f64 {
-        self.given(field).map_or(unless, f64::from_bits)
-    }
-
-    fn span(&self, field: Field) -> Span {
+    pub(crate) fn span(&self, field: Field) -> Span {
         Span::from_nanos(self.or(field))
     }
 
-    fn span_or(&self, field: Field, unless: Span) -> Span {
-        self.given(field).map_or(unless, Span::from_nanos)
-    }
-
-    /// True if a field that takes two words has the second.
-    fn second(&self, field: Field) -> bool {
-        self.or(field) == 1
-    }
-
     fn refusal(&self, field: Field) -> Refusal {
-        if self.second(field) { Refusal::Wait } else { Refusal::Stop }
+        Refusal::read(self.or(field) as u8)
     }
 
     /// The names of the sections with set fields, except sections of kind "none".

@@ -33,6 +33,27 @@ impl Options {
         self.set_field(name, value).map(|()| Kept::All)
     }
 
+    /// These options with a field set, as in a document: a number, a text or a [`Duration`](core::time::Duration).
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use holdoff_core::{Field, Options};
+    ///
+    /// let guards = Options::NEW
+    ///     .with_field(Field::BreakerFailures, 3)?
+    ///     .with_field(Field::BreakerOpenFor, Duration::from_secs(10))?
+    ///     .with_field(Field::BreakerRefusal, "wait")?;
+    /// assert!(guards.breaker()?.is_some());
+    /// # Ok::<(), holdoff_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As of [`Options::set`].
+    pub fn with_field<'v>(mut self, field: Field, value: impl Into<Value<'v>>) -> Result<Self, Error> {
+        self.set_field(field.path(), value.into())?;
+        Ok(self)
+    }
+
     /// [`Options::set`] for names that are not under `retry_on`.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ impl StageOptions {
 
 impl Takes {
     /// A number of options as errors show it.
-    pub(super) const fn shown(self, number: u64) -> Quantity {
+    pub(crate) const fn shown(self, number: u64) -> Quantity {
         match self {
             Self::Word(_) | Self::Spans | Self::Version => Quantity::None,
             Self::Span { .. } | Self::SpanOrNone { .. } => Quantity::Span(Span::from_nanos(number)),

@@ -2,3 +2,15 @@
 mod guards;
 mod policy;
 mod set;
+
+use super::Options;
+use crate::error::Error;
+use crate::fields::Field;
+use crate::value::Value;
+
+impl Options {
+    /// These options with some fields set.
+    pub(crate) fn with_fields(self, fields: &[(Field, Value<'_>)]) -> Result<Self, Error> {
+        fields.iter().try_fold(self, |options, (field, value)| options.with_field(*field, *value))
+    }
+}

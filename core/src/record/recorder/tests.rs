@@ -2,8 +2,8 @@ use super::*;
 use crate::decide::backoff::Backoff;
 use crate::decide::guards::Refusal;
 use crate::decide::guards::breaker::Breaker;
-use crate::decide::guards::breaker::config::{BreakerConfig, BreakerOptions, Trip};
-use crate::decide::guards::budget::{Budget, BudgetConfig, BudgetKind};
+use crate::decide::guards::breaker::config::BreakerConfig;
+use crate::decide::guards::budget::{Budget, BudgetConfig};
 use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig};
 use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::jitter::Jitter;
@@ -44,10 +44,9 @@ fn gave_up(reason: StopReason, retry_at: Option<u64>) -> Step {
 }
 
 fn breaker(refusal: Refusal) -> BreakerConfig {
-    let trip = Trip::Consecutive { failures: 1 };
-    BreakerOptions { trip, open_for: Backoff::constant(SECOND * 5), refusal, ..BreakerOptions::default() }
-        .build()
-        .unwrap()
+    let mut config = BreakerConfig { failures: 1, refusal: refusal.code(), ..BreakerConfig::default() };
+    config.open.initial = 5_000_000_000;
+    config
 }
 
 /// What a host has on its disk, in words.
@@ -288,15 +287,7 @@ fn a_guard_that_does_not_let_an_interrupted_attempt_run_again_makes_it_wait() {
 
 #[test]
 fn what_a_retry_paid_is_not_paid_again_by_an_attempt_that_was_interrupted() {
-    let config = BudgetConfig::new(BudgetKind::Token {
-        capacity: 10,
-        cost: 5,
-        timeout_cost: 5,
-        throttled_cost: 5,
-        reward: 0.0,
-        refill: 0.0,
-    })
-    .unwrap();
+    let config = BudgetConfig::token(10, [5, 5, 5], 0.0, 0.0).unwrap();
     let mut budget = Budget::new(&config, 0, at(0));
     let mut log = Log::default();
     let guards = &mut Guards { budget: Some((&config, &mut budget)), ..Guards::none() };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::decide::rng::Rng;
+use crate::error::ErrorCode;
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -10,12 +11,11 @@ const fn at(millis: u64) -> Timestamp {
 }
 
 fn cubic() -> AdaptiveConfig {
-    AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait).unwrap()
+    AdaptiveConfig::default().with_refusal(Refusal::Wait)
 }
 
 fn aimd(initial_rate: f64) -> AdaptiveConfig {
-    let kind = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate: 0.1, max_rate: 20.0, initial_rate };
-    AdaptiveConfig::new(kind, Refusal::Stop).unwrap()
+    AdaptiveConfig::aimd(0.5, 1.0, 0.1, 20.0, initial_rate).unwrap()
 }
 
 fn close(got: f64, expected: f64) -> bool {
@@ -158,8 +158,7 @@ fn a_clock_that_runs_backwards_fills_nothing_twice() {
 #[test]
 fn numbers_that_make_no_sense_are_refused() {
     let cubic = |beta, scale, smooth, min_rate| {
-        let kind = AdaptiveKind::Cubic { beta, scale, smooth, min_rate };
-        AdaptiveConfig::new(kind, Refusal::Stop).map_err(|error| (error.code, error.field))
+        AdaptiveConfig::cubic(beta, scale, smooth, min_rate).map_err(|error| (error.code, error.field))
     };
     use ErrorCode::{RateRange, ShareRange};
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -169,8 +168,7 @@ fn numbers_that_make_no_sense_are_refused() {
         assert_eq!(cubic(0.7, 0.4, 0.8, bad), Err((RateRange, Some(Field::AdaptiveMinRate))));
     }
     let aimd = |min_rate, max_rate, initial_rate| {
-        let kind = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate, max_rate, initial_rate };
-        AdaptiveConfig::new(kind, Refusal::Stop).map_err(|error| error.field)
+        AdaptiveConfig::aimd(0.5, 1.0, min_rate, max_rate, initial_rate).map_err(|error| error.field)
     };
     assert_eq!(aimd(1.0, 0.5, 1.0), Err(Some(Field::AdaptiveMaxRate)));
     assert_eq!(aimd(1.0, 2.0, 3.0), Err(Some(Field::AdaptiveInitialRate)));
@@ -178,11 +176,9 @@ fn numbers_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_configuration_says_what_it_was_made_of() {
-    for (kind, refusal) in [(AdaptiveKind::CUBIC, Refusal::Stop), (AdaptiveKind::AIMD, Refusal::Wait)] {
-        let config = AdaptiveConfig::new(kind, refusal).unwrap();
-        assert_eq!((config.kind(), config.refusal()), (kind, refusal));
-    }
+fn the_default_has_the_numbers_of_the_aws_sdks_and_gives_up() {
+    assert_eq!(AdaptiveConfig::cubic(0.7, 0.4, 0.8, 0.5), Ok(AdaptiveConfig::default()));
+    assert_eq!((AdaptiveConfig::default().refusal(), cubic().refusal()), (Refusal::Stop, Refusal::Wait));
 }
 
 #[test]
@@ -200,9 +196,10 @@ enum Event {
 
 /// The same from the whole history each time: the published algorithm, line by line.
 fn replay(config: &AdaptiveConfig, created: u64, events: &[(u64, Event)]) -> (f64, f64, f64, Option<Result<(), u64>>) {
-    let (mut enabled, mut rate, mut tokens) = match config.kind() {
-        AdaptiveKind::Cubic { .. } => (false, 0.0, 0.0),
-        AdaptiveKind::Aimd { initial_rate, .. } => (true, initial_rate, f64::max(initial_rate, 1.0)),
+    let AdaptiveConfig { beta, scale, increase, min_rate, max_rate, initial_rate, .. } = *config;
+    let (mut enabled, mut rate, mut tokens) = match config.kind {
+        AIMD => (true, initial_rate, f64::max(initial_rate, 1.0)),
+        _ => (false, 0.0, 0.0),
     };
     let (mut last_max, mut throttled_at, mut filled, mut answer) = (0.0, created, created, None);
     let mut now = created;
@@ -236,8 +233,10 @@ fn replay(config: &AdaptiveConfig, created: u64, events: &[(u64, Event)]) -> (f6
             Event::Update(throttled) => {
                 answers.push((now - created) / 500_000_000);
                 let measured = measured(&answers, config.smooth);
-                let next = match config.kind() {
-                    AdaptiveKind::Cubic { beta, scale, min_rate, .. } => {
+                let next = match config.kind {
+                    AIMD if throttled => f64::max(rate * beta, min_rate),
+                    AIMD => f64::min(rate + increase, max_rate),
+                    _ => {
                         let calculated = if throttled {
                             last_max = if enabled { f64::min(measured, rate) } else { measured };
                             throttled_at = now;
@@ -248,13 +247,6 @@ fn replay(config: &AdaptiveConfig, created: u64, events: &[(u64, Event)]) -> (f6
                             scale * (t * t * t) + last_max
                         };
                         f64::max(f64::min(calculated, 2.0 * measured), min_rate)
-                    }
-                    AdaptiveKind::Aimd { beta, increase, min_rate, max_rate, .. } => {
-                        if throttled {
-                            f64::max(rate * beta, min_rate)
-                        } else {
-                            f64::min(rate + increase, max_rate)
-                        }
                     }
                 };
                 tokens = f64::min(fill(tokens, rate), f64::max(next, 1.0));
@@ -283,8 +275,7 @@ fn measured(answers: &[u64], smooth: f64) -> f64 {
 
 #[test]
 fn a_hundred_thousand_random_histories_are_as_the_model_says() {
-    let tight = AdaptiveKind::Aimd { beta: 0.7, increase: 0.5, min_rate: 2.0, max_rate: 8.0, initial_rate: 3.0 };
-    let configs = [AdaptiveKind::CUBIC, tight].map(|kind| AdaptiveConfig::new(kind, Refusal::Stop).unwrap());
+    let configs = [AdaptiveConfig::default(), AdaptiveConfig::aimd(0.7, 0.5, 2.0, 8.0, 3.0).unwrap()];
     for seed in 0..100_000 {
         let mut rng = Rng::new(seed);
         let config = &configs[(seed % 2) as usize];
@@ -335,7 +326,7 @@ proptest! {
         guard.update(&config, now, throttled);
         let _ = guard.take(&config, f64::from_bits(cost), now);
         guard.give_back(&config, f64::from_bits(cost), now);
-        let _ = (guard.tokens(now), guard.look(&config, 1.0, now), config.kind(), config.refusal());
+        let _ = (guard.tokens(now), guard.look(&config, 1.0, now), config.refusal());
     }
 
     #[test]

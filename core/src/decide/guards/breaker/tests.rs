@@ -1,8 +1,9 @@
 //! What a breaker does, rule by rule, and against a model that remembers everything.
 
-use super::config::{BreakerMode, BreakerOptions, Reopen, Trip};
 use super::*;
-use crate::decide::backoff::Backoff;
+use crate::decide::backoff::{EXPONENTIAL, RawStage};
+use crate::fields::Field;
+use crate::{Options, Value};
 
 mod model;
 
@@ -17,13 +18,24 @@ fn secs(seconds: u64) -> Span {
     Span::from_secs(seconds)
 }
 
-/// Opens after two failures in a row for ten seconds.
-fn options() -> BreakerOptions {
-    BreakerOptions {
-        trip: Trip::Consecutive { failures: 2 },
-        open_for: Backoff::Constant { delay: secs(10) },
-        ..BreakerOptions::default()
-    }
+/// The configuration with these fields, open for ten seconds.
+fn with(fields: &[(Field, Value<'_>)]) -> BreakerConfig {
+    let options = Options::NEW.with_field(Field::BreakerOpenFor, 10).unwrap().with_fields(fields);
+    options.unwrap().breaker().unwrap().unwrap()
+}
+
+/// Opens after two failures in a row.
+fn options() -> BreakerConfig {
+    with(&[(Field::BreakerFailures, 2.into())])
+}
+
+/// Opens when half of the latest calls have failed.
+fn count(size: u32, min_calls: u32) -> BreakerConfig {
+    with(&[
+        (Field::BreakerKind, "count".into()),
+        (Field::BreakerSize, size.into()),
+        (Field::BreakerMinCalls, min_calls.into()),
+    ])
 }
 
 struct Rig {
@@ -32,8 +44,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(options: BreakerOptions) -> Self {
-        let config = options.build().unwrap();
+    fn new(config: BreakerConfig) -> Self {
         Self { config, breaker: Breaker::new(&config, 7, at(0)) }
     }
 
@@ -51,8 +62,8 @@ impl Rig {
     }
 
     /// An open one: two failures at 0.
-    fn opened(options: BreakerOptions) -> Self {
-        let mut rig = Self::new(options);
+    fn opened(config: BreakerConfig) -> Self {
+        let mut rig = Self::new(config);
         (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
         assert_eq!(rig.state(0), BreakerState::Open);
         rig
@@ -97,7 +108,7 @@ fn a_failure_of_a_half_open_one_opens_it_again() {
 
 #[test]
 fn only_so_many_try_a_half_open_one_at_once() {
-    let mut rig = Rig::opened(BreakerOptions { probes: 2, successes: 3, ..options() });
+    let mut rig = Rig::opened(BreakerConfig { probes: 2, successes: 3, ..options() });
     let (first, second) = (rig.acquire(10).unwrap(), rig.acquire(11).unwrap());
     assert_eq!(rig.acquire(11), Err(at(21)));
     rig.record(first, 12, Verdict::Success);
@@ -140,8 +151,9 @@ fn a_late_result_moves_no_newer_state() {
 
 #[test]
 fn open_times_grow_in_a_row_and_start_anew_after_a_closing() {
-    let open_for = Backoff::Exponential { initial: secs(10), factor: 2.0, max: secs(30) };
-    let mut rig = Rig::opened(BreakerOptions { open_for, ..options() });
+    let (kind, step, max) = (EXPONENTIAL, 2.0_f64.to_bits(), secs(30).as_nanos());
+    let open = RawStage { kind, step, max, ..options().open };
+    let mut rig = Rig::opened(BreakerConfig { open, ..options() });
     for (now, until) in [(10, 30), (30, 60), (60, 90)] {
         assert!(rig.call(now, Verdict::Failure));
         assert_eq!(rig.acquire(now), Err(at(until)));
@@ -153,7 +165,7 @@ fn open_times_grow_in_a_row_and_start_anew_after_a_closing() {
 
 #[test]
 fn jitter_only_lengthens() {
-    let mut rig = Rig::new(BreakerOptions { jitter: 0.5, ..options() });
+    let mut rig = Rig::new(BreakerConfig { jitter: 0.5, ..options() });
     let u = Rng::new(7).uniform();
     (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
     let until = rig.acquire(0).unwrap_err().as_nanos();
@@ -163,8 +175,7 @@ fn jitter_only_lengthens() {
 
 #[test]
 fn under_a_streak_a_failure_after_a_success_does_not_open_a_half_open_one() {
-    let options = BreakerOptions { reopen: Reopen::Streak, successes: 2, ..options() };
-    let mut rig = Rig::opened(options);
+    let mut rig = Rig::opened(BreakerConfig { reopen: 1, successes: 2, ..options() });
     assert!(rig.call(10, Verdict::Failure));
     assert_eq!(rig.acquire(11), Err(at(20)), "the run of failures goes on");
     assert!(rig.call(20, Verdict::Success));
@@ -178,8 +189,7 @@ fn under_a_streak_a_failure_after_a_success_does_not_open_a_half_open_one() {
 
 #[test]
 fn a_share_of_the_latest_calls_opens_it() {
-    let trip = Trip::Count { size: 4, min_calls: 3, failure_rate: 0.5, slow_rate: None };
-    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    let mut rig = Rig::new(count(4, 3));
     assert!(rig.call(0, Verdict::Failure));
     assert!(rig.call(0, Verdict::Success));
     assert_eq!(rig.state(0), BreakerState::Closed, "too few calls");
@@ -194,8 +204,7 @@ fn a_share_of_the_latest_calls_opens_it() {
 
 #[test]
 fn the_call_that_makes_them_enough_may_be_a_success() {
-    let trip = Trip::Count { size: 4, min_calls: 3, failure_rate: 0.5, slow_rate: None };
-    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    let mut rig = Rig::new(count(4, 3));
     for verdict in [Verdict::Failure, Verdict::Failure, Verdict::Success] {
         assert!(rig.call(0, verdict));
     }
@@ -204,8 +213,15 @@ fn the_call_that_makes_them_enough_may_be_a_success() {
 
 #[test]
 fn slow_answers_open_it_and_do_not_close_it() {
-    let trip = Trip::Time { window: secs(10), slots: 5, min_calls: 2, failure_rate: 1.0, slow_rate: Some(0.5) };
-    let mut rig = Rig::new(BreakerOptions { trip, slow_after: Some(secs(3)), ..options() });
+    let mut rig = Rig::new(with(&[
+        (Field::BreakerKind, "time".into()),
+        (Field::BreakerWindow, 10.into()),
+        (Field::BreakerSlots, 5.into()),
+        (Field::BreakerMinCalls, 2.into()),
+        (Field::BreakerFailureRate, 1.0.into()),
+        (Field::BreakerSlowRate, 0.5.into()),
+        (Field::BreakerSlowAfter, 3.into()),
+    ]));
     for (now, took) in [(3, 2), (5, 3)] {
         let permit = rig.acquire(now).unwrap();
         rig.breaker.record(&rig.config, permit, at(now), Verdict::Success, secs(took));
@@ -218,8 +234,11 @@ fn slow_answers_open_it_and_do_not_close_it() {
 
 #[test]
 fn old_successes_no_longer_speak_for_it() {
-    let trip = Trip::Time { window: secs(10), slots: 10, min_calls: 2, failure_rate: 0.5, slow_rate: None };
-    let mut rig = Rig::new(BreakerOptions { trip, ..options() });
+    let mut rig = Rig::new(with(&[
+        (Field::BreakerKind, "time".into()),
+        (Field::BreakerWindow, 10.into()),
+        (Field::BreakerMinCalls, 2.into()),
+    ]));
     for (now, verdict) in [(0, Verdict::Success), (0, Verdict::Success), (0, Verdict::Success), (9, Verdict::Failure)] {
         assert!(rig.call(now, verdict));
     }
@@ -230,15 +249,14 @@ fn old_successes_no_longer_speak_for_it() {
 
 #[test]
 fn a_closing_forgets_the_calls_before_it() {
-    let trip = Trip::Count { size: 2, min_calls: 2, failure_rate: 0.5, slow_rate: None };
-    let mut rig = Rig::opened(BreakerOptions { trip, ..options() });
+    let mut rig = Rig::opened(count(2, 2));
     assert!(rig.call(10, Verdict::Success));
     assert_eq!(rig.breaker.rates(&rig.config, at(10)), (0, 0, 0));
 }
 
 #[test]
 fn a_server_that_asks_for_time_gets_it() {
-    let mut rig = Rig::new(BreakerOptions { opens_on_hint: true, ..options() });
+    let mut rig = Rig::new(BreakerConfig { hint: 1, ..options() });
     rig.breaker.hint(&rig.config, at(0), Span::ZERO);
     assert_eq!(rig.state(0), BreakerState::Closed);
     let late = rig.acquire(1).unwrap();
@@ -261,7 +279,7 @@ fn a_server_that_asks_for_time_gets_it() {
 
 #[test]
 fn a_person_has_the_last_word() {
-    let mut rig = Rig::new(BreakerOptions { opens_on_hint: true, ..options() });
+    let mut rig = Rig::new(BreakerConfig { hint: 1, ..options() });
     rig.breaker.isolate(at(0));
     rig.breaker.hint(&rig.config, at(0), secs(1));
     assert_eq!((rig.state(1000), rig.acquire(1000)), (BreakerState::Isolated, Err(Timestamp::NEVER)));
@@ -275,7 +293,7 @@ fn a_person_has_the_last_word() {
 
 #[test]
 fn one_that_observes_shows_what_it_would_have_done() {
-    let observing = BreakerOptions { mode: BreakerMode::Observe, ..options() };
+    let observing = BreakerConfig { mode: 1, ..options() };
     let mut rig = Rig::opened(observing);
     assert_eq!(rig.breaker.refuses(&rig.config, at(1)), None);
     assert!(rig.breaker.acquire_closed().is_none());
@@ -299,7 +317,7 @@ fn a_clock_that_runs_backwards_stands_still() {
 
 #[test]
 fn an_open_time_of_nothing_is_half_open_at_once() {
-    let mut rig = Rig::new(BreakerOptions { open_for: Backoff::Constant { delay: Span::ZERO }, ..options() });
+    let mut rig = Rig::new(with(&[(Field::BreakerFailures, 2.into()), (Field::BreakerOpenFor, 0.into())]));
     (0..2).for_each(|_| assert!(rig.call(0, Verdict::Failure)));
     assert_eq!(rig.state(0), BreakerState::HalfOpen);
     assert!(rig.acquire(0).is_ok());

@@ -1,6 +1,6 @@
 use super::config::thousandths;
 use super::*;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::time::Span;
 use proptest::prelude::*;
@@ -16,21 +16,21 @@ const fn at(millis: u64) -> Timestamp {
 }
 
 /// A budget of that kind, made at 0, and its configuration.
-fn made(kind: BudgetKind) -> (BudgetConfig, Budget) {
-    let config = BudgetConfig::new(kind).unwrap();
+fn made(config: Result<BudgetConfig, Error>) -> (BudgetConfig, Budget) {
+    let config = config.unwrap();
     (config, Budget::new(&config, 1, at(0)))
 }
 
-fn aws(capacity: u32) -> BudgetKind {
-    BudgetKind::Token { capacity, cost: 5, timeout_cost: 10, throttled_cost: 5, reward: 1.0, refill: 0.0 }
+fn aws(capacity: u32) -> Result<BudgetConfig, Error> {
+    BudgetConfig::token(capacity, [5, 10, 5], 1.0, 0.0)
 }
 
-fn refilling(capacity: u32, refill: f64) -> BudgetKind {
-    BudgetKind::Token { capacity, cost: 1, timeout_cost: 1, throttled_cost: 1, reward: 0.0, refill }
+fn refilling(capacity: u32, refill: f64) -> Result<BudgetConfig, Error> {
+    BudgetConfig::token(capacity, [1, 1, 1], 0.0, refill)
 }
 
-fn ratio(ratio: f64, seconds: u64, min_per_second: f64) -> BudgetKind {
-    BudgetKind::Ratio { ratio, window: Span::from_secs(seconds), min_per_second }
+fn ratio(ratio: f64, seconds: u64, min_per_second: f64) -> Result<BudgetConfig, Error> {
+    BudgetConfig::ratio(ratio, Span::from_secs(seconds), min_per_second)
 }
 
 /// How many retries there are at once until one is refused, at most `most`.
@@ -45,8 +45,8 @@ fn the_machine_is_its_bytes() {
 
 #[test]
 fn the_default_allows_a_retry_for_ten_calls_and_one_in_any_case() {
-    assert_eq!(BudgetConfig::new(BudgetKind::default()), Ok(BudgetConfig::default()));
-    let (config, mut budget) = made(BudgetKind::default());
+    assert_eq!(ratio(0.1, 10, 0.1), Ok(BudgetConfig::default()));
+    let (config, mut budget) = made(Ok(BudgetConfig::default()));
     (0..100).for_each(|_| budget.begin(&config, at(0)));
     assert_eq!(budget.balance(&config, at(0)), 11.0);
     assert_eq!(retries(&config, &mut budget, at(0), 100), 11);
@@ -73,7 +73,7 @@ fn a_retry_that_costs_more_than_there_is_costs_nothing() {
 
 #[test]
 fn a_retry_that_never_ran_is_paid_back() {
-    for kind in [aws(5), ratio(0.1, 10, 0.1), BudgetKind::Share { ratio: 0.0, min_concurrency: 1 }, windows(1)] {
+    for kind in [aws(5), ratio(0.1, 10, 0.1), BudgetConfig::share(0.0, 1), windows(1)] {
         let (config, mut budget) = made(kind);
         let withdrawal = budget.withdraw(&config, at(0), KIND).unwrap();
         assert_eq!(budget.withdraw(&config, at(0), KIND), None, "{kind:?}");
@@ -131,7 +131,7 @@ fn format(digits: u64) -> f64 {
 
 #[test]
 fn a_throttle_allows_retries_above_half() {
-    let (config, mut budget) = made(BudgetKind::Throttle { capacity: 3, reward: 0.5 });
+    let (config, mut budget) = made(BudgetConfig::throttle(3, 0.5));
     let after = |budget: &mut Budget| {
         budget.fail(&config, at(0), KIND);
         (budget.balance(&config, at(0)), budget.withdraw(&config, at(0), KIND).is_some())
@@ -184,7 +184,7 @@ fn without_a_ratio_there_is_the_least_and_without_both_nothing() {
 
 #[test]
 fn a_share_counts_retries_at_once() {
-    let (config, mut budget) = made(BudgetKind::Share { ratio: 0.2, min_concurrency: 3 });
+    let (config, mut budget) = made(BudgetConfig::share(0.2, 3));
     assert_eq!(retries(&config, &mut budget, at(0), 100), 3);
     (0..25).for_each(|_| budget.begin(&config, at(0)));
     assert_eq!(retries(&config, &mut budget, at(0), 100), 2);
@@ -197,7 +197,7 @@ fn a_share_counts_retries_at_once() {
 
 #[test]
 fn requests_are_refused_as_often_as_they_were_not_answered() {
-    let (config, mut budget) = made(BudgetKind::Requests { k: 2.0, window: Span::from_secs(10) });
+    let (config, mut budget) = made(BudgetConfig::requests(2.0, Span::from_secs(10)));
     let admitted = (0..10_000).filter(|_| budget.admit(&config, at(0))).count();
     // Nothing succeeds: attempt n from 0 on passes with the probability 1 / (n + 1), which sums to 9.8.
     assert!((1..30).contains(&admitted), "{admitted}");
@@ -216,7 +216,7 @@ fn requests_are_refused_as_often_as_they_were_not_answered() {
 
 #[test]
 fn a_permanent_failure_is_an_answer() {
-    let (config, mut budget) = made(BudgetKind::Requests { k: 1.0, window: Span::from_secs(10) });
+    let (config, mut budget) = made(BudgetConfig::requests(1.0, Span::from_secs(10)));
     budget.admit(&config, at(0));
     assert_eq!(budget.rejection(&config, at(0)), 0.5);
     budget.fail(&config, at(0), FailureKind::Permanent);
@@ -225,7 +225,7 @@ fn a_permanent_failure_is_an_answer() {
 
 #[test]
 fn nothing_is_drawn_where_nothing_is_refused() {
-    let (config, mut budget) = made(BudgetKind::Requests { k: 2.0, window: Span::from_secs(10) });
+    let (config, mut budget) = made(BudgetConfig::requests(2.0, Span::from_secs(10)));
     let seed = budget.seed;
     budget.admit(&config, at(0));
     assert_eq!(budget.seed, seed);
@@ -233,8 +233,8 @@ fn nothing_is_drawn_where_nothing_is_refused() {
     assert_ne!(budget.seed, seed);
 }
 
-fn windows(limit: u32) -> BudgetKind {
-    BudgetKind::Window { limit, window: Span::from_secs(10) }
+fn windows(limit: u32) -> Result<BudgetConfig, Error> {
+    BudgetConfig::window(limit, Span::from_secs(10))
 }
 
 #[test]
@@ -252,30 +252,23 @@ fn each_window_has_its_retries() {
 #[test]
 fn what_is_out_of_its_range_is_refused() {
     use ErrorCode::{CountRange, RateRange, ZeroLimit};
-    let token = |capacity, cost, reward, refill| BudgetKind::Token {
-        capacity,
-        cost,
-        timeout_cost: 0,
-        throttled_cost: 0,
-        reward,
-        refill,
-    };
-    for (kind, code, field) in [
+    let token = |capacity, cost, reward, refill| BudgetConfig::token(capacity, [cost, 0, 0], reward, refill);
+    for (config, code, field) in [
         (token(1_000_000 + 1, 0, 0.0, 0.0), CountRange, Field::BudgetCapacity),
         (token(0, 1_000_000 + 1, 0.0, 0.0), CountRange, Field::BudgetCost),
         (token(0, 0, -0.1, 0.0), RateRange, Field::BudgetReward),
         (token(0, 0, 0.0, f64::INFINITY), RateRange, Field::BudgetRefill),
-        (BudgetKind::Throttle { capacity: 0, reward: 0.0 }, CountRange, Field::BudgetCapacity),
+        (BudgetConfig::throttle(0, 0.0), CountRange, Field::BudgetCapacity),
         (ratio(f64::NAN, 1, 0.0), RateRange, Field::BudgetRatio),
         (ratio(1.0, 0, 0.0), ZeroLimit, Field::BudgetWindow),
         (ratio(1.0, 1, -1.0), RateRange, Field::BudgetMinPerSecond),
-        (BudgetKind::Share { ratio: -1.0, min_concurrency: 0 }, RateRange, Field::BudgetRatio),
-        (BudgetKind::Requests { k: -1.0, window: Span::MAX }, RateRange, Field::BudgetK),
-        (BudgetKind::Requests { k: 2.0, window: Span::ZERO }, ZeroLimit, Field::BudgetWindow),
-        (BudgetKind::Window { limit: 1, window: Span::ZERO }, ZeroLimit, Field::BudgetWindow),
+        (BudgetConfig::share(-1.0, 0), RateRange, Field::BudgetRatio),
+        (BudgetConfig::requests(-1.0, Span::MAX), RateRange, Field::BudgetK),
+        (BudgetConfig::requests(2.0, Span::ZERO), ZeroLimit, Field::BudgetWindow),
+        (BudgetConfig::window(1, Span::ZERO), ZeroLimit, Field::BudgetWindow),
     ] {
-        let error = BudgetConfig::new(kind).unwrap_err();
-        assert_eq!((error.code, error.field), (code, Some(field)), "{kind:?}");
+        let error = config.unwrap_err();
+        assert_eq!((error.code, error.field), (code, Some(field)));
     }
 }
 
@@ -314,7 +307,7 @@ proptest! {
 
     #[test]
     fn tokens_stay_between_none_and_all(ops in prop::collection::vec((0_u8..4, 0_u64..100, 0_usize..4), 1..200), throttle: bool) {
-        let kind = if throttle { BudgetKind::Throttle { capacity: 20, reward: 0.7 } } else { aws(20) };
+        let kind = if throttle { BudgetConfig::throttle(20, 0.7) } else { aws(20) };
         let (config, mut budget) = made(kind);
         let mut withdrawal = Vec::new();
         for (op, now, kind) in ops {

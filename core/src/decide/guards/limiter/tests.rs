@@ -1,6 +1,7 @@
 //! The limiters in examples, against slow and obvious ones, and between threads.
 
 use super::*;
+use crate::error::ErrorCode;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering};
 use proptest::prelude::*;
@@ -19,27 +20,23 @@ const fn ms(millis: u64) -> Timestamp {
     at(millis * MS)
 }
 
-fn config(kind: LimiterKind) -> LimiterConfig {
-    LimiterConfig::new(kind, Refusal::Stop).unwrap()
-}
-
 /// A limiter of one call after the other, and what it says to calls at those milliseconds: nothing, or when to come back.
-fn told(kind: LimiterKind, calls: &[u64]) -> Vec<Option<Timestamp>> {
-    let config = config(kind);
+fn told(config: Result<LimiterConfig, Error>, calls: &[u64]) -> Vec<Option<Timestamp>> {
+    let config = config.unwrap();
     let (mut limiter, mut times) = (Limiter::new(&config, ms(0)), [0; 8]);
     calls.iter().map(|&now| limiter.take(&config, &mut times, 1, ms(now)).err()).collect()
 }
 
 #[test]
 fn gcra_lets_a_burst_through_and_then_one_an_interval() {
-    let kind = LimiterKind::Gcra { limit: 10, per: SECOND, burst: 2 };
+    let kind = LimiterConfig::gcra(10, SECOND, 2);
     let expected = [None, None, Some(ms(100)), Some(ms(100)), None, Some(ms(200)), None, None];
     assert_eq!(told(kind, &[0, 0, 0, 99, 100, 150, 1000, 1000]), expected);
 }
 
 #[test]
 fn a_limit_that_no_nanoseconds_divide_loses_nothing_over_an_hour() {
-    let config = config(LimiterKind::Gcra { limit: 7, per: SECOND, burst: 2 });
+    let config = LimiterConfig::gcra(7, SECOND, 2).unwrap();
     let (mut limiter, mut now) = (Limiter::new(&config, at(0)), at(0));
     limiter.take(&config, &mut [], 1, now).unwrap();
     for _ in 0..3600 * 7 {
@@ -51,15 +48,15 @@ fn a_limit_that_no_nanoseconds_divide_loses_nothing_over_an_hour() {
 
 #[test]
 fn a_bucket_lets_through_what_go_lets_through() {
-    let kind = LimiterKind::Bucket { limit: 3.0, per: SECOND, burst: 1 };
+    let kind = LimiterConfig::bucket(3.0, SECOND, 1);
     assert_eq!(told(kind, &[0, 0, 333, 334]), [None, Some(at(333_333_333)), Some(at(333_333_333)), None]);
-    let never = LimiterKind::Bucket { limit: 0.0, per: SECOND, burst: 1 };
+    let never = LimiterConfig::bucket(0.0, SECOND, 1);
     assert_eq!(told(never, &[0, 5000]), [None, Some(Timestamp::NEVER)]);
 }
 
 #[test]
 fn a_window_counts_the_last_one_in_proportion() {
-    let kind = LimiterKind::Window { limit: 4, per: SECOND };
+    let kind = LimiterConfig::window(4, SECOND);
     // At 1250 ms three quarters of the first window's 4 still count; at 2500 ms half of the second's 1.
     let calls = [0, 0, 900, 999, 999, 1000, 1249, 1250, 1250, 2500, 2500, 2500, 2500];
     let expected = [
@@ -82,31 +79,30 @@ fn a_window_counts_the_last_one_in_proportion() {
 
 #[test]
 fn a_log_lets_no_more_through_in_any_stretch() {
-    let kind = LimiterKind::Log { limit: 2, per: SECOND };
+    let kind = LimiterConfig::log(2, SECOND);
     let expected = [None, None, Some(ms(1000)), Some(ms(1000)), None, Some(ms(1600)), None];
     assert_eq!(told(kind, &[0, 600, 600, 999, 1000, 1599, 1600]), expected);
 }
 
 #[test]
 fn a_log_of_no_time_limits_nothing() {
-    assert_eq!(told(LimiterKind::Log { limit: 1, per: Span::ZERO }, &[0, 0, 0]), [None; 3]);
+    assert_eq!(told(LimiterConfig::log(1, Span::ZERO), &[0, 0, 0]), [None; 3]);
 }
 
 #[test]
 fn more_than_may_ever_pass_at_once_is_never_let_through() {
-    for kind in kinds(3, SECOND, 3) {
-        let config = config(kind);
+    for config in kinds(3, SECOND, 3) {
         let mut limiter = Limiter::new(&config, ms(0));
         let mut times = [0; 3];
-        assert_eq!(limiter.take(&config, &mut times, 4, ms(0)), Err(Timestamp::NEVER), "{kind:?}");
-        assert_eq!(limiter.take(&config, &mut times, 3, ms(0)), Ok(()), "{kind:?}");
-        assert_eq!(limiter.take(&config, &mut times, 0, ms(0)), Ok(()), "{kind:?}");
+        assert_eq!(limiter.take(&config, &mut times, 4, ms(0)), Err(Timestamp::NEVER), "{config:?}");
+        assert_eq!(limiter.take(&config, &mut times, 3, ms(0)), Ok(()), "{config:?}");
+        assert_eq!(limiter.take(&config, &mut times, 0, ms(0)), Ok(()), "{config:?}");
     }
 }
 
 #[test]
 fn a_log_in_too_little_room_is_stricter() {
-    let config = config(LimiterKind::Log { limit: 3, per: SECOND });
+    let config = LimiterConfig::log(3, SECOND).unwrap();
     assert_eq!(config.log_capacity(), 3);
     let mut limiter = Limiter::new(&config, ms(0));
     assert_eq!(limiter.take(&config, &mut [], 1, ms(0)), Err(Timestamp::NEVER));
@@ -117,8 +113,7 @@ fn a_log_in_too_little_room_is_stricter() {
 
 #[test]
 fn what_is_given_back_at_once_is_as_if_never_taken() {
-    for kind in kinds(4, Span::from_nanos(7), 4) {
-        let config = config(kind);
+    for config in kinds(4, Span::from_nanos(7), 4) {
         let (mut limiter, mut times) = (Limiter::new(&config, at(0)), [0; 4]);
         limiter.take(&config, &mut times, 1, at(3)).unwrap();
         let (before, held) = (limiter, times);
@@ -126,51 +121,49 @@ fn what_is_given_back_at_once_is_as_if_never_taken() {
         limiter.give_back(&config, &mut times, 2, at(3));
         for count in 0..6 {
             let fresh = before.refuses(&config, &held, count, at(3));
-            assert_eq!(limiter.refuses(&config, &times, count, at(3)), fresh, "{kind:?}");
+            assert_eq!(limiter.refuses(&config, &times, count, at(3)), fresh, "{config:?}");
         }
     }
 }
 
 #[test]
 fn a_clock_that_runs_backwards_stands_still() {
-    for kind in kinds(1, SECOND, 1) {
-        let config = config(kind);
+    for config in kinds(1, SECOND, 1) {
         let (mut limiter, mut times) = (Limiter::new(&config, ms(0)), [0; 1]);
         limiter.take(&config, &mut times, 1, ms(5000)).unwrap();
         let later = limiter.refuses(&config, &times, 1, ms(5000));
-        assert_eq!(limiter.take(&config, &mut times, 1, ms(0)).err(), later, "{kind:?}");
+        assert_eq!(limiter.take(&config, &mut times, 1, ms(0)).err(), later, "{config:?}");
     }
 }
 
 #[test]
 fn numbers_that_are_no_limits_are_refused() {
-    let broken = |kind| {
-        let error = LimiterConfig::new(kind, Refusal::Stop).unwrap_err();
+    let broken = |config: Result<LimiterConfig, Error>| {
+        let error = config.unwrap_err();
         (error.code, error.field)
     };
     let (per, zero) = (SECOND, Span::ZERO);
     let limit = (ErrorCode::CountRange, Some(Field::LimiterLimit));
     let burst = (ErrorCode::CountRange, Some(Field::LimiterBurst));
     let time = (ErrorCode::ZeroLimit, Some(Field::LimiterPer));
-    assert_eq!(broken(LimiterKind::Gcra { limit: 0, per, burst: 1 }), limit);
-    assert_eq!(broken(LimiterKind::Gcra { limit: 1, per: zero, burst: 1 }), time);
-    assert_eq!(broken(LimiterKind::Gcra { limit: 1, per, burst: 0 }), burst);
-    assert_eq!(broken(LimiterKind::Bucket { limit: 1.0, per: zero, burst: 1 }), time);
-    assert_eq!(broken(LimiterKind::Bucket { limit: 1.0, per, burst: 0 }), burst);
-    assert_eq!(broken(LimiterKind::Window { limit: 0, per }), limit);
-    assert_eq!(broken(LimiterKind::Window { limit: 1, per: zero }), time);
-    assert_eq!(broken(LimiterKind::Log { limit: 0, per }), limit);
+    assert_eq!(broken(LimiterConfig::gcra(0, per, 1)), limit);
+    assert_eq!(broken(LimiterConfig::gcra(1, zero, 1)), time);
+    assert_eq!(broken(LimiterConfig::gcra(1, per, 0)), burst);
+    assert_eq!(broken(LimiterConfig::bucket(1.0, zero, 1)), time);
+    assert_eq!(broken(LimiterConfig::bucket(1.0, per, 0)), burst);
+    assert_eq!(broken(LimiterConfig::window(0, per)), limit);
+    assert_eq!(broken(LimiterConfig::window(1, zero)), time);
+    assert_eq!(broken(LimiterConfig::log(0, per)), limit);
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        let kind = LimiterKind::Bucket { limit: bad, per, burst: 1 };
-        assert_eq!(broken(kind), (ErrorCode::RateRange, Some(Field::LimiterLimit)));
+        assert_eq!(broken(LimiterConfig::bucket(bad, per, 1)), (ErrorCode::RateRange, Some(Field::LimiterLimit)));
     }
 }
 
 #[test]
-fn a_configuration_says_what_it_was_made_of() {
-    for (kind, refusal) in kinds(3, SECOND, 2).into_iter().zip([Refusal::Stop, Refusal::Wait].into_iter().cycle()) {
-        let config = LimiterConfig::new(kind, refusal).unwrap();
-        assert_eq!((config.kind(), config.refusal()), (kind, refusal));
+fn a_configuration_says_what_a_refused_call_does() {
+    for config in kinds(3, SECOND, 2) {
+        assert_eq!(config.refusal(), Refusal::Stop);
+        assert_eq!(config.with_refusal(Refusal::Wait).refusal(), Refusal::Wait);
     }
 }
 
@@ -193,18 +186,19 @@ fn the_small_one_rounds_its_interval_up() {
     assert_eq!(Gcra::from_arrival(gcra.arrival()), gcra);
 }
 
-fn kinds(limit: u32, per: Span, burst: u32) -> [LimiterKind; 4] {
+fn kinds(limit: u32, per: Span, burst: u32) -> [LimiterConfig; 4] {
     [
-        LimiterKind::Gcra { limit, per, burst },
-        LimiterKind::Bucket { limit: f64::from(limit), per, burst },
-        LimiterKind::Window { limit, per },
-        LimiterKind::Log { limit, per },
+        LimiterConfig::gcra(limit, per, burst),
+        LimiterConfig::bucket(f64::from(limit), per, burst),
+        LimiterConfig::window(limit, per),
+        LimiterConfig::log(limit, per),
     ]
+    .map(Result::unwrap)
 }
 
 /// Every call that passed since the beginning: what a limiter must know, kept the long way.
 struct Model {
-    kind: LimiterKind,
+    config: LimiterConfig,
     begun: u64,
     passed: Vec<(u64, u32)>,
 }
@@ -217,21 +211,22 @@ impl Model {
             let within = self.passed.iter().filter(|(when, _)| (from..to).contains(when));
             within.map(|&(_, calls)| u64::from(calls)).sum()
         };
-        match self.kind {
+        let LimiterConfig { limit, per, burst, .. } = self.config;
+        match self.config.kind {
             // In any stretch of time up to now there are at most a burst and what the limit adds in it.
-            LimiterKind::Gcra { limit, per, burst } => {
+            GCRA => {
                 let mut calls = u64::from(count);
                 let mut fits = count <= burst;
                 for &(when, more) in self.passed.iter().rev() {
                     calls += u64::from(more);
-                    let (per, limit) = (per.as_nanos(), u64::from(limit));
+                    let limit = u64::from(limit);
                     fits &= calls * per <= u64::from(burst) * per + (now - when) * limit;
                 }
                 fits
             }
-            LimiterKind::Bucket { limit, per, burst } => {
+            BUCKET => {
+                let limit = self.config.rate;
                 let (mut tokens, mut latest) = (f64::from(burst), self.begun);
-                let per = per.as_nanos();
                 for &(when, calls) in self.passed.iter().chain([&(now, count)]) {
                     let elapsed = when - latest;
                     let spans = (elapsed / per) as f64 + (elapsed % per) as f64 / per as f64;
@@ -240,15 +235,15 @@ impl Model {
                 }
                 count <= burst && ((-tokens / limit) * per as f64) < 1.0
             }
-            LimiterKind::Window { limit, per } => {
-                let (per, limit) = (per.as_nanos(), u64::from(limit));
+            WINDOW => {
+                let limit = u64::from(limit);
                 let start = now - (now - self.begun) % per;
                 let this = sum(start, u64::MAX) + u64::from(count);
                 let last = sum(start.saturating_sub(per).max(self.begun), start);
                 last * (per - (now - start)) + this * per <= limit * per
             }
-            LimiterKind::Log { limit, per } => {
-                let within = self.passed.iter().filter(|(when, _)| now - when < per.as_nanos());
+            _ => {
+                let within = self.passed.iter().filter(|(when, _)| now - when < per);
                 within.map(|&(_, calls)| calls).sum::<u32>() + count <= limit
             }
         }
@@ -271,17 +266,16 @@ fn a_limiter_does_as_one_that_remembers_everything() {
         let dice = &mut Dice(seed * 0x9e37_79b9);
         let (limit, burst) = (1 + dice.below(6) as u32, 1 + dice.below(5) as u32);
         let per = [1 + dice.below(20), 100 + dice.below(900), 1_000_000_000][dice.below(3) as usize];
-        let kind = kinds(limit, Span::from_nanos(per), burst)[(seed % 4) as usize];
-        let config = config(kind);
+        let config = kinds(limit, Span::from_nanos(per), burst)[(seed % 4) as usize];
         let mut now = dice.below(3 * per);
-        let mut model = Model { kind, begun: now, passed: Vec::new() };
+        let mut model = Model { config, begun: now, passed: Vec::new() };
         let (mut limiter, mut times) = (Limiter::new(&config, at(now)), [0; 8]);
         for step in 0..14 {
             now += [0, dice.below(per), dice.below(2 * per) / u64::from(limit)][dice.below(3) as usize];
             let told = now.saturating_sub([0, 0, 0, per / 2][dice.below(4) as usize]).max(model.begun);
             let count = [1, 1, 1, dice.below(u64::from(limit) + 2) as u32][dice.below(4) as usize];
             let shown =
-                || std::format!("seed {seed}, step {step}: {kind:?}, {count} at {told}, after {:?}", model.passed);
+                || std::format!("seed {seed}, step {step}: {config:?}, {count} at {told}, after {:?}", model.passed);
             let (before, held) = (limiter, times);
             let answer = limiter.take(&config, &mut times, count, at(told));
             assert_eq!(answer.is_ok(), model.lets_through(count, told), "{}", shown());
@@ -292,7 +286,7 @@ fn a_limiter_does_as_one_that_remembers_everything() {
                     model.passed.push((latest, count));
                     let back = dice.below(4 * u64::from(count) + 4) as u32;
                     // A bucket that is full of what dripped in has no room for it.
-                    if back <= count && !matches!(kind, LimiterKind::Bucket { .. }) {
+                    if back <= count && config.kind != BUCKET {
                         limiter.give_back(&config, &mut times, back, at(told));
                         model.passed.last_mut().unwrap().1 -= back;
                     }
@@ -304,7 +298,7 @@ fn a_limiter_does_as_one_that_remembers_everything() {
                     } else {
                         let again = again.as_nanos();
                         assert!(again > told && model.lets_through(count, again), "{}, {again}", shown());
-                        let sharp = !matches!(kind, LimiterKind::Bucket { .. });
+                        let sharp = config.kind != BUCKET;
                         assert!(!(sharp && model.lets_through(count, again - 1)), "{}, {again}", shown());
                     }
                 }
@@ -319,7 +313,7 @@ proptest! {
         gaps in prop::collection::vec((0u64..3000, 1u32..3), 1..40), limit in 1u32..6, burst in 1u32..5
     ) {
         let per = Span::from_nanos(60 * 7);
-        let (config, small) = (config(LimiterKind::Gcra { limit, per, burst }), GcraConfig::new(limit, per, burst).unwrap());
+        let (config, small) = (LimiterConfig::gcra(limit, per, burst).unwrap(), GcraConfig::new(limit, per, burst).unwrap());
         let (mut limiter, mut gcra, mut now) = (Limiter::new(&config, at(0)), Gcra::new(), 0);
         for (gap, count) in gaps {
             now += gap / 20;
@@ -334,9 +328,9 @@ proptest! {
         let rate = f64::from_bits(rate);
         // A log writes as many times as there are calls.
         let count = if kind == LOG { count % 8 } else { count };
-        let (wait, unused) = (0, [0; 6]);
+        let (refusal, unused) = (0, [0; 6]);
         let config = LimiterConfig {
-            rate, per, interval, capacity, interval_rest, capacity_rest, limit, burst, kind, wait, unused,
+            rate, per, interval, capacity, interval_rest, capacity_rest, limit, burst, kind, refusal, unused,
         };
         let mut limiter = Limiter { word, latest, counts: [first, second] };
         for now in [now, again, 0, u64::MAX] {
@@ -351,8 +345,7 @@ proptest! {
 
     #[test]
     fn checked_numbers_never_panic_at_the_end_of_time(limit: u32, per: u64, burst: u32, now: u64, count: u32) {
-        for kind in kinds(limit.max(1), Span::from_nanos(per.max(1)), burst.max(1)) {
-            let config = config(kind);
+        for config in kinds(limit.max(1), Span::from_nanos(per.max(1)), burst.max(1)) {
             let mut limiter = Limiter::new(&config, at(now));
             for now in [now, now.saturating_add(per), u64::MAX] {
                 let count = count.min(if config.log_capacity() > 0 { 4 } else { u32::MAX });
@@ -406,13 +399,12 @@ fn threads_get_no_more_of_a_shared_limit_than_one_would() {
 #[test]
 #[cfg(not(loom))]
 fn threads_share_any_limiter_under_a_lock() {
-    for kind in kinds(4321, SECOND, 4321) {
-        let config = config(kind);
+    for config in kinds(4321, SECOND, 4321) {
         let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.log_capacity()]));
         let passed = hammered(|_| {
             let (limiter, times) = &mut *shared.lock().unwrap();
             limiter.take(&config, times, 1, at(0)).is_ok()
         });
-        assert_eq!(passed, 4321, "{kind:?}");
+        assert_eq!(passed, 4321, "{config:?}");
     }
 }

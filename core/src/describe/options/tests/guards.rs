@@ -1,18 +1,19 @@
-use crate::decide::guards::adaptive::{AdaptiveConfig, AdaptiveKind};
-use crate::decide::guards::breaker::config::{BreakerMode, BreakerOptions, Reopen, Trip};
-use crate::decide::guards::budget::{BudgetConfig, BudgetKind};
+use crate::decide::backoff::{EXPONENTIAL, RawStage};
+use crate::decide::guards::adaptive::AdaptiveConfig;
+use crate::decide::guards::breaker::config::{BreakerConfig, COUNT, TIME};
+use crate::decide::guards::budget::BudgetConfig;
 use crate::decide::guards::bulkhead::BulkheadConfig;
 use crate::decide::guards::latency::HedgeConfig;
-use crate::decide::guards::limiter::{LimiterConfig, LimiterKind};
+use crate::decide::guards::limiter::LimiterConfig;
 use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
 use crate::describe::options::{Options, StageOptions};
 use crate::describe::preset::Preset;
-use crate::error::{ErrorCode, Quantity};
+use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
 use crate::time::Span;
 use crate::value::Value;
-use crate::{Backoff, Document, Refusal};
+use crate::{Document, Refusal};
 use proptest::prelude::*;
 use std::format;
 use std::string::{String, ToString as _};
@@ -105,42 +106,32 @@ fn wrong(json: &str) -> String {
 fn a_word_alone_takes_the_defaults() {
     let second = Span::from_secs;
     assert_eq!(Options::NEW.budget(), Ok(None));
-    for (word, kind) in [
-        (
-            "token",
-            BudgetKind::Token { capacity: 500, cost: 5, timeout_cost: 5, throttled_cost: 5, reward: 1.0, refill: 0.0 },
-        ),
-        ("throttle", BudgetKind::Throttle { capacity: 10, reward: 0.1 }),
-        ("ratio", BudgetKind::default()),
-        ("share", BudgetKind::Share { ratio: 0.2, min_concurrency: 3 }),
-        ("requests", BudgetKind::Requests { k: 2.0, window: second(120) }),
+    for (word, config) in [
+        ("token", BudgetConfig::token(500, [5, 5, 5], 1.0, 0.0)),
+        ("throttle", BudgetConfig::throttle(10, 0.1)),
+        ("ratio", Ok(BudgetConfig::default())),
+        ("share", BudgetConfig::share(0.2, 3)),
+        ("requests", BudgetConfig::requests(2.0, second(120))),
     ] {
-        assert_eq!(set("budget", Value::Text(word)).budget(), BudgetConfig::new(kind).map(Some), "{word}");
+        assert_eq!(set("budget", Value::Text(word)).budget(), config.map(Some), "{word}");
     }
-    for (word, trip) in [
-        ("consecutive", Trip::Consecutive { failures: 5 }),
-        ("count", Trip::Count { size: 100, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
-        ("time", Trip::Time { window: second(30), slots: 10, min_calls: 10, failure_rate: 0.5, slow_rate: None }),
-    ] {
-        let options = BreakerOptions { trip, ..BreakerOptions::default() };
-        assert_eq!(set("breaker", Value::Text(word)).breaker(), options.build().map(Some), "{word}");
-    }
-    let limiter = |kind| LimiterConfig::new(kind, Refusal::Stop).map(Some);
-    assert_eq!(
-        guards(r#"{"limiter": {"limit": 10}}"#).limiter(),
-        limiter(LimiterKind::Gcra { limit: 10, per: second(1), burst: 10 })
-    );
+    let breaker = |word| set("breaker", Value::Text(word)).breaker().unwrap().unwrap();
+    assert_eq!(breaker("consecutive"), BreakerConfig::default());
+    let BreakerConfig { kind, size, failures, min_calls, failure_rate, slow_rate, .. } = breaker("count");
+    assert_eq!((kind, size, failures, min_calls, failure_rate, slow_rate), (COUNT, 100, 50, 10, 0.5, f64::INFINITY));
+    let BreakerConfig { kind, size, slot_length, min_calls, failure_rate, slow_rate, .. } = breaker("time");
+    let slot = second(3).as_nanos();
+    assert_eq!((kind, size, slot_length, min_calls, failure_rate, slow_rate), (TIME, 10, slot, 10, 0.5, f64::INFINITY));
+    let limiter = |config: Result<LimiterConfig, Error>| config.map(Some);
+    assert_eq!(guards(r#"{"limiter": {"limit": 10}}"#).limiter(), limiter(LimiterConfig::gcra(10, second(1), 10)));
     assert_eq!(
         guards(r#"{"limiter": {"kind": "bucket", "limit": 2.5}}"#).limiter(),
-        limiter(LimiterKind::Bucket { limit: 2.5, per: second(1), burst: 2 })
+        limiter(LimiterConfig::bucket(2.5, second(1), 2))
     );
     assert_eq!(guards(r#"{"bulkhead": 7}"#).bulkhead(), BulkheadConfig::new(7, 0, Span::MAX).map(Some));
-    for (word, kind) in [("cubic", AdaptiveKind::CUBIC), ("aimd", AdaptiveKind::AIMD)] {
-        assert_eq!(
-            set("adaptive", Value::Text(word)).adaptive(),
-            AdaptiveConfig::new(kind, Refusal::Stop).map(Some),
-            "{word}"
-        );
+    let aimd = AdaptiveConfig::aimd(0.5, 1.0, 0.5, 1000.0, 10.0);
+    for (word, config) in [("cubic", Ok(AdaptiveConfig::default())), ("aimd", aimd)] {
+        assert_eq!(set("adaptive", Value::Text(word)).adaptive(), config.map(Some), "{word}");
     }
     assert_eq!(guards(r#"{"stretch": 4}"#).stretch(), StretchConfig::new(4.0, second(30), 10).map(Some));
     assert_eq!(guards(r#"{"hedge": "100ms"}"#).hedge(), HedgeConfig::new(Span::from_millis(100), None, 2).map(Some));
@@ -157,27 +148,29 @@ fn every_field_arrives() {
                "open_for": { "kind": "exponential", "initial": "5s", "factor": 3, "max": "2m" } },
              "adaptive": { "kind": "aimd", "min_rate": 20, "refusal": "wait" } }"#,
     );
-    let expected = BreakerOptions {
-        trip: Trip::Time {
-            window: Span::from_secs(60),
-            slots: 6,
-            min_calls: 20,
-            failure_rate: 0.4,
-            slow_rate: Some(0.8),
-        },
-        slow_after: Some(Span::from_secs(2)),
-        open_for: Backoff::Exponential { initial: Span::from_secs(5), factor: 3.0, max: Span::from_secs(120) },
+    let (initial, max) = (Span::from_secs(5).as_nanos(), Span::from_secs(120).as_nanos());
+    let expected = BreakerConfig {
+        open: RawStage { kind: EXPONENTIAL, initial, step: 3_f64.to_bits(), max, ..RawStage::EMPTY },
+        kind: TIME,
+        window: Span::from_secs(60).as_nanos(),
+        slot_length: Span::from_secs(10).as_nanos(),
+        size: 6,
+        failures: 3,
+        min_calls: 20,
+        failure_rate: 0.4,
+        slow_rate: 0.8,
+        slow_after: Span::from_secs(2).as_nanos(),
         jitter: 0.1,
         probes: 3,
         successes: 2,
-        reopen: Reopen::First,
-        mode: BreakerMode::Observe,
-        opens_on_hint: true,
-        refusal: Refusal::Wait,
+        mode: 1,
+        hint: 1,
+        refusal: 1,
+        ..BreakerConfig::default()
     };
-    assert_eq!(all.breaker_options(), Ok(Some(expected)));
-    let rate = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate: 20.0, max_rate: 1000.0, initial_rate: 20.0 };
-    assert_eq!(all.adaptive(), AdaptiveConfig::new(rate, Refusal::Wait).map(Some));
+    assert_eq!(all.breaker(), Ok(Some(expected)));
+    let rate = AdaptiveConfig::aimd(0.5, 1.0, 20.0, 1000.0, 20.0).unwrap();
+    assert_eq!(all.adaptive(), Ok(Some(rate.with_refusal(Refusal::Wait))));
 }
 
 #[test]
@@ -251,24 +244,15 @@ fn what_does_not_fit_together_is_named() {
 
 #[test]
 fn a_presets_guards_are_where_a_document_starts() {
-    let quota = |capacity, cost, timeout_cost| {
-        BudgetConfig::new(BudgetKind::Token {
-            capacity,
-            cost,
-            timeout_cost,
-            throttled_cost: 5,
-            reward: 1.0,
-            refill: 0.0,
-        })
-        .map(Some)
-    };
+    let quota =
+        |capacity, cost, timeout_cost| BudgetConfig::token(capacity, [cost, timeout_cost, 5], 1.0, 0.0).map(Some);
     assert_eq!(guards(r#"{"preset": "aws-standard-2.0"}"#).budget(), quota(500, 5, 10));
     assert_eq!(guards(r#"{"preset": "aws-standard-2.1"}"#).budget(), quota(500, 14, 14));
     assert_eq!(guards(r#"{"budget": {"capacity": 90}, "preset": "aws-standard-2.1"}"#).budget(), quota(90, 14, 14));
     assert_eq!(guards(r#"{"budget": "none", "preset": "aws-standard-2.1"}"#).budget(), Ok(None));
     let ratio = guards(r#"{"budget": "ratio", "preset": "aws-adaptive"}"#);
-    assert_eq!(ratio.budget(), BudgetConfig::new(BudgetKind::default()).map(Some));
-    assert_eq!(ratio.adaptive(), AdaptiveConfig::new(AdaptiveKind::CUBIC, Refusal::Wait).map(Some));
+    assert_eq!(ratio.budget(), Ok(Some(BudgetConfig::default())));
+    assert_eq!(ratio.adaptive(), Ok(Some(AdaptiveConfig::default().with_refusal(Refusal::Wait))));
     for preset in Preset::ALL {
         assert_eq!(preset.guards().check_guards(), Ok(()), "{preset:?}");
     }

@@ -246,7 +246,6 @@ fn what_cannot_be_set_is_said_with_its_index() {
 #[test]
 fn the_words_of_fields_are_those_of_their_types() {
     use crate::decide::guards::Refusal;
-    use crate::decide::guards::breaker::config::{BreakerMode, Reopen};
     use crate::describe::preset::Preset;
     use crate::fields::{Field, Takes};
     for (field, words) in [
@@ -256,8 +255,6 @@ fn the_words_of_fields_are_those_of_their_types() {
         (Field::HintOver, HintOver::WORDS),
         (Field::Preset, Preset::WORDS),
         (Field::BackoffOn, &FailureKind::WORDS[..3]),
-        (Field::BreakerReopen, Reopen::WORDS),
-        (Field::BreakerMode, BreakerMode::WORDS),
         (Field::BreakerRefusal, Refusal::WORDS),
         (Field::LimiterRefusal, Refusal::WORDS),
         (Field::AdaptiveRefusal, Refusal::WORDS),

@@ -3,12 +3,12 @@
 use super::*;
 use crate::decide::failure::FailureKind;
 use crate::decide::guards::Refusal;
-use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveKind};
+use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
 use crate::decide::guards::breaker::Breaker;
-use crate::decide::guards::breaker::config::{BreakerConfig, BreakerOptions, Trip};
-use crate::decide::guards::budget::{Budget, BudgetConfig, BudgetKind};
+use crate::decide::guards::breaker::config::BreakerConfig;
+use crate::decide::guards::budget::{Budget, BudgetConfig};
 use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig};
-use crate::decide::guards::limiter::{Limiter, LimiterConfig, LimiterKind};
+use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::stretch::{Stretch, StretchConfig};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::policy::OnDeadline;
@@ -116,32 +116,19 @@ struct World {
 impl World {
     fn new(policy: Policy, seed: u64) -> Self {
         let refusal = if seed.is_multiple_of(2) { Refusal::Stop } else { Refusal::Wait };
-        let options = BreakerOptions {
-            trip: Trip::Consecutive { failures: 2 },
-            open_for: Backoff::constant(SECOND),
-            refusal,
-            ..BreakerOptions::default()
-        };
-        let kind = LimiterKind::Gcra { limit: 2, per: Span::from_secs(1), burst: 2 };
-        let aimd = AdaptiveKind::Aimd { beta: 0.5, increase: 1.0, min_rate: 0.5, max_rate: 9.0, initial_rate: 2.0 };
+        let mut breaker = BreakerConfig { failures: 2, refusal: refusal.code(), ..BreakerConfig::default() };
+        breaker.open.initial = 1_000_000_000;
         let budget = match seed % 3 {
-            0 => BudgetKind::Share { ratio: 0.5, min_concurrency: 1 },
-            1 => BudgetKind::Token {
-                capacity: 12,
-                cost: 5,
-                timeout_cost: 5,
-                throttled_cost: 5,
-                reward: 1.0,
-                refill: 0.5,
-            },
-            _ => BudgetKind::Requests { k: 1.5, window: Span::from_secs(9) },
+            0 => BudgetConfig::share(0.5, 1),
+            1 => BudgetConfig::token(12, [5, 5, 5], 1.0, 0.5),
+            _ => BudgetConfig::requests(1.5, Span::from_secs(9)),
         };
         Self {
             policy,
-            breaker: options.build().unwrap(),
-            budget: BudgetConfig::new(budget).unwrap(),
-            limiter: LimiterConfig::new(kind, refusal).unwrap(),
-            adaptive: AdaptiveConfig::new(aimd, refusal).unwrap(),
+            breaker,
+            budget: budget.unwrap(),
+            limiter: LimiterConfig::gcra(2, Span::from_secs(1), 2).unwrap().with_refusal(refusal),
+            adaptive: AdaptiveConfig::aimd(0.5, 1.0, 0.5, 9.0, 2.0).unwrap().with_refusal(refusal),
             bulkhead: BulkheadConfig::new(1, 2, Span::from_millis(700)).unwrap(),
             stretch: StretchConfig::new(3.0, Span::from_secs(30), 2).unwrap(),
         }

@@ -1,7 +1,6 @@
 //! The model: it keeps every answer there ever was and counts them anew each time.
 
-use super::super::config::*;
-use super::super::*;
+use super::*;
 use crate::decide::backoff::Backoff;
 use std::vec::Vec;
 
@@ -17,7 +16,7 @@ enum Now {
 }
 
 struct Model {
-    options: BreakerOptions,
+    config: BreakerConfig,
     rng: Rng,
     latest: u64,
     /// When it was made or last closed.
@@ -41,9 +40,9 @@ struct Model {
 type Leave = (u64, Option<u64>);
 
 impl Model {
-    fn new(options: BreakerOptions, seed: u64, now: u64) -> Self {
+    fn new(config: BreakerConfig, seed: u64, now: u64) -> Self {
         Self {
-            options,
+            config,
             rng: Rng::new(seed),
             latest: now,
             began: now,
@@ -66,7 +65,7 @@ impl Model {
     }
 
     fn base(&self) -> u64 {
-        match self.options.open_for {
+        match self.config.open.part(0).backoff {
             Backoff::Exponential { initial, factor, max } => {
                 let grown = |delay: u64| ((delay as f64 * factor) as u64).min(max.as_nanos());
                 (0..self.row).fold(initial.as_nanos(), |delay, _| grown(delay))
@@ -78,8 +77,8 @@ impl Model {
 
     fn open(&mut self) {
         self.lasting = self.base();
-        if self.options.jitter > 0.0 {
-            self.lasting += ((self.rng.uniform() * self.options.jitter) * self.lasting as f64) as u64;
+        if self.config.jitter > 0.0 {
+            self.lasting += ((self.rng.uniform() * self.config.jitter) * self.lasting as f64) as u64;
         }
         self.row += 1;
         self.openings += 1;
@@ -106,7 +105,7 @@ impl Model {
         {
             self.turn(Now::HalfOpen { since: self.latest });
         }
-        let full = self.out.len() >= self.options.probes as usize;
+        let full = self.out.len() >= self.config.probes as usize;
         if let Now::HalfOpen { since } = self.now
             && full
             && self.latest >= since + self.lasting
@@ -115,13 +114,13 @@ impl Model {
             self.out.clear();
         }
         if let Now::HalfOpen { since } = &mut self.now
-            && self.out.len() < self.options.probes as usize
+            && self.out.len() < self.config.probes as usize
         {
             *since = self.latest;
             self.out.push(self.permits);
             return Ok((self.permits, Some(self.era)));
         }
-        if self.options.mode == BreakerMode::Observe { Ok((self.permits, None)) } else { Err(self.retry_at()) }
+        if self.config.mode == 1 { Ok((self.permits, None)) } else { Err(self.retry_at()) }
     }
 
     fn retry_at(&self) -> u64 {
@@ -143,39 +142,34 @@ impl Model {
                 .filter(|answer| answer.3)
                 .fold((0, 0, 0), |(a, b, c), &(_, failed, slow, _)| (a + 1, b + u32::from(failed), c + u32::from(slow)))
         };
-        match self.options.trip {
-            Trip::Consecutive { .. } => (self.streak(), self.streak(), 0),
-            Trip::Count { size, .. } => {
+        let BreakerConfig { kind, size, window, .. } = self.config;
+        match kind {
+            CONSECUTIVE => (self.streak(), self.streak(), 0),
+            COUNT => {
                 let closed = self.answers.iter().rev().filter(|answer| answer.3);
                 sum(&mut closed.take(size as usize))
             }
-            Trip::Time { window, slots, .. } => {
-                let length = window.as_nanos().div_ceil(slots.into());
+            _ => {
+                let length = window.div_ceil(size.into());
                 let slot = |at: u64| (at - self.began) / length;
                 let newest = slot(now.max(self.latest));
-                sum(&mut self.answers.iter().filter(|answer| slot(answer.0) + u64::from(slots) > newest))
+                sum(&mut self.answers.iter().filter(|answer| slot(answer.0) + u64::from(size) > newest))
             }
         }
     }
 
     fn trips(&self) -> bool {
         let (total, failed, slow) = self.rates(self.latest);
-        match self.options.trip {
-            Trip::Consecutive { failures } => failed >= failures,
-            Trip::Count { min_calls, failure_rate, slow_rate, .. }
-            | Trip::Time { min_calls, failure_rate, slow_rate, .. } => {
-                let share = |part: u32| f64::from(part) / f64::from(total);
-                total >= min_calls
-                    && (share(failed) >= failure_rate || slow_rate.is_some_and(|rate| share(slow) >= rate))
-            }
+        let BreakerConfig { kind, failures, min_calls, failure_rate, slow_rate, .. } = self.config;
+        if kind == CONSECUTIVE {
+            return failed >= failures;
         }
+        let share = |part: u32| f64::from(part) / f64::from(total);
+        total >= min_calls && (share(failed) >= failure_rate || share(slow) >= slow_rate)
     }
 
     fn minds_slow(&self) -> bool {
-        match self.options.trip {
-            Trip::Consecutive { .. } => false,
-            Trip::Count { slow_rate, .. } | Trip::Time { slow_rate, .. } => slow_rate.is_some(),
-        }
+        self.config.slow_rate <= 1.0
     }
 
     fn record(&mut self, (permit, era): Leave, now: u64, failed: bool, took: u64) {
@@ -183,7 +177,7 @@ impl Model {
             return;
         }
         self.see(now);
-        let slow = self.options.slow_after.is_some_and(|after| took >= after.as_nanos());
+        let slow = took >= self.config.slow_after;
         if self.now == Now::Closed {
             self.answers.push((self.latest, failed, slow, true));
             if self.trips() {
@@ -197,13 +191,13 @@ impl Model {
         self.answers.push((self.latest, failed, slow, false));
         if failed {
             self.successes = 0;
-            if self.options.reopen == Reopen::First || self.trips() {
+            if self.config.reopen == 0 || self.trips() {
                 self.open();
             }
             return;
         }
         self.successes += 1;
-        if self.successes >= self.options.successes {
+        if self.successes >= self.config.successes {
             self.close();
         }
     }
@@ -217,7 +211,7 @@ impl Model {
     }
 
     fn hint(&mut self, now: u64, span: u64) {
-        if !self.options.opens_on_hint || span == 0 || self.now == Now::Isolated {
+        if self.config.hint == 0 || span == 0 || self.now == Now::Isolated {
             return;
         }
         self.see(now);
@@ -243,39 +237,41 @@ impl Model {
 }
 
 /// Any configuration with small numbers, so that everything happens often.
-fn options(below: &mut impl FnMut(u32) -> u32) -> BreakerOptions {
-    let rate = |n: u32| f64::from(n + 1) / 10.0;
+fn config(below: &mut impl FnMut(u32) -> u32) -> BreakerConfig {
+    let rate = |n: u32| Value::from(f64::from(n + 1) / 10.0);
     let min_calls = 1 + below(4);
     let slow_rate = (below(2) == 0).then(|| rate(below(10)));
-    let trip = match below(3) {
-        0 => Trip::Consecutive { failures: 1 + below(4) },
-        1 => Trip::Count { size: min_calls + below(8), min_calls, failure_rate: rate(below(10)), slow_rate },
-        _ => Trip::Time {
-            window: Span::from_nanos(u64::from(1 + below(60))),
-            slots: 1 + below(10),
-            min_calls,
-            failure_rate: rate(below(10)),
-            slow_rate,
-        },
+    let kind = below(3);
+    let mut fields = match kind {
+        0 => std::vec![(Field::BreakerFailures, (1 + below(4)).into())],
+        1 => std::vec![(Field::BreakerKind, "count".into()), (Field::BreakerSize, (min_calls + below(8)).into())],
+        _ => std::vec![
+            (Field::BreakerKind, "time".into()),
+            (Field::BreakerWindow, Value::Nanos(u64::from(1 + below(60)))),
+            (Field::BreakerSlots, (1 + below(10)).into()),
+        ],
     };
-    let consecutive = matches!(trip, Trip::Consecutive { .. });
-    let initial = Span::from_nanos(below(12).into());
-    let open_for = match below(2) {
-        0 => Backoff::Constant { delay: initial },
-        _ => Backoff::Exponential { initial, factor: 1.5, max: Span::from_nanos(40) },
-    };
-    BreakerOptions {
-        trip,
-        slow_after: (!consecutive).then_some(Span::from_nanos(5)),
-        open_for,
-        jitter: f64::from(below(2)) / 2.0,
-        probes: 1 + below(3),
-        successes: 1 + below(3),
-        reopen: if consecutive && below(2) == 0 { Reopen::Streak } else { Reopen::First },
-        mode: if below(6) == 0 { BreakerMode::Observe } else { BreakerMode::Enforce },
-        opens_on_hint: below(2) == 0,
-        ..BreakerOptions::default()
+    if kind > 0 {
+        fields.push((Field::BreakerMinCalls, min_calls.into()));
+        fields.push((Field::BreakerFailureRate, rate(below(10))));
+        fields.push((Field::BreakerSlowAfter, Value::Nanos(5)));
+        fields.extend(slow_rate.map(|rate| (Field::BreakerSlowRate, rate)));
     }
+    fields.push((Field::BreakerOpenFor, Value::Nanos(below(12).into())));
+    if below(2) > 0 {
+        fields.push((Field::BreakerOpenKind, "exponential".into()));
+        fields.push((Field::BreakerOpenFactor, 1.5.into()));
+        fields.push((Field::BreakerOpenMax, Value::Nanos(40)));
+    }
+    fields.push((Field::BreakerJitter, (f64::from(below(2)) / 2.0).into()));
+    fields.push((Field::BreakerProbes, (1 + below(3)).into()));
+    fields.push((Field::BreakerSuccesses, (1 + below(3)).into()));
+    if kind == 0 && below(2) == 0 {
+        fields.push((Field::BreakerReopen, "streak".into()));
+    }
+    fields.push((Field::BreakerMode, if below(6) == 0 { "observe" } else { "enforce" }.into()));
+    fields.push((Field::BreakerHint, if below(2) == 0 { "open" } else { "ignore" }.into()));
+    with(&fields)
 }
 
 #[test]
@@ -284,11 +280,10 @@ fn it_does_what_the_model_does() {
     for seed in 0..SEQUENCES {
         let mut rng = Rng::new(seed);
         let mut below = |n: u32| rng.next_u32() % n;
-        let options = options(&mut below);
-        let config = options.build().unwrap();
+        let config = config(&mut below);
         let mut now = u64::from(below(50));
         let mut breaker = Breaker::new(&config, seed, Timestamp::from_nanos(now));
-        let mut model = Model::new(options, seed, now);
+        let mut model = Model::new(config, seed, now);
         let mut leaves: Vec<(Permit, Leave)> = Vec::new();
         let failing = below(10);
         for step in 0..below(50) {
@@ -344,8 +339,7 @@ fn it_does_what_the_model_does() {
             let look = Timestamp::from_nanos(later);
             let state = model.state(later);
             met[state as usize] += 1;
-            let refuses = (matches!(state, BreakerState::Open | BreakerState::Isolated)
-                && options.mode == BreakerMode::Enforce)
+            let refuses = (matches!(state, BreakerState::Open | BreakerState::Isolated) && config.mode == 0)
                 .then(|| model.retry_at());
             assert_eq!(
                 (
@@ -356,7 +350,7 @@ fn it_does_what_the_model_does() {
                     breaker.refuses(&config, look).map(Timestamp::as_nanos),
                 ),
                 (state, model.rates(later), model.retry_at(), model.openings, refuses),
-                "{seed} at {step}: {options:?}"
+                "{seed} at {step}: {config:?}"
             );
         }
     }

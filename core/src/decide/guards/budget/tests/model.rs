@@ -78,37 +78,31 @@ impl Rule {
     }
 
     /// The same for the machine. A slot is so many milliseconds.
-    fn kind(self) -> BudgetKind {
+    fn config(self) -> BudgetConfig {
         let whole = |thousandths: u64| (thousandths / 1000) as u32;
-        match self {
+        let config = match self {
             Self::Token { capacity, costs: [cost, timeout_cost, throttled_cost], reward, refill } => {
-                BudgetKind::Token {
-                    capacity: whole(capacity),
-                    cost: whole(cost),
-                    timeout_cost: whole(timeout_cost),
-                    throttled_cost: whole(throttled_cost),
-                    reward: format(reward),
-                    refill: format(refill),
-                }
+                BudgetConfig::token(
+                    whole(capacity),
+                    [whole(cost), whole(timeout_cost), whole(throttled_cost)],
+                    format(reward),
+                    format(refill),
+                )
             }
-            Self::Throttle { capacity, reward } => {
-                BudgetKind::Throttle { capacity: whole(capacity), reward: format(reward) }
-            }
-            Self::Ratio { withdrawal, least, slot } => BudgetKind::Ratio {
-                ratio: 1000.0 / withdrawal as f64,
-                window: Span::from_millis(slot * 10),
-                // A hair more than so many in the window, which is cut.
-                min_per_second: (least as f64 + 1e-6) / (slot as f64 / 100.0),
-            },
+            Self::Throttle { capacity, reward } => BudgetConfig::throttle(whole(capacity), format(reward)),
+            Self::Ratio { withdrawal, least, slot } => BudgetConfig::ratio(
+                1000.0 / withdrawal as f64,
+                Span::from_millis(slot * 10),
+                (least as f64 + 1e-6) / (slot as f64 / 100.0),
+            ),
             Self::Share { calls, least } => {
                 // A hair more than one for so many, which is cut.
-                BudgetKind::Share { ratio: 1.0 / calls as f64 + 1e-9, min_concurrency: least as u32 }
+                BudgetConfig::share(1.0 / calls as f64 + 1e-9, least as u32)
             }
-            Self::Requests { k, slot } => BudgetKind::Requests { k: k as f64, window: Span::from_millis(slot * 10) },
-            Self::Window { limit, window } => {
-                BudgetKind::Window { limit: limit as u32, window: Span::from_millis(window) }
-            }
-        }
+            Self::Requests { k, slot } => BudgetConfig::requests(k as f64, Span::from_millis(slot * 10)),
+            Self::Window { limit, window } => BudgetConfig::window(limit as u32, Span::from_millis(window)),
+        };
+        config.unwrap()
     }
 }
 
@@ -200,7 +194,7 @@ type Retry = (Withdrawal, u64, usize);
 fn sequence(seed: u64) {
     let mut rng = Rng::new(seed);
     let rule = Rule::random(&mut rng);
-    let config = BudgetConfig::new(rule.kind()).unwrap();
+    let config = rule.config();
     let start = u64::from(rng.next_u32());
     let mut budget = Budget::new(&config, rng.next_u32().into(), Timestamp::from_nanos(start));
     let mut model = Model::default();
