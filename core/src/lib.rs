@@ -80,7 +80,7 @@ pub use decide::guards::latency::{HedgeConfig, Latency};
 #[cfg(target_has_atomic = "64")]
 pub use decide::guards::limiter::SharedGcra;
 pub use decide::guards::limiter::{Gcra, GcraConfig, Limiter, LimiterConfig};
-pub use decide::guards::nested::{Digits, Nesting, Token};
+pub use decide::guards::nested::{Nesting, Token};
 pub use decide::guards::stretch::{Stretch, StretchConfig};
 pub use decide::hint::reader::HintReader;
 pub use decide::hint::{Hint, HintMode, HintOver};

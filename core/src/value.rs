@@ -73,7 +73,7 @@ impl Value<'_> {
 
 impl Field {
     /// The value as the number that options keep: nanoseconds, a word's number, a whole number or the bits of a double. A
-    /// list is read item by item. Whether a number or a time is in its range is for [`Field::number`] and [`Field::span`].
+    /// list is read item by item. [`Field::number`] and [`Field::span`] check the ranges.
     pub(crate) fn read(self, value: Value<'_>) -> Result<u64, Error> {
         let wrong = |code| Error::new(code, self, value.shown());
         match (self.takes(), value) {
@@ -94,10 +94,10 @@ impl Field {
                 span.map(Span::as_nanos).ok_or_else(|| wrong(ErrorCode::NotADuration))
             }
             (Takes::Number(_), Value::Number { value, .. }) => Ok(value.to_bits()),
-            (Takes::WholeNumber(from, to), Value::Number { value: number, .. }) => self.whole_in(number, from, to),
+            (Takes::WholeNumber(from, to), Value::Number { value: number, .. }) => self.count_in(number, from, to),
             (Takes::Attempts, Value::Text("forever")) => Ok(u32::MAX.into()),
             (Takes::Attempts, Value::Text(text)) => Err(self.unknown(text, core::iter::once("forever"))),
-            (Takes::Attempts, Value::Number { value: number, .. }) => self.whole_in(number, 1, u32::MAX - 1),
+            (Takes::Attempts, Value::Number { value: number, .. }) => self.count_in(number, 1, u32::MAX - 1),
             (Takes::Version, Value::Number { value: 1.0, .. }) => Ok(1),
             (Takes::Version, _) => Err(wrong(ErrorCode::DocumentVersion)),
             _ => Err(wrong(ErrorCode::WrongType)),
@@ -108,7 +108,7 @@ impl Field {
         Error { nearest: nearest(text, words), ..Error::new(ErrorCode::UnknownWord, self, Quantity::None) }
     }
 
-    fn whole_in(self, number: f64, from: u32, to: u32) -> Result<u64, Error> {
+    fn count_in(self, number: f64, from: u32, to: u32) -> Result<u64, Error> {
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let whole = number as u32;
         if f64::from(whole) == number && whole >= from && whole <= to {
@@ -123,9 +123,9 @@ impl Field {
     }
 
     /// A whole number, if it is in the field's range.
-    pub(crate) fn whole(self, number: u32) -> Result<u32, Error> {
+    pub(crate) fn count(self, number: u32) -> Result<u32, Error> {
         let Takes::WholeNumber(from, to) = self.takes() else { return Ok(number) };
-        self.whole_in(number.into(), from, to).map(|_| number)
+        self.count_in(number.into(), from, to).map(|_| number)
     }
 
     /// A number, if it is in the field's range.

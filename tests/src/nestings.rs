@@ -98,8 +98,8 @@ pub fn run(case: &NestedCase) -> Result<(), String> {
         attempt: token.attempt(),
         allowed: Count::of(token.allowed()),
         depth: token.depth(),
-        header: token.header().to_string(),
-        grpc: token.grpc().map(|digits| digits.to_string()),
+        header: token.attempt().to_string(),
+        grpc: token.grpc().map(|before| before.to_string()),
     });
     same(&case.token, &word)?;
     same(&case.attempts, &Count::of(nesting.attempts(token, case.own.number())))?;

@@ -84,7 +84,7 @@ extern_c! {
     ///
     /// Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
     fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int =
-        print(text, size, token_of(token).map(|token| token.header()));
+        print(text, size, token_of(token).map(|token| token.attempt()));
 
     /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
     /// its end: the attempts before this one.

@@ -64,13 +64,13 @@ impl Token {
     /// The value of the header `x-retry-attempt`.
     #[getter]
     fn header(&self) -> String {
-        self.0.header().to_string()
+        self.0.attempt().to_string()
     }
 
     /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
     #[getter]
     fn grpc(&self) -> Option<String> {
-        self.0.grpc().map(|digits| digits.to_string())
+        self.0.grpc().map(|before| before.to_string())
     }
 
     fn __repr__(&self) -> String {

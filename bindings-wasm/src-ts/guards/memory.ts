@@ -71,7 +71,7 @@ type Name =
   | "stretch_record"
   | "token_child"
   | "token_read"
-  | "token_write";
+  | "token_value";
 
 export const FIELDS = [
   "args",

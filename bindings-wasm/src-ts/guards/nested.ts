@@ -63,13 +63,14 @@ export class Token {
   /** The value of `x-retry-attempt`. */
   get header(): string {
     writeToken(this);
-    return memory().readText(memory().core.token_write(0));
+    return String(memory().core.token_value(0) >>> 0);
   }
 
   /** The value of `grpc-previous-rpc-attempts`; undefined for the first attempt, which has none. */
   get grpc(): string | undefined {
     writeToken(this);
-    return memory().readText(memory().core.token_write(1)) || undefined;
+    const before = memory().core.token_value(1) >>> 0;
+    return before === 0 ? undefined : String(before);
   }
 }
 

@@ -168,11 +168,11 @@ extern "C" fn token_read(length: u32, grpc: u32) {
     });
 }
 
-/// `token` as a header, or as gRPC metadata; the length, 0 for none.
+/// The number that `token` has as a header, or as gRPC metadata; 0 for none.
 #[unsafe(no_mangle)]
-extern "C" fn token_write(grpc: u32) -> u32 {
+extern "C" fn token_value(grpc: u32) -> u32 {
     with(|memory| {
-        let digits = memory.around().and_then(|token| if grpc == 0 { Some(token.header()) } else { token.grpc() });
-        digits.map_or(0, |digits| memory.text.put(digits.as_str().as_bytes()))
+        let value = memory.around().and_then(|token| if grpc == 0 { Some(token.attempt()) } else { token.grpc() });
+        value.unwrap_or(0)
     })
 }

@@ -22,12 +22,12 @@ impl fmt::Display for GuardWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guards = self.0;
         let is = |field, word| guards.is(field, word);
-        let has = |field| guards.given(field).is_some();
+        let has = |field| guards.number(field).is_some();
         let [cost, timeout_cost, throttled_cost] = guards.retry_costs();
         let budget = |kind| is(Field::BudgetKind, kind);
         let token = budget("token");
         let rates = !is(Field::BreakerKind, "consecutive");
-        let queue = guards.whole(Field::BulkheadQueue) > 0;
+        let queue = guards.count(Field::BulkheadQueue) > 0;
         let (cubic, aimd) = (is(Field::AdaptiveKind, "cubic"), is(Field::AdaptiveKind, "aimd"));
         // A name in brackets stands for the number of that field of the section.
         let words = [
@@ -99,7 +99,7 @@ impl GuardWords<'_> {
                 Some(Field::BreakerOpenFor) => {
                     self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part(0).backoff))?;
                 }
-                Some(field) => match field.takes().shown(self.0.or(field)) {
+                Some(field) => match field.takes().shown(self.0.or_default(field)) {
                     Quantity::Span(span) => write!(f, "{span}")?,
                     Quantity::Number(number) => write!(f, "{number}")?,
                     Quantity::None => {}

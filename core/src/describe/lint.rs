@@ -229,10 +229,10 @@ impl Options {
                 above(Some(Span::from_nanos(breaker.open.initial)), policy.deadline())
             }
             LintKind::EmptyBudget => {
-                let none = |field: Field| field.takes().shown(self.or(field)) == Quantity::Number(0.0);
-                let empty = match Field::BudgetKind.word(self.or(Field::BudgetKind) as u8) {
+                let none = |field: Field| field.takes().shown(self.or_default(field)) == Quantity::Number(0.0);
+                let empty = match Field::BudgetKind.word(self.or_default(Field::BudgetKind) as u8) {
                     _ if budget.is_none() => false,
-                    "token" => self.retry_costs().iter().all(|cost| self.whole(Field::BudgetCapacity) < *cost),
+                    "token" => self.retry_costs().iter().all(|cost| self.count(Field::BudgetCapacity) < *cost),
                     "ratio" => none(Field::BudgetRatio) && none(Field::BudgetMinPerSecond),
                     "share" => none(Field::BudgetRatio) && none(Field::BudgetMinConcurrency),
                     "window" => none(Field::BudgetLimit),

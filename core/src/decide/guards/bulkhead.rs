@@ -22,18 +22,13 @@ impl BulkheadConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 64.
     pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, Error> {
-        let (limit, queue) = (Field::BulkheadLimit.whole(limit)?, Field::BulkheadQueue.whole(queue)?);
+        let (limit, queue) = (Field::BulkheadLimit.count(limit)?, Field::BulkheadQueue.count(queue)?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })
     }
 
     /// How many calls run at once.
     pub const fn limit(&self) -> u32 {
         self.limit
-    }
-
-    /// How many calls wait at most.
-    pub const fn queue(&self) -> u32 {
-        self.queue
     }
 
     /// How long a call waits at most; its host keeps the time.
@@ -277,7 +272,7 @@ mod tests {
         assert_eq!(broken(0, 0), (ErrorCode::CountRange, Some(Field::BulkheadLimit)));
         assert_eq!(broken(1, 65), (ErrorCode::CountRange, Some(Field::BulkheadQueue)));
         let config = config(u32::MAX, 64);
-        assert_eq!((config.limit(), config.queue(), config.max_wait()), (u32::MAX, 64, Span::from_secs(1)));
+        assert_eq!((config.limit(), config.queue, config.max_wait()), (u32::MAX, 64, Span::from_secs(1)));
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl HedgeConfig {
     /// [`ErrorCode::ShareRange`](crate::ErrorCode::ShareRange) unless the percentile is above 0 and at most 1; [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for `attempts`.
     pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, Error> {
         let percentile = percentile.map_or(Ok(0.0), |share| Field::HedgePercentile.number(share))?;
-        let attempts = Field::HedgeAttempts.whole(attempts)?;
+        let attempts = Field::HedgeAttempts.count(attempts)?;
         Ok(Self { delay: delay.as_nanos(), percentile, attempts, unused: 0 })
     }
 
@@ -109,14 +109,8 @@ impl HedgeConfig {
     }
 
     /// How many attempts there may be at once, the first included.
-    pub const fn attempts(&self) -> u32 {
-        if self.attempts == 0 {
-            1
-        } else if self.attempts > MOST {
-            MOST
-        } else {
-            self.attempts
-        }
+    pub fn attempts(&self) -> u32 {
+        self.attempts.clamp(1, MOST)
     }
 }
 

@@ -6,8 +6,6 @@
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
-use crate::error::Error;
-use crate::fields::Field;
 
 /// The behaviour of a policy inside another retry, or around one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -26,17 +24,6 @@ pub enum Nesting {
 }
 
 impl Nesting {
-    /// The same, if it makes sense.
-    ///
-    /// # Errors
-    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a cap of 0.
-    pub fn checked(self) -> Result<Self, Error> {
-        match self {
-            Self::Cap(cap) => Field::NestedCap.whole(cap).map(Self::Cap),
-            _ => Ok(self),
-        }
-    }
-
     /// How many attempts a policy that may make `own` of them makes, the first included, inside the retry that `token` tells
     /// of. `u32::MAX` is for ever, in both; never below 1 (spec 30.3).
     pub fn attempts(self, token: Option<Token>, own: u32) -> u32 {
@@ -72,9 +59,9 @@ pub struct Token {
 }
 
 impl Token {
-    /// The name of the header that [`Token::header`] is the value of.
+    /// The name of the header that [`Token::attempt`] is the value of, in decimal digits.
     pub const HEADER: &'static str = "x-retry-attempt";
-    /// The name of the gRPC metadata that [`Token::grpc`] is the value of.
+    /// The name of the gRPC metadata that [`Token::grpc`] is the value of, in decimal digits.
     pub const GRPC: &'static str = "grpc-previous-rpc-attempts";
 
     /// The token of attempt `attempt` (from 1) of at most `attempts` (`u32::MAX`: for ever), inside `parent` (spec 30.2).
@@ -107,18 +94,10 @@ impl Token {
         self.depth
     }
 
-    /// The value of `x-retry-attempt`: the number of the attempt, 1 for the first.
-    pub fn header(&self) -> Digits {
-        Digits::of(self.attempt())
-    }
-
     /// The value of `grpc-previous-rpc-attempts`: the attempts before this one; `None` for the first, which has no such
     /// metadata (gRPC proposal A6).
-    pub fn grpc(&self) -> Option<Digits> {
-        match self.attempt() {
-            1 => None,
-            attempt => Some(Digits::of(attempt.saturating_sub(1))),
-        }
+    pub fn grpc(&self) -> Option<u32> {
+        self.attempt().checked_sub(1).filter(|before| *before > 0)
     }
 
     /// Reads a value of `x-retry-attempt`: decimal digits for 1 to 4294967295. `None` for anything else.
@@ -138,46 +117,7 @@ impl Token {
 /// Decimal digits alone, with blanks around them.
 fn number(value: &[u8]) -> Option<u32> {
     let digits = value.trim_ascii();
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u32, |number, byte| {
-        let digit = byte.is_ascii_digit().then_some(u32::from(byte & 0x0f))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
-/// A number in decimal digits, which [`Digits::as_str`] gives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Digits {
-    digits: [u8; 10],
-    from: u8,
-}
-
-impl Digits {
-    fn of(number: u32) -> Self {
-        let (mut digits, mut from, mut rest) = ([b'0'; 10], 10_u8, number);
-        for (at, digit) in digits.iter_mut().enumerate().rev() {
-            *digit = (rest % 10) as u8 | b'0';
-            rest /= 10;
-            from = at as u8;
-            if rest == 0 {
-                break;
-            }
-        }
-        Self { digits, from }
-    }
-
-    /// The digits.
-    pub fn as_str(&self) -> &str {
-        self.digits.get(usize::from(self.from)..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
-    }
-}
-
-impl core::fmt::Display for Digits {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(self.as_str())
-    }
+    core::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit))?.parse().ok()
 }
 
 impl Policy {

@@ -32,7 +32,7 @@ impl StretchConfig {
     pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, Error> {
         let factor = Field::StretchFactor.number(factor)?;
         let window = Field::StretchWindow.span(window)?;
-        Ok(Self { factor, window, min_calls: Field::StretchMinCalls.whole(min_calls)?, unused: 0 })
+        Ok(Self { factor, window, min_calls: Field::StretchMinCalls.count(min_calls)?, unused: 0 })
     }
 
     /// The factor of the delays when every attempt fails.
@@ -40,19 +40,9 @@ impl StretchConfig {
         self.factor
     }
 
-    /// How far back attempts count.
-    pub const fn window(&self) -> Span {
-        Span::from_nanos(self.window)
-    }
-
-    /// Below how many attempts delays stay as they are.
-    pub const fn min_calls(&self) -> u32 {
-        self.min_calls
-    }
-
     /// A tenth of the window, rounded up.
     const fn slot(&self) -> u64 {
-        window::slot_length(self.window(), window::SLOTS)
+        window::slot_length(Span::from_nanos(self.window), window::SLOTS)
     }
 }
 

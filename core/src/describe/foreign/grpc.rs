@@ -240,7 +240,7 @@ pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'
         }
     };
     if guards.budget().map_err(broken)?.is_some() {
-        (said.tokens, said.ratio) = (guards.or(Field::BudgetCapacity), guards.real(Field::BudgetReward));
+        (said.tokens, said.ratio) = (guards.or_default(Field::BudgetCapacity), guards.real(Field::BudgetReward));
         if !guards.is(Field::BudgetKind, "throttle") || said.tokens > 1000 || said.ratio <= 0.0 {
             return Err("budget");
         }

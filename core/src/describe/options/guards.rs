@@ -33,7 +33,7 @@ impl Options {
     pub fn guards(&self) -> Self {
         let mut guards = Self::NEW;
         for field in Field::ALL {
-            if let Some(number) = self.given(*field).filter(|_| field.is_guards()) {
+            if let Some(number) = self.number(*field).filter(|_| field.is_guards()) {
                 guards.put(*field, number);
             }
         }
@@ -51,22 +51,22 @@ impl Options {
     /// The first rule that its fields break (spec 32.5).
     pub fn budget(&self) -> Result<Option<BudgetConfig>, Error> {
         let Some(kind) = self.kind(Section::BUDGET)? else { return Ok(None) };
-        let (capacity, reward) = (self.whole(Field::BudgetCapacity), self.real(Field::BudgetReward));
+        let (capacity, reward) = (self.count(Field::BudgetCapacity), self.real(Field::BudgetReward));
         let (ratio, window) = (self.real(Field::BudgetRatio), self.span(Field::BudgetWindow));
         let config = match kind {
             "token" => BudgetConfig::token(capacity, self.retry_costs(), reward, self.real(Field::BudgetRefill)),
             "throttle" => BudgetConfig::throttle(capacity, reward),
             "ratio" => BudgetConfig::ratio(ratio, window, self.real(Field::BudgetMinPerSecond)),
-            "share" => BudgetConfig::share(ratio, self.whole(Field::BudgetMinConcurrency)),
+            "share" => BudgetConfig::share(ratio, self.count(Field::BudgetMinConcurrency)),
             "requests" => BudgetConfig::requests(self.real(Field::BudgetK), window),
-            _ => BudgetConfig::window(self.needed(Field::BudgetLimit)? as u32, window),
+            _ => BudgetConfig::window(self.count(Field::BudgetLimit), window),
         };
         config.map(Some)
     }
 
     /// The tokens that a retry costs after a transient failure, a timeout and throttling.
     pub(crate) fn retry_costs(&self) -> [u32; 3] {
-        [Field::BudgetCost, Field::BudgetTimeoutCost, Field::BudgetThrottledCost].map(|field| self.whole(field))
+        [Field::BudgetCost, Field::BudgetTimeoutCost, Field::BudgetThrottledCost].map(|field| self.count(field))
     }
 
     /// The circuit breaker; `None` where no field of it was given, or its kind is "none".
@@ -75,18 +75,18 @@ impl Options {
     /// The first rule that its fields break (spec 32.5).
     pub fn breaker(&self) -> Result<Option<BreakerConfig>, Error> {
         let Some(kind) = self.kind(Section::BREAKER)? else { return Ok(None) };
-        let whole = |field: Field| field.whole(self.whole(field));
+        let count = |field: Field| field.count(self.count(field));
         let real = |field: Field| field.number(self.real(field));
-        let word = |field| self.or(field) as u8;
+        let word = |field| self.or_default(field) as u8;
         let mut config = BreakerConfig { open: self.open_times()?, ..BreakerConfig::default() };
         if kind == "consecutive" {
-            config.failures = whole(Field::BreakerFailures)?;
+            config.failures = count(Field::BreakerFailures)?;
         } else {
             config.kind = if kind == "count" { breaker::COUNT } else { breaker::TIME };
             config.window = Field::BreakerWindow.span(self.span(Field::BreakerWindow))?;
-            config.size = whole(if kind == "count" { Field::BreakerSize } else { Field::BreakerSlots })?;
+            config.size = count(if kind == "count" { Field::BreakerSize } else { Field::BreakerSlots })?;
             config.slot_length = slot_length(self.span(Field::BreakerWindow), config.size);
-            config.min_calls = whole(Field::BreakerMinCalls)?;
+            config.min_calls = count(Field::BreakerMinCalls)?;
             if kind == "count" && config.min_calls > config.size {
                 let given = Quantity::Number(config.min_calls.into());
                 return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
@@ -94,7 +94,7 @@ impl Options {
             config.failure_rate = real(Field::BreakerFailureRate)?;
             config.failures = config.enough_of(config.size);
             let slow_after = self.span(Field::BreakerSlowAfter);
-            if self.given(Field::BreakerSlowRate).is_some() {
+            if self.number(Field::BreakerSlowRate).is_some() {
                 config.slow_rate = real(Field::BreakerSlowRate)?;
                 if slow_after == Span::MAX {
                     return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
@@ -106,8 +106,8 @@ impl Options {
         }
         Ok(Some(BreakerConfig {
             jitter: real(Field::BreakerJitter)?,
-            probes: whole(Field::BreakerProbes)?,
-            successes: whole(Field::BreakerSuccesses)?,
+            probes: count(Field::BreakerProbes)?,
+            successes: count(Field::BreakerSuccesses)?,
             reopen: word(Field::BreakerReopen),
             mode: word(Field::BreakerMode),
             hint: word(Field::BreakerHint),
@@ -118,15 +118,15 @@ impl Options {
 
     /// The times that the breaker stays open, as a stage of a backoff.
     pub(crate) fn open_times(&self) -> Result<RawStage, Error> {
-        let kind = self.or(Field::BreakerOpenKind) as u8;
+        let kind = self.or_default(Field::BreakerOpenKind) as u8;
         self.check_kind(Section::OPEN_FOR, kind)?;
         let step = match kind {
-            backoff::LINEAR => self.or(Field::BreakerOpenIncrement),
-            backoff::EXPONENTIAL => self.or(Field::BreakerOpenFactor),
-            backoff::POLYNOMIAL => self.or(Field::BreakerOpenExponent),
+            backoff::LINEAR => self.or_default(Field::BreakerOpenIncrement),
+            backoff::EXPONENTIAL => self.or_default(Field::BreakerOpenFactor),
+            backoff::POLYNOMIAL => self.or_default(Field::BreakerOpenExponent),
             _ => 0,
         };
-        let (initial, max) = (self.or(Field::BreakerOpenFor), self.or(Field::BreakerOpenMax));
+        let (initial, max) = (self.or_default(Field::BreakerOpenFor), self.or_default(Field::BreakerOpenMax));
         let stage = RawStage { initial, step, max, kind, ..RawStage::EMPTY };
         let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
         let field = match field {
@@ -143,8 +143,8 @@ impl Options {
     /// The first rule that its fields break (spec 32.5).
     pub fn limiter(&self) -> Result<Option<LimiterConfig>, Error> {
         let Some(kind) = self.kind(Section::LIMITER)? else { return Ok(None) };
-        let rate = f64::from_bits(self.needed(Field::LimiterLimit)?);
-        let (per, burst) = (self.span(Field::LimiterPer), self.whole(Field::LimiterBurst));
+        let rate = self.real(Field::LimiterLimit);
+        let (per, burst) = (self.span(Field::LimiterPer), self.count(Field::LimiterBurst));
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let limit = rate as u32;
         let most = if kind == "log" { LOGGED } else { u32::MAX };
@@ -165,11 +165,9 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn bulkhead(&self) -> Result<Option<BulkheadConfig>, Error> {
-        if !self.any(Section::BULKHEAD) {
-            return Ok(None);
-        }
-        let limit = self.needed(Field::BulkheadLimit)? as u32;
-        BulkheadConfig::new(limit, self.whole(Field::BulkheadQueue), self.span(Field::BulkheadMaxWait)).map(Some)
+        let Some(_) = self.kind(Section::BULKHEAD)? else { return Ok(None) };
+        let (limit, queue) = (self.count(Field::BulkheadLimit), self.count(Field::BulkheadQueue));
+        BulkheadConfig::new(limit, queue, self.span(Field::BulkheadMaxWait)).map(Some)
     }
 
     /// The adaptive rate; `None` where no field of it was given, or its kind is "none".
@@ -197,11 +195,9 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn stretch(&self) -> Result<Option<StretchConfig>, Error> {
-        if !self.any(Section::STRETCH) {
-            return Ok(None);
-        }
-        let factor = f64::from_bits(self.needed(Field::StretchFactor)?);
-        StretchConfig::new(factor, self.span(Field::StretchWindow), self.whole(Field::StretchMinCalls)).map(Some)
+        let Some(_) = self.kind(Section::STRETCH)? else { return Ok(None) };
+        let (factor, window) = (self.real(Field::StretchFactor), self.span(Field::StretchWindow));
+        StretchConfig::new(factor, window, self.count(Field::StretchMinCalls)).map(Some)
     }
 
     /// When a second attempt starts beside the first; `None` where no field of it was given.
@@ -209,12 +205,9 @@ impl Options {
     /// # Errors
     /// The first rule that its fields break (spec 32.5).
     pub fn hedge(&self) -> Result<Option<HedgeConfig>, Error> {
-        if !self.any(Section::HEDGE) {
-            return Ok(None);
-        }
-        let delay = Span::from_nanos(self.needed(Field::HedgeDelay)?);
-        let percentile = self.given(Field::HedgePercentile).map(f64::from_bits);
-        HedgeConfig::new(delay, percentile, self.whole(Field::HedgeAttempts)).map(Some)
+        let Some(_) = self.kind(Section::HEDGE)? else { return Ok(None) };
+        let percentile = self.number(Field::HedgePercentile).map(f64::from_bits);
+        HedgeConfig::new(self.span(Field::HedgeDelay), percentile, self.count(Field::HedgeAttempts)).map(Some)
     }
 
     /// The behaviour of a retry inside another one; `None` if no field of it is set.
@@ -226,10 +219,10 @@ impl Options {
         let nesting = match mode {
             "innermost" => Nesting::Innermost,
             "outermost" => Nesting::Outermost,
-            "cap" => Nesting::Cap(self.needed(Field::NestedCap)? as u32),
+            "cap" => Nesting::Cap(Field::NestedCap.count(self.count(Field::NestedCap))?),
             _ => Nesting::Allow,
         };
-        nesting.checked().map(Some)
+        Ok(Some(nesting))
     }
 
     /// The first rule that is broken, whichever guard's: what a document's reader asks when it has all fields.
@@ -256,7 +249,7 @@ impl Options {
 
     /// The number of a guard's field. An unset field has the preset's number in a section without any set field, and in a section
     /// whose kind (or first field, if it has no kind) is not set (spec 32.6).
-    pub(crate) fn given(&self, field: Field) -> Option<u64> {
+    pub(crate) fn number(&self, field: Field) -> Option<u64> {
         if self.has(field) {
             return Some(self.at(field));
         }
@@ -267,16 +260,21 @@ impl Options {
 
     /// True if one of a section's fields is set.
     fn any(&self, section: Section) -> bool {
-        section.fields().any(|field| self.given(field).is_some())
+        section.fields().any(|field| self.number(field).is_some())
     }
 
-    /// The word for the kind of a section; `None` where no field of it was given, and for "none".
+    /// The word for the kind of a section, empty for one without kinds; `None` if no field of it is set, and for "none".
     fn kind(&self, section: Section) -> Result<Option<&'static str>, Error> {
         if !self.any(section) {
             return Ok(None);
         }
-        let kind = self.or(section.first) as u8;
+        let has_kinds = matches!(section.first.takes(), Takes::Word(_));
+        let kind = if has_kinds { self.or_default(section.first) as u8 } else { 1 };
         self.check_kind(section, kind)?;
+        let mut needed = section.fields().filter(|field| field.fits(kind) && field.is_needed());
+        if let Some(field) = needed.find(|field| self.number(*field).is_none()) {
+            return Err(Error::new(ErrorCode::FieldMissing, field, Quantity::None));
+        }
         Ok(Some(section.first.word(kind)).filter(|word| *word != "none"))
     }
 
@@ -288,36 +286,33 @@ impl Options {
             _ => field.fits(kind),
         };
         for field in section.fields().filter(|field| *field != section.first && !fits(*field)) {
-            if let Some(number) = self.given(field) {
+            if let Some(number) = self.number(field) {
                 return Err(Error::new(ErrorCode::NotForKind, field, field.takes().shown(number)));
             }
         }
         Ok(())
     }
 
-    /// The number of a field that its section cannot do without.
-    fn needed(&self, field: Field) -> Result<u64, Error> {
-        self.given(field).ok_or(Error::new(ErrorCode::FieldMissing, field, Quantity::None))
-    }
-
     /// The number of a guard's field, or its default: that of the kind, where the kinds differ (spec 32.4).
-    pub(crate) fn or(&self, field: Field) -> u64 {
-        if let Some(number) = self.given(field) {
+    pub(crate) fn or_default(&self, field: Field) -> u64 {
+        if let Some(number) = self.number(field) {
             return number;
         }
         let real = |field| self.real(field);
         match field {
             Field::BudgetCapacity if self.is(Field::BudgetKind, "throttle") => 10,
             Field::BudgetReward if self.is(Field::BudgetKind, "throttle") => 0.1_f64.to_bits(),
-            Field::BudgetTimeoutCost | Field::BudgetThrottledCost => self.or(Field::BudgetCost),
+            Field::BudgetTimeoutCost | Field::BudgetThrottledCost => self.or_default(Field::BudgetCost),
             Field::BudgetRatio if self.is(Field::BudgetKind, "share") => 0.2_f64.to_bits(),
             Field::BudgetWindow if self.is(Field::BudgetKind, "requests") => Span::from_secs(120).as_nanos(),
-            Field::BreakerMinCalls if self.is(Field::BreakerKind, "count") => self.or(Field::BreakerSize).min(10),
-            Field::BreakerOpenIncrement => self.or(Field::BreakerOpenFor),
+            Field::BreakerMinCalls if self.is(Field::BreakerKind, "count") => {
+                self.or_default(Field::BreakerSize).min(10)
+            }
+            Field::BreakerOpenIncrement => self.or_default(Field::BreakerOpenFor),
             Field::LimiterBurst => (real(Field::LimiterLimit) as u32).max(1).into(),
             Field::AdaptiveBeta if self.is(Field::AdaptiveKind, "aimd") => 0.5_f64.to_bits(),
             // The lowest and the highest rate give way to each other where one is not given, the initial one to both.
-            Field::AdaptiveMinRate => match self.given(Field::AdaptiveMaxRate).map(f64::from_bits) {
+            Field::AdaptiveMinRate => match self.number(Field::AdaptiveMaxRate).map(f64::from_bits) {
                 Some(most) if most > 0.0 => most.min(0.5).to_bits(),
                 _ => 0.5_f64.to_bits(),
             },
@@ -331,61 +326,52 @@ impl Options {
 
     /// True if a field is, or stands for, that word.
     pub(crate) fn is(&self, field: Field, word: &str) -> bool {
-        field.word(self.or(field) as u8) == word
+        field.word(self.or_default(field) as u8) == word
     }
 
-    pub(crate) fn whole(&self, field: Field) -> u32 {
-        self.or(field) as u32
+    pub(crate) fn count(&self, field: Field) -> u32 {
+        self.or_default(field) as u32
     }
 
     pub(crate) fn real(&self, field: Field) -> f64 {
-        f64::from_bits(self.or(field))
+        f64::from_bits(self.or_default(field))
     }
 
     pub(crate) fn span(&self, field: Field) -> Span {
-        Span::from_nanos(self.or(field))
+        Span::from_nanos(self.or_default(field))
     }
 
     fn refusal(&self, field: Field) -> Refusal {
-        Refusal::read(self.or(field) as u8)
+        Refusal::read(self.or_default(field) as u8)
     }
 
     /// The names of the sections with set fields, except sections of kind "none".
     pub(crate) fn sections(&self) -> impl Iterator<Item = &'static str> {
-        let none = |section: Section| {
-            let first = self.given(section.first);
-            matches!(section.first.takes(), Takes::Word(_))
-                && first.is_some_and(|kind| section.first.word(kind as u8) == "none")
-        };
         Section::GUARDS
             .into_iter()
-            .filter(move |section| self.any(*section) && !none(*section))
+            .filter(|section| self.any(*section) && !self.is(section.first, "none"))
             .map(|section| section.name)
     }
 
     /// Writes each section with set fields, so that it is read back to the same.
     pub(crate) fn write_guards(&self, document: &mut Open<'_>) -> fmt::Result {
-        for section in Section::GUARDS.into_iter().filter(|section| self.any(*section)) {
-            let mut out = Open::new(document.field(section.name)?, '{')?;
-            let mut times = None;
-            for field in section.fields() {
-                let Some(number) = self.given(field) else { continue };
-                if !Section::OPEN_FOR.has(field) {
-                    write_field(field, number, name_in(section.name, field), &mut out)?;
-                } else if times.is_none() {
-                    times = Some(());
-                    let mut group = Open::new(out.field("open_for")?, '{')?;
-                    for field in Section::OPEN_FOR.fields() {
-                        if let Some(number) = self.given(field) {
-                            write_field(field, number, name_in(Section::OPEN_FOR.name, field), &mut group)?;
-                        }
-                    }
-                    group.end('}')?;
+        let mut sections = Section::GUARDS.into_iter().filter(|section| self.any(*section));
+        sections.try_for_each(|section| self.write_section(section, Open::new(document.field(section.name)?, '{')?))
+    }
+
+    /// Writes the set fields of a section. The times that a breaker stays open are a group in it.
+    fn write_section(&self, section: Section, mut out: Open<'_>) -> fmt::Result {
+        for field in section.fields() {
+            let grouped = section != Section::OPEN_FOR && Section::OPEN_FOR.has(field);
+            match self.number(field) {
+                Some(number) if !grouped => write_field(field, number, name_in(section.name, field), &mut out)?,
+                _ if grouped && field == Section::OPEN_FOR.first && self.any(Section::OPEN_FOR) => {
+                    self.write_section(Section::OPEN_FOR, Open::new(out.field("open_for")?, '{')?)?;
                 }
+                _ => {}
             }
-            out.end('}')?;
         }
-        Ok(())
+        out.end('}')
     }
 }
 

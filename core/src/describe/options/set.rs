@@ -13,8 +13,8 @@ use crate::value::Value;
 const RETRY_ON: &str = "retry_on";
 
 impl Options {
-    /// Sets the field called `name` to `value` (spec 3.3). Whether the fields fit together is the question of
-    /// [`Options::build`] and of each guard's configuration.
+    /// Sets the field called `name` to `value` (spec 3.3). [`Options::build`] and the functions that make a guard's
+    /// configuration check that the fields fit together.
     ///
     /// A name is a path, `backoff.initial`; the items of a list have their index behind it, `backoff.delays[0]`, and so
     /// have the stages of a chain, `backoff[1].initial`. Items come in the order of their indexes.
@@ -22,15 +22,11 @@ impl Options {
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, Error> {
-        match name.strip_prefix(RETRY_ON) {
-            Some("") => return self.rules.set("", value),
-            Some(rest) => match rest.strip_prefix('.') {
-                Some(list) if !list.is_empty() => return self.rules.set(list, value),
-                _ => {}
-            },
-            None => {}
+        let list = name.strip_prefix(RETRY_ON).filter(|rest| *rest != ".");
+        match list.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix('.') }) {
+            Some(list) => self.rules.set(list, value),
+            None => self.set_field(name, value).map(|()| Kept::All),
         }
-        self.set_field(name, value).map(|()| Kept::All)
     }
 
     /// These options with a field set, as in a document: a number, a text or a [`Duration`](core::time::Duration).

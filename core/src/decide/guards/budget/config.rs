@@ -161,7 +161,7 @@ impl Default for BudgetConfig {
 
 /// A count of whole tokens in thousandths.
 fn tokens(field: Field, count: u32) -> Result<u32, Error> {
-    Ok(field.whole(count)?.saturating_mul(1000))
+    Ok(field.count(count)?.saturating_mul(1000))
 }
 
 /// The nanoseconds of one of the window's slots, at least one.

@@ -20,10 +20,7 @@ impl Interval {
         let product = u128::from(count).saturating_mul(u128::from(per));
         let nanos = product.checked_div(u128::from(limit)).unwrap_or(0);
         let rest = product.checked_rem(u128::from(limit)).unwrap_or(0);
-        match u64::try_from(nanos) {
-            Ok(nanos) => Self { nanos, rest: rest as u32 },
-            Err(_) => Self { nanos: u64::MAX, rest: 0 },
-        }
+        u64::try_from(nanos).map_or(Self { nanos: u64::MAX, rest: 0 }, |nanos| Self { nanos, rest: rest as u32 })
     }
 
     /// The sum, whole nanoseconds at most 2^64-1.
@@ -39,13 +36,9 @@ impl Interval {
     pub(super) const fn minus(self, other: Self, limit: u32) -> Self {
         let borrow = self.rest < other.rest;
         let Some(nanos) = self.nanos.checked_sub(other.nanos) else { return Self { nanos: 0, rest: 0 } };
-        match (borrow, nanos) {
-            (false, _) => Self { nanos, rest: self.rest.wrapping_sub(other.rest) },
-            (true, 0) => Self { nanos: 0, rest: 0 },
-            (true, _) => {
-                Self { nanos: nanos.wrapping_sub(1), rest: limit.wrapping_sub(other.rest).wrapping_add(self.rest) }
-            }
-        }
+        let Some(nanos) = nanos.checked_sub(borrow as u64) else { return Self { nanos: 0, rest: 0 } };
+        let rest = self.rest.wrapping_sub(other.rest);
+        Self { nanos, rest: if borrow { rest.wrapping_add(limit) } else { rest } }
     }
 }
 
@@ -104,7 +97,7 @@ pub(super) fn check(limit: u32, per: Span, burst: u32) -> Result<(), Error> {
         return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(0.0)));
     }
     Field::LimiterPer.span(per)?;
-    Field::LimiterBurst.whole(burst).map(|_| ())
+    Field::LimiterBurst.count(burst).map(|_| ())
 }
 
 /// The smallest limiter, for a state a key: 8 bytes, `Copy`. Zeroes are a limiter that was never used.

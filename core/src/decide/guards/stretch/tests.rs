@@ -87,7 +87,7 @@ fn the_machine_is_its_bytes() {
 
 /// From the list of all attempts: those whose slot is one of the last ten.
 fn model(config: &StretchConfig, created: u64, calls: &[(u64, bool)], now: u64, delay: u64) -> u64 {
-    let slot = config.window().as_nanos().div_ceil(10);
+    let slot = config.window.div_ceil(10);
     let (mut latest, mut placed) = (created, Vec::new());
     for (when, failed) in calls {
         latest = latest.max(*when);
@@ -96,7 +96,7 @@ fn model(config: &StretchConfig, created: u64, calls: &[(u64, bool)], now: u64, 
     let current = (latest.max(now) - created) / slot;
     let counted: Vec<_> = placed.iter().filter(|(at, _)| at + 10 > current).collect();
     let failed = counted.iter().filter(|(_, failed)| *failed).count();
-    if counted.len() < config.min_calls() as usize || failed == 0 {
+    if counted.len() < config.min_calls as usize || failed == 0 {
         return delay;
     }
     let share = failed as f64 / counted.len() as f64;
