@@ -211,7 +211,7 @@ impl GuardedCall {
             if !matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip) {
                 guarded.at = now;
             }
-            guarded.join(guards, now);
+            guarded.go_under(guards, now);
         }
         guarded
     }
@@ -361,50 +361,37 @@ impl GuardedCall {
         if !self.retry.has_time(policy, now) || guards.refused(now).is_some() || guards.pay(now).is_err() {
             return None;
         }
-        let permit = self.beside(guards, now);
-        if permit.is_none() {
-            guards.pay_back(now);
+        let entered = guards.bulkhead.as_mut().is_none_or(|(config, bulkhead)| match bulkhead.enter(config) {
+            Entry::Queued(place) => {
+                bulkhead.leave_queue(place);
+                false
+            }
+            entry => entry == Entry::Entered,
+        });
+        let mut withdrawal = None;
+        let admitted = entered
+            && guards.budget.as_mut().is_none_or(|(config, budget)| {
+                withdrawal = budget.withdraw(config, now, FailureKind::Transient);
+                withdrawal.is_some() && budget.admit(config, now)
+            });
+        let permit = if admitted { guards.permit(now).ok() } else { None };
+        match (permit, withdrawal) {
+            (Some(_), Some(withdrawal)) => self.hold(withdrawal),
+            (Some(_), None) => {}
+            (None, _) => {
+                guards.refund(now, withdrawal);
+                if entered {
+                    guards.leave();
+                }
+                guards.pay_back(now);
+            }
         }
         permit
     }
 
-    /// The same, once the limits of the rate are paid.
-    fn beside(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
-        if let Some((config, bulkhead)) = &mut guards.bulkhead {
-            match bulkhead.enter(config) {
-                Entry::Entered => {}
-                Entry::Queued(place) => {
-                    bulkhead.leave_queue(place);
-                    return None;
-                }
-                Entry::Refused => return None,
-            }
-        }
-        let withdrawal = match &mut guards.budget {
-            None => None,
-            Some((config, budget)) => {
-                let withdrawal = budget.withdraw(config, now, FailureKind::Transient);
-                if withdrawal.is_none() || !budget.admit(config, now) {
-                    guards.refund(now, withdrawal);
-                    guards.leave();
-                    return None;
-                }
-                withdrawal
-            }
-        };
-        match guards.permit(now) {
-            Ok(permit) => {
-                if let Some(withdrawal) = withdrawal {
-                    self.hold(withdrawal);
-                }
-                Some(permit)
-            }
-            Err(_) => {
-                guards.refund(now, withdrawal);
-                guards.leave();
-                None
-            }
-        }
+    /// The budget's withdrawal for the latest retry, if there was one.
+    fn withdrawal(&self) -> Option<Withdrawal> {
+        self.is(WITHDRAWN).then_some(Withdrawal::from_raw(self.flight.withdrawal))
     }
 
     const fn hold(&mut self, withdrawal: Withdrawal) {

@@ -2,7 +2,6 @@
 
 use crate::describe::explain::write_growth;
 use crate::describe::options::Options;
-use crate::error::Quantity;
 use crate::fields::{Field, Section};
 use crate::time::Span;
 use core::fmt;
@@ -99,11 +98,7 @@ impl GuardWords<'_> {
                 Some(Field::BreakerOpenFor) => {
                     self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part(0).backoff))?;
                 }
-                Some(field) => match field.takes().shown(self.0.or_default(field)) {
-                    Quantity::Span(span) => write!(f, "{span}")?,
-                    Quantity::Number(number) => write!(f, "{number}")?,
-                    Quantity::None => {}
-                },
+                Some(field) => write!(f, "{}", field.takes().shown(self.0.or_default(field)))?,
             }
         }
         Ok(())

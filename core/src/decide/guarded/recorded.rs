@@ -89,7 +89,7 @@ impl GuardedCall {
 
     /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
     /// (spec 29.12).
-    pub(crate) fn join(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+    pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         self.flight.flags = 0;
         if let Some((config, budget)) = &mut guards.budget {
             budget.begin(config, now);

@@ -1,11 +1,10 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN, WITHDRAWN};
+use super::{ADMITTED, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::breaker::Verdict;
-use crate::decide::guards::budget::Withdrawal;
 use crate::decide::guards::bulkhead::Entry;
 use crate::decide::hint::Hint;
 use crate::decide::policy::{IGNORE, Policy};
@@ -35,11 +34,7 @@ impl CallGuards for Guards<'_> {
             adaptive.update(config, now, false);
         }
         if let Some((config, budget)) = &mut self.budget {
-            budget.succeed(
-                config,
-                now,
-                if call.is(WITHDRAWN) { Some(Withdrawal::from_raw(call.flight.withdrawal)) } else { None },
-            );
+            budget.succeed(config, now, call.withdrawal());
         }
     }
 
@@ -172,7 +167,7 @@ impl CallGuards for Guards<'_> {
             call.unwait(self, now);
         }
         if call.is(UNRUN) {
-            self.refund(now, Some(Withdrawal::from_raw(call.flight.withdrawal)));
+            self.refund(now, call.withdrawal());
         }
         if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);

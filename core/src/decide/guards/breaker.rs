@@ -97,23 +97,9 @@ pub struct Breaker {
 
 impl Breaker {
     /// A closed breaker. `seed` is for the jitter of its open times: any number, another one for each breaker.
-    pub const fn new(_config: &BreakerConfig, seed: u64, now: Timestamp) -> Self {
+    pub fn new(_config: &BreakerConfig, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
-        Self {
-            latest: now.as_nanos(),
-            until: 0,
-            seed,
-            lasting: 0,
-            generation: 0,
-            openings: 0,
-            row: 0,
-            streak: 0,
-            successes: 0,
-            out: 0,
-            state: CLOSED,
-            unused: [0; 7],
-            window: Slots::new(now),
-        }
+        Self { latest: now.as_nanos(), seed, window: Slots::new(now), ..Self::default() }
     }
 
     /// Asks for a permit for a call.

@@ -87,7 +87,7 @@ impl Budget {
         match config.kind {
             RATIO => {
                 self.advance(config, now);
-                self.deposit(config.reward);
+                self.add_to_slot(0, signed(config.reward));
             }
             SHARE => self.active = self.active.saturating_add(1),
             _ => {}
@@ -150,24 +150,14 @@ impl Budget {
                 if self.sum(config) < signed(config.withdrawal) {
                     return None;
                 }
-                self.take(config.withdrawal);
+                self.add_to_slot(0, signed(config.withdrawal).saturating_neg());
                 Some(Withdrawal(self.number as u32))
             }
-            SHARE => {
-                if u64::from(self.retries) >= config.concurrency(self.active) {
-                    return None;
-                }
-                self.retries = self.retries.saturating_add(1);
-                Some(Withdrawal(0))
-            }
+            SHARE => self.retry_within(config.concurrency(self.active)),
             REQUESTS => Some(Withdrawal(0)),
             WINDOW => {
                 self.advance(config, now);
-                if u64::from(self.retries) >= config.capacity {
-                    return None;
-                }
-                self.retries = self.retries.saturating_add(1);
-                Some(Withdrawal(self.number as u32))
+                self.retry_within(config.capacity)
             }
             _ => None,
         }
@@ -175,12 +165,17 @@ impl Budget {
 
     /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
     /// nothing but a place among the retries at once of [`BudgetConfig::share`], where there is one or not.
-    pub(crate) const fn resume(&mut self, config: &BudgetConfig) -> Option<Withdrawal> {
-        if config.kind != SHARE {
+    pub(crate) fn resume(&mut self, config: &BudgetConfig) -> Option<Withdrawal> {
+        if config.kind == SHARE { self.retry_within(u64::MAX) } else { None }
+    }
+
+    /// Share, window: one retry more, if there are fewer than `most`.
+    fn retry_within(&mut self, most: u64) -> Option<Withdrawal> {
+        if u64::from(self.retries) >= most {
             return None;
         }
         self.retries = self.retries.saturating_add(1);
-        Some(Withdrawal(0))
+        Some(Withdrawal(self.number as u32))
     }
 
     /// The retry that `withdrawal` was paid for never ran, as is known at `now`: it was cancelled asleep or refused at wake-up.
@@ -193,7 +188,9 @@ impl Budget {
             }
             RATIO => {
                 self.advance(config, now);
-                self.put_back(config, withdrawal);
+                // Undone in the slot it was made in, which may have expired, and the withdrawal with it.
+                let ago = (self.number as u32).wrapping_sub(withdrawal.0);
+                self.add_to_slot(ago, signed(config.withdrawal));
             }
             SHARE => self.retries = self.retries.saturating_sub(1),
             WINDOW => {
@@ -321,30 +318,12 @@ impl Budget {
         self.number = self.number.wrapping_add(steps);
     }
 
-    fn current(&mut self) -> Option<&mut u64> {
-        let index = index(self.number);
-        self.slots.get_mut(index)
-    }
-
-    fn deposit(&mut self, amount: u64) {
-        if let Some(slot) = self.current() {
-            *slot = signed_bits(*slot).saturating_add(signed(amount)) as u64;
-        }
-    }
-
-    fn take(&mut self, amount: u64) {
-        if let Some(slot) = self.current() {
-            *slot = signed_bits(*slot).saturating_sub(signed(amount)) as u64;
-        }
-    }
-
-    /// Ratio: a withdrawal is undone in the slot it was made in, unless that has expired and with it the withdrawal.
-    fn put_back(&mut self, config: &BudgetConfig, withdrawal: Withdrawal) {
-        let ago = u64::from((self.number as u32).wrapping_sub(withdrawal.0));
-        if ago < SLOTS as u64
-            && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago)))
+    /// Ratio: adds to the slot that was the current one so many slots ago, unless it has expired.
+    fn add_to_slot(&mut self, ago: u32, amount: i64) {
+        if ago < SLOTS as u32
+            && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago.into())))
         {
-            *slot = signed_bits(*slot).saturating_add(signed(config.withdrawal)) as u64;
+            *slot = signed_bits(*slot).saturating_add(amount) as u64;
         }
     }
 
@@ -355,7 +334,7 @@ impl Budget {
     }
 
     fn count(&mut self, requests: u32, accepts: u32) {
-        if let Some(slot) = self.current() {
+        if let Some(slot) = self.slots.get_mut(index(self.number)) {
             let (before, accepted) = (*slot as u32, (*slot >> 32) as u32);
             *slot = u64::from(accepted.saturating_add(accepts)) << 32 | u64::from(before.saturating_add(requests));
         }

@@ -11,6 +11,9 @@ use crate::value::Value;
 impl Options {
     /// These options with some fields set.
     pub(crate) fn with_fields(self, fields: &[(Field, Value<'_>)]) -> Result<Self, Error> {
-        fields.iter().try_fold(self, |options, (field, value)| options.with_field(*field, *value))
+        fields.iter().try_fold(self, |mut options, (field, value)| {
+            options.put(*field, field.read(*value)?);
+            Ok(options)
+        })
     }
 }
