@@ -298,7 +298,8 @@ impl Options {
         if let Some(number) = self.number(field) {
             return number;
         }
-        let real = |field| self.real(field);
+        let (real, default) = (|field| self.real(field), field.default().unwrap_or(0));
+        let rate = f64::from_bits(default);
         match field {
             Field::BudgetCapacity if self.is(Field::BudgetKind, "throttle") => 10,
             Field::BudgetReward if self.is(Field::BudgetKind, "throttle") => 0.1_f64.to_bits(),
@@ -306,21 +307,21 @@ impl Options {
             Field::BudgetRatio if self.is(Field::BudgetKind, "share") => 0.2_f64.to_bits(),
             Field::BudgetWindow if self.is(Field::BudgetKind, "requests") => Span::from_secs(120).as_nanos(),
             Field::BreakerMinCalls if self.is(Field::BreakerKind, "count") => {
-                self.or_default(Field::BreakerSize).min(10)
+                default.min(self.or_default(Field::BreakerSize))
             }
             Field::BreakerOpenIncrement => self.or_default(Field::BreakerOpenFor),
             Field::LimiterBurst => (real(Field::LimiterLimit) as u32).max(1).into(),
             Field::AdaptiveBeta if self.is(Field::AdaptiveKind, "aimd") => 0.5_f64.to_bits(),
-            // The lowest and the highest rate give way to each other where one is not given, the initial one to both.
-            Field::AdaptiveMinRate => match self.number(Field::AdaptiveMaxRate).map(f64::from_bits) {
-                Some(most) if most > 0.0 => most.min(0.5).to_bits(),
-                _ => 0.5_f64.to_bits(),
-            },
-            Field::AdaptiveMaxRate => real(Field::AdaptiveMinRate).max(1000.0).to_bits(),
-            Field::AdaptiveInitialRate => {
-                10_f64.min(real(Field::AdaptiveMaxRate)).max(real(Field::AdaptiveMinRate)).to_bits()
+            // The lowest and the highest rate give way to each other where one is not set, the initial one to both.
+            Field::AdaptiveMinRate => {
+                let most = self.number(Field::AdaptiveMaxRate).map(f64::from_bits).filter(|most| *most > 0.0);
+                most.map_or(rate, |most| most.min(rate)).to_bits()
             }
-            _ => field.default().unwrap_or(0),
+            Field::AdaptiveMaxRate => rate.max(real(Field::AdaptiveMinRate)).to_bits(),
+            Field::AdaptiveInitialRate => {
+                rate.min(real(Field::AdaptiveMaxRate)).max(real(Field::AdaptiveMinRate)).to_bits()
+            }
+            _ => default,
         }
     }
 
