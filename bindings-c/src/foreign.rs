@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{Form, Formed, Operations};
+use holdoff_core::{ForeignPolicy, Form, Operations, Options};
 
 /// The form with that number.
 pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
@@ -22,7 +22,7 @@ extern_c! {
         let written = || {
             let policy = get(policy)?;
             let (rules, patterns) = optional_rules(rules)?;
-            Ok(Written { form: form_of(form)?.of(policy, &rules)?, patterns })
+            Ok(Written { form: form_of(form)?.export(policy, &rules, &Options::NEW)?, patterns })
         };
         print_or_report(text, size, problem, written())
     };
@@ -38,7 +38,7 @@ extern_c! {
             let described = sound(options)?;
             let policy = described.build()?;
             described.check_guards()?;
-            let form = form_of(form)?.of_guarded(&policy, &described.rules(), described)?;
+            let form = form_of(form)?.export(&policy, &described.rules(), described)?;
             Ok(Written { form, patterns: patterns_of_options(options) })
         };
         print_or_report(text, size, problem, written())
@@ -64,7 +64,7 @@ unsafe fn print_or_report(
 
 /// A policy in a form, by `Display`.
 struct Written<'a> {
-    form: Formed,
+    form: ForeignPolicy,
     patterns: &'a [u8],
 }
 

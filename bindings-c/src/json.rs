@@ -8,7 +8,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use core::fmt::{self, Write as _};
-use holdoff_core::{Event, FormKept, Kept, Operations, Saved, Value, ValueOwner};
+use holdoff_core::{Event, Saved, Value, ValueOwner};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 extern_c! {
@@ -100,17 +100,13 @@ extern_c! {
         problem: *mut holdoff_problem) -> c_int = {
         let memory = buffer(patterns, size);
         let mut read_form = || {
-            let (mut used, mut index) = (0, 0);
+            let mut used = 0;
             let mut reader = form_of(form)?.reader();
             read_json(slice(text, length)?, DOCUMENT, &mut |path, value| {
                 let wrong = |problem: holdoff_problem| problem.at(&path).show(value);
-                let kept = reader.set(path, value).map_err(|error| wrong(error.into()))?;
-                if let (FormKept::Pattern(text), false) = (kept, rules.is_null()) {
-                    let kept = Kept::Pattern { list: Operations::All, index, text };
-                    crate::patterns::keep(memory, &mut used, kept).map_err(|error| wrong(error.into()))?;
-                    index += 1;
-                }
-                Ok(())
+                let text = reader.set(path, value).map_err(|error| wrong(error.into()))?;
+                let text = text.filter(|_| !rules.is_null());
+                crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
             })?;
             let (built, described) = (reader.build()?, reader.guards()?);
             if !guards.is_null() {

@@ -127,11 +127,11 @@ pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Valu
     // SAFETY: passed on.
     let builder = unsafe { get_mut(options) }?;
     let wrong = |error| holdoff_problem::of_setting(path, value, error);
-    let kept = builder.set(path, value).map_err(wrong)?;
+    let text = builder.set(path, value).map_err(wrong)?;
     // SAFETY: passed on; the room is the caller's to lend.
     let (room, used) =
         unsafe { (buffer((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
-    patterns::keep(room, used, kept).map_err(|error| holdoff_problem::from(error).at(&path).show(value))
+    patterns::store(room, used, text).map_err(|error| holdoff_problem::from(error).at(&path).show(value))
 }
 
 /// Keeps a problem in options that are there, if it is the first; says its number.

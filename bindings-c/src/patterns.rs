@@ -1,27 +1,19 @@
 //! The texts of patterns, in room that the caller lends: one after the other, each with its list and its length.
 
-use holdoff_core::{ErrorCode, Kept, Operations};
+use holdoff_core::{ErrorCode, HostText, Operations};
 
 /// List, then length.
 const HEAD: usize = 5;
 
-/// Keeps the pattern in a value that was set; `used` counts the bytes of `room` that hold patterns.
-pub(crate) fn keep(room: &mut [u8], used: &mut usize, kept: Kept<'_>) -> Result<(), ErrorCode> {
-    match kept {
-        Kept::All => Ok(()),
-        Kept::NoPatterns(list) => {
-            *used = forget(room, *used, list);
-            Ok(())
-        }
-        Kept::Pattern { list, index, text } => {
-            if index == 0 {
-                *used = forget(room, *used, list);
-            }
-            let end = add(room, *used, list, text.as_bytes());
-            *used = end.ok_or(ErrorCode::NoRoom)?;
-            Ok(())
-        }
+/// Stores the pattern in a value that was set; `used` counts the bytes of `room` that hold patterns.
+pub(crate) fn store(room: &mut [u8], used: &mut usize, text: Option<HostText<'_>>) -> Result<(), ErrorCode> {
+    if let Some(HostText::NoPatterns(operations) | HostText::Pattern { operations, begins: true, .. }) = text {
+        *used = forget(room, *used, operations);
     }
+    if let Some(HostText::Pattern { operations, text, .. }) = text {
+        *used = add(room, *used, operations, text.as_bytes()).ok_or(ErrorCode::NoRoom)?;
+    }
+    Ok(())
 }
 
 /// Tells whether the message contains a pattern of the list. Every message contains the empty pattern.
@@ -83,35 +75,35 @@ mod tests {
 
     const OTHERS: Operations = Operations::NonIdempotent;
 
-    fn pattern(list: Operations, index: u32, text: &str) -> Kept<'_> {
-        Kept::Pattern { list, index, text }
+    fn pattern(operations: Operations, begins: bool, text: &str) -> Option<HostText<'_>> {
+        Some(HostText::Pattern { operations, begins, text })
     }
 
     #[test]
     fn a_list_begins_anew_and_leaves_the_other_alone() {
         let (mut room, mut used) = ([0; 40], 0);
-        for kept in [
-            pattern(Operations::All, 0, "reset"),
-            pattern(OTHERS, 0, "busy"),
-            pattern(Operations::All, 1, "again"),
-            pattern(Operations::All, 0, "late"),
+        for text in [
+            pattern(Operations::All, true, "reset"),
+            pattern(OTHERS, true, "busy"),
+            pattern(Operations::All, false, "again"),
+            pattern(Operations::All, true, "late"),
         ] {
-            keep(&mut room, &mut used, kept).unwrap();
+            store(&mut room, &mut used, text).unwrap();
         }
         let kept = &room[..used];
         assert!(any_in(kept, OTHERS, b"too busy") && any_in(kept, Operations::All, b"too late"));
         assert!(!any_in(kept, Operations::All, b"reset again, busy"));
-        keep(&mut room, &mut used, Kept::NoPatterns(OTHERS)).unwrap();
+        store(&mut room, &mut used, Some(HostText::NoPatterns(OTHERS))).unwrap();
         assert_eq!(used, HEAD + 4);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error_and_changes_nothing() {
         let (mut room, mut used) = ([0; 10], 0);
-        keep(&mut room, &mut used, pattern(OTHERS, 0, "")).unwrap();
-        assert_eq!(keep(&mut room, &mut used, pattern(OTHERS, 1, "x")), Err(ErrorCode::NoRoom));
+        store(&mut room, &mut used, pattern(OTHERS, true, "")).unwrap();
+        assert_eq!(store(&mut room, &mut used, pattern(OTHERS, false, "x")), Err(ErrorCode::NoRoom));
         assert!(any_in(&room[..used], OTHERS, b""));
-        assert_eq!(keep(&mut [], &mut 0, pattern(OTHERS, 0, "")), Err(ErrorCode::NoRoom));
+        assert_eq!(store(&mut [], &mut 0, pattern(OTHERS, true, "")), Err(ErrorCode::NoRoom));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Configuration: Python values into the core's builder, and its errors into exceptions.
 
-use holdoff_core::{Document, Error, ErrorCode, Field, Kept, Operations, Options, Quantity, Span, Subject, Value};
+use holdoff_core::{Document, Error, ErrorCode, Field, Options, Quantity, Span, Subject, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
@@ -215,8 +215,8 @@ impl<'py> Reading<'py> {
             plain(value, self.unit)
         };
         match self.options.set(name, converted) {
-            Ok(kept) => {
-                keep(&mut self.document, kept);
+            Ok(text) => {
+                self.document.store(text);
                 if converted != Value::Nothing {
                     self.given.push((name.to_owned(), value.clone()));
                 }
@@ -244,23 +244,6 @@ impl<'py> Reading<'py> {
         let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
         raised(py, error, "", given)
     }
-}
-
-/// Keeps the texts that the rules do not hold.
-fn keep(document: &mut Document, kept: Kept<'_>) {
-    let (list, text) = match kept {
-        Kept::All => return,
-        Kept::NoPatterns(list) => (list, None),
-        Kept::Pattern { list, index, text } => (list, Some((index, text))),
-    };
-    let patterns = match list {
-        Operations::All => &mut document.patterns,
-        Operations::NonIdempotent => &mut document.non_idempotent_patterns,
-    };
-    if text.is_none_or(|(index, _)| index == 0) {
-        patterns.clear();
-    }
-    patterns.extend(text.map(|(_, text)| text.to_owned()));
 }
 
 /// A name as errors have it: `backoff[1].delay` is `backoff[1].initial`.

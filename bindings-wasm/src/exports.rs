@@ -3,8 +3,8 @@
 
 use crate::layout::{self, Memory};
 use holdoff_core::{
-    Call, Decision, Error, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, Kept, Operations, Outcome, Policy,
-    Retry, Schedule, Span, Step, Ticket, Value, is_guard, seed_at,
+    Call, Decision, Error, ErrorCode, Facts, Failure, FailureKind, Hint, HintReader, HostText, Operations, Outcome,
+    Policy, Retry, Schedule, Span, Step, Ticket, Value, is_guard, seed_at,
 };
 
 /// Nanoseconds in one unit of a plain number: JavaScript counts milliseconds.
@@ -48,9 +48,11 @@ extern "C" fn policy_set(name: u32, kind: u32, value: u32) -> u32 {
         }
         let of = |list| HOST_KEEPS | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
         match memory.builder.set(memory.name.get(name), value) {
-            Ok(Kept::All) => 0,
-            Ok(Kept::NoPatterns(list)) => of(list) | BEGINS,
-            Ok(Kept::Pattern { list, index, .. }) => of(list) | PATTERN | if index == 0 { BEGINS } else { 0 },
+            Ok(Some(HostText::NoPatterns(list))) => of(list) | BEGINS,
+            Ok(Some(HostText::Pattern { operations, begins, .. })) => {
+                of(operations) | PATTERN | if begins { BEGINS } else { 0 }
+            }
+            Ok(_) => 0,
             Err(error) => memory.explain(&error),
         }
     })

@@ -94,12 +94,12 @@ pub use decide::schedule::Schedule;
 #[cfg(feature = "serde")]
 pub use describe::document::{Document, DocumentError};
 pub use describe::explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
-pub use describe::foreign::{Form, FormKept, FormReader, Formed};
+pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::guard_words::GuardWords;
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
 pub use describe::preset::Preset;
-pub use describe::rules::{Facts, Kept, Operations, Rules};
+pub use describe::rules::{Facts, HostText, Operations, Rules};
 pub use describe::write::{write_document, write_guarded};
 pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};

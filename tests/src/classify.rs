@@ -1,7 +1,7 @@
 //! Rules of classification as a host keeps them: the core's numbers, and the texts of the patterns beside them.
 
 use crate::format::{ClassifyCase, Document};
-use holdoff_core::{Error, Facts, Failure, Kept, Operations, Rules, Value as Setting};
+use holdoff_core::{Error, Facts, Failure, HostText, Operations, Rules, Value as Setting};
 use serde_json::Value;
 
 /// What a document's `retry_on` makes of errors.
@@ -57,15 +57,15 @@ impl Classifier {
             Value::Null => self.rules.set(path, Setting::Nothing),
         };
         match kept.map_err(|error: Error| format!("retry_on.{path}: {}", error.rule()))? {
-            Kept::All => {}
-            Kept::NoPatterns(list) => self.patterns(list).clear(),
-            Kept::Pattern { list, index, text } => {
-                let patterns = self.patterns(list);
-                if index == 0 {
+            Some(HostText::NoPatterns(list)) => self.patterns(list).clear(),
+            Some(HostText::Pattern { operations, begins, text }) => {
+                let patterns = self.patterns(operations);
+                if begins {
                     patterns.clear();
                 }
                 patterns.push(text.to_owned());
             }
+            _ => {}
         }
         Ok(())
     }

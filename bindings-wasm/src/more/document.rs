@@ -3,7 +3,7 @@
 
 use super::with;
 use core::fmt;
-use holdoff_core::{Form, FormKept, Formed, Options, Policy, Preset, Rules, Value, write_guarded};
+use holdoff_core::{ForeignPolicy, Form, HostText, Options, Policy, Preset, Rules, Value, write_guarded};
 
 /// `policy`, `rules` and the guards of `builder` as a JSON document, its lists of patterns empty. The length.
 #[unsafe(no_mangle)]
@@ -82,10 +82,10 @@ const ERROR_TYPE: u32 = PATTERN | 1;
 extern "C" fn form_set(name: u32, kind: u32, value: u32) -> u32 {
     with(|memory| {
         let mut form = memory.form;
-        let set = form.set(memory.name.get(name), memory.setting(kind, value)).map(|kept| match kept {
-            FormKept::All => 0,
-            FormKept::Pattern(_) => PATTERN,
-            FormKept::ErrorType(_) => ERROR_TYPE,
+        let set = form.set(memory.name.get(name), memory.setting(kind, value)).map(|text| match text {
+            None | Some(HostText::NoPatterns(_)) => 0,
+            Some(HostText::Pattern { .. }) => PATTERN,
+            Some(HostText::ErrorType(_)) => ERROR_TYPE,
         });
         memory.form = form;
         set.unwrap_or_else(|error| memory.explain(&error))
@@ -112,14 +112,14 @@ extern "C" fn form_build() -> u32 {
 extern "C" fn form_write(form: u32) -> u32 {
     with(|memory| {
         let form = Form::from_code(form).unwrap_or(Form::Grpc);
-        match form.of_guarded(&memory.policy, &memory.rules, &memory.builder) {
-            Ok(formed) => memory.text.say(&Written(formed)),
+        match form.export(&memory.policy, &memory.rules, &memory.builder) {
+            Ok(policy) => memory.text.say(&Written(policy)),
             Err(error) => memory.explain(&error) | 1 << 31,
         }
     })
 }
 
-struct Written(Formed);
+struct Written(ForeignPolicy);
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

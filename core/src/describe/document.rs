@@ -5,9 +5,9 @@
 //! same everywhere.
 
 use crate::decide::policy::Policy;
-use crate::describe::foreign::{Form, FormKept, FormReader};
+use crate::describe::foreign::{Form, FormReader};
 use crate::describe::options::Options;
-use crate::describe::rules::{Kept, Operations, Rules};
+use crate::describe::rules::{HostText, Operations, Rules};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::value::Value;
 use alloc::boxed::Box;
@@ -123,10 +123,28 @@ impl Document {
     /// What cannot be said there.
     pub fn to_form(&self, form: Form) -> Result<String, Error> {
         let mut out = String::new();
-        let formed = form.of_guarded(&self.policy, &self.rules, &self.guards)?;
+        let formed = form.export(&self.policy, &self.rules, &self.guards)?;
         let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
         let _ = formed.write(patterns, types, &mut out);
         Ok(out)
+    }
+
+    /// Stores a text that [`Options::set`] or [`FormReader::set`] returned.
+    pub fn store(&mut self, text: Option<HostText<'_>>) {
+        let (operations, begins, text) = match text {
+            None => return,
+            Some(HostText::ErrorType(name)) => return self.error_types.push(name.into()),
+            Some(HostText::NoPatterns(operations)) => (operations, true, None),
+            Some(HostText::Pattern { operations, begins, text }) => (operations, begins, Some(text)),
+        };
+        let patterns = match operations {
+            Operations::All => &mut self.patterns,
+            Operations::NonIdempotent => &mut self.non_idempotent_patterns,
+        };
+        if begins {
+            patterns.clear();
+        }
+        patterns.extend(text.map(String::from));
     }
 
     /// The patterns to look for in a message, for the operations that [`Rules::patterns`] says.
@@ -151,7 +169,7 @@ enum Sink {
 /// A document in the making.
 struct Reading {
     sink: Sink,
-    kept: Document,
+    document: Document,
     path: String,
     depth: u32,
     /// The error, which the format's own error cannot carry.
@@ -160,7 +178,7 @@ struct Reading {
 
 impl Reading {
     fn new(sink: Sink) -> Self {
-        Self { sink, kept: Document::default(), path: String::new(), depth: 0, wrong: None }
+        Self { sink, document: Document::default(), path: String::new(), depth: 0, wrong: None }
     }
 
     fn all<'de, D: Deserializer<'de>>(mut self, input: D) -> Result<Document, DocumentError> {
@@ -180,22 +198,18 @@ impl Reading {
             }
             Sink::Form(reader) => (reader.build()?, reader.rules(), reader.guards()?),
         };
-        Ok(Document { policy, rules, guards, ..self.kept })
+        Ok(Document { policy, rules, guards, ..self.document })
     }
 
     fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
-        let Self { sink, kept, path, .. } = self;
+        let Self { sink, document, path, .. } = self;
         let wrong = |error: Error| {
             let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
             DocumentError { error: Box::new(error), path, value: Some(shown.to_string()), cause: None }
         };
         match sink {
-            Sink::Policy(options) => kept.keep(options.set(path, value).map_err(wrong)?),
-            Sink::Form(reader) => match reader.set(path, value).map_err(wrong)? {
-                FormKept::All => {}
-                FormKept::Pattern(text) => kept.patterns.push(text.into()),
-                FormKept::ErrorType(text) => kept.error_types.push(text.into()),
-            },
+            Sink::Policy(options) => document.store(options.set(path, value).map_err(wrong)?),
+            Sink::Form(reader) => document.store(reader.set(path, value).map_err(wrong)?),
         }
         Ok(())
     }
@@ -216,24 +230,6 @@ impl Reading {
         let error = E::custom(&wrong);
         self.wrong = Some(wrong);
         Err(error)
-    }
-}
-
-impl Document {
-    fn keep(&mut self, kept: Kept<'_>) {
-        let (list, text) = match kept {
-            Kept::All => return,
-            Kept::NoPatterns(list) => (list, None),
-            Kept::Pattern { list, index, text } => (list, Some((index, text))),
-        };
-        let patterns = match list {
-            Operations::All => &mut self.patterns,
-            Operations::NonIdempotent => &mut self.non_idempotent_patterns,
-        };
-        if text.is_none_or(|(index, _)| index == 0) {
-            patterns.clear();
-        }
-        patterns.extend(text.map(|(_, text)| String::from(text)));
     }
 }
 

@@ -6,24 +6,29 @@
 //!
 //! Names are the system's own JSON names. As Go and protobuf do, they are compared without regard to case and underscores.
 
+use crate::decide::grpc::GrpcCode;
+use crate::decide::jitter;
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::describe::rules::Rules;
-use crate::error::{Error, ErrorCode, Quantity, Subject};
+use crate::describe::rules::{HostText, Rules};
+use crate::error::{Error, ErrorCode};
+use crate::fields::Field;
+use crate::json::Open;
 use crate::nearest::nearest;
 use crate::value::Value;
 use crate::words::words;
+use core::fmt::{self, Write};
 
 mod aster;
+mod duration;
+mod exponential;
 mod grpc;
 mod kubernetes;
 mod langgraphgo;
-mod said;
 mod temporal;
-mod write;
+mod values;
 
-use said::{Item, Said};
-pub use write::Formed;
+use values::{Item, Kind, Row, System, Values, error, find, indexed};
 
 words! {
     /// A system whose form of a policy is read and written.
@@ -45,93 +50,145 @@ words! {
     }
 }
 
-/// The description of a system's form.
-struct Shape {
-    /// Every field, the name first as the system writes it.
-    fields: &'static [(&'static str, Item)],
-    /// The message for a name that is not one of them.
-    unknown: &'static str,
-    /// The values that a field takes.
-    rule: fn(Item) -> &'static str,
-    /// The policy that is meant.
-    policy: fn(&Said) -> Result<Policy, Error>,
-    /// The policy in the form, if the form can express it.
-    said: fn(&Policy) -> Said,
-}
-
 impl Form {
     /// A reader of this form.
     pub const fn reader(self) -> FormReader {
         FormReader {
-            said: Said::NOTHING,
+            values: Values::EMPTY,
             rules: Rules::NONE,
-            entry: ANY,
-            found: ANY,
-            limited: ANY,
+            entries: grpc::Entries::NONE,
             form: self as u8,
             unused: [0; 3],
         }
     }
 
-    const fn shape(self) -> &'static Shape {
+    const fn system(self) -> &'static System {
         match self {
-            Self::Grpc => &grpc::SHAPE,
-            Self::Temporal => &temporal::SHAPE,
-            Self::Kubernetes => &kubernetes::SHAPE,
+            Self::Grpc => &grpc::SYSTEM,
+            Self::Temporal => &temporal::SYSTEM,
+            Self::Kubernetes => &kubernetes::SYSTEM,
             Self::Langgraphgo => &langgraphgo::NODE,
             Self::LanggraphgoGraph => &langgraphgo::GRAPH,
-            Self::Aster => &aster::SHAPE,
+            Self::Aster => &aster::SYSTEM,
         }
     }
+
+    /// The policy in this form, with its rules and its guards: gRPC's has a throttle and a hedge that takes all attempts, the
+    /// others have no guards. Only what reads back to the same decisions can be exported.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NotInForm`] with the path of the first field that the system does not have (`deadline`, `retry_on`), or
+    /// with the name of a guard (`breaker`).
+    pub fn export(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<ForeignPolicy, Error> {
+        let system = self.system();
+        let cannot = |field| error(ErrorCode::NotInForm, field, system.inexpressible);
+        let is_known = |section: &&str| self == Self::Grpc && ["budget", "hedge"].contains(section);
+        if let Some(section) = guards.sections().find(|section| !is_known(section)) {
+            return Err(cannot(section));
+        }
+        let mut values = (system.export)(policy);
+        if self == Self::Grpc {
+            grpc::export_guards(&mut values, policy, guards).map_err(cannot)?;
+        }
+        let mut read = (system.import)(&values).map_err(|error| {
+            let counts = error.name.ends_with("Attempts") || error.name == "Steps";
+            cannot(if counts { Field::Attempts.path() } else { "backoff" })
+        })?;
+        let is_hedged = values.has(Item::HedgeAttempts);
+        if is_hedged {
+            // There is no backoff where all attempts are in one round.
+            (read.first, read.others, read.stages) = (policy.first, policy.others, policy.stages);
+            (read.jitter, read.jitter_by, read.cap) = (policy.jitter, policy.jitter_by, policy.cap);
+        }
+        if let Some(field) = difference(&normalized(policy), &normalized(&read)) {
+            return Err(cannot(field));
+        }
+        let says_nothing = *rules == Rules::NONE;
+        match self {
+            Self::Grpc => {
+                // Without rules of its own a policy retries what gRPC's codes mean by themselves.
+                let codes = if says_nothing { Some(RETRIED) } else { rules.only_codes() };
+                let codes = codes.filter(|codes| is_hedged || *codes != 0).ok_or(cannot("retry_on"))?;
+                values.put(if is_hedged { Item::NonFatal } else { Item::Codes }, codes.into());
+            }
+            Self::LanggraphgoGraph if rules.has_only_patterns() => {}
+            _ if says_nothing && self != Self::LanggraphgoGraph => {}
+            _ => return Err(cannot("retry_on")),
+        }
+        Ok(ForeignPolicy { form: self, values })
+    }
 }
 
-impl Error {
-    const fn of_form(code: ErrorCode, name: &'static str, rule: &'static str) -> Self {
-        Self { own_rule: Some(rule), ..Self::named(code, Subject::Policy, name) }
-    }
+const RETRIED: u32 = 1 << GrpcCode::DeadlineExceeded.code()
+    | 1 << GrpcCode::ResourceExhausted.code()
+    | 1 << GrpcCode::Unavailable.code();
 
-    const fn missing(name: &'static str) -> Self {
-        Self::named(ErrorCode::FormMissing, Subject::Policy, name)
+/// The policy with a cap that makes no difference set to one value.
+fn normalized(policy: &Policy) -> Policy {
+    let mut normalized = *policy;
+    if normalized.jitter == jitter::NONE && normalized.cap == jitter::CAP_BEFORE_JITTER {
+        normalized.cap = jitter::CAP_KEEP_SPREAD;
     }
-
-    const fn form_value(name: &'static str, rule: &'static str, value: Quantity) -> Self {
-        Self { value, ..Self::of_form(ErrorCode::FormValue, name, rule) }
-    }
+    normalized
 }
 
-/// The part of a value that the host has to keep.
+/// The first field in which two policies differ.
+fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
+    if (a.first, a.others, a.stages) != (b.first, b.others, b.stages) {
+        return Some("backoff");
+    }
+    Field::ALL.iter().find(|field| a.number(**field) != b.number(**field)).map(|field| field.path())
+}
+
+/// A policy that a system's form can express, ready to be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FormKept<'a> {
-    /// The reader holds all of it, or it does not matter to a retry.
-    All,
-    /// The next pattern: what a message must contain for the error to be retried, as one of `retry_on.patterns`.
-    Pattern(&'a str),
-    /// The next name of a type of error that is never retried: the type's own name, whole (Temporal).
-    ErrorType(&'a str),
+pub struct ForeignPolicy {
+    form: Form,
+    values: Values,
 }
 
-/// No entry of a service config's list, or any.
-const ANY: u32 = u32::MAX;
-/// The entry of a `retryPolicy` that is in no list.
-const BARE: u32 = u32::MAX - 1;
+impl ForeignPolicy {
+    /// Writes the system's JSON text. `patterns` are those of `retry_on.patterns` (langgraphgo's graph), `types` the names of
+    /// the types of errors that are never retried (Temporal); other forms have neither.
+    ///
+    /// A service config has the policy for every method. Go's times are whole nanoseconds, which is how Go writes and reads
+    /// them.
+    ///
+    /// # Errors
+    /// The error of `out` when it takes no more.
+    pub fn write<'t>(
+        &self,
+        patterns: impl IntoIterator<Item = &'t str>,
+        types: impl IntoIterator<Item = &'t str>,
+        out: &mut dyn Write,
+    ) -> fmt::Result {
+        let (mut values, mut object) = (self.values, Open::new(out, '{')?);
+        let (mut patterns, mut types) = (patterns.into_iter(), types.into_iter().peekable());
+        if types.peek().is_some() {
+            values.put(Item::ErrorTypes, 0);
+        }
+        let lists: &mut dyn Iterator<Item = _> =
+            if self.form == Form::LanggraphgoGraph { &mut patterns } else { &mut types };
+        match (self.form, self.form.system().tables) {
+            (Form::Grpc, _) => grpc::write(&values, &mut object)?,
+            (_, tables) => tables.iter().try_for_each(|table| values.write(table, lists, &mut object))?,
+        }
+        object.end('}')
+    }
+}
 
-/// A form in the making.
+/// A reader of a policy in a system's form.
 ///
 /// # Contract
 /// [`FormReader::set`] with each value of the system's JSON document, in its order, then [`FormReader::build`] and
 /// [`FormReader::rules`]. Setting an entry of a list that begins with index 0 once is all the order there is. Every bit
 /// pattern is a reader (one of an unknown form reads gRPC's), and no name and no value panics.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct FormReader {
-    said: Said,
+    values: Values,
     rules: Rules,
-    /// The entry of a service config that was chosen.
-    entry: u32,
-    /// The entry that has the policy.
-    found: u32,
-    /// The entry that the timeout is of.
-    limited: u32,
+    entries: grpc::Entries,
     form: u8,
     unused: [u8; 3],
 }
@@ -141,7 +198,7 @@ impl FormReader {
     /// only one that has a `retryPolicy` or a `hedgingPolicy`.
     #[must_use]
     pub const fn entry(mut self, index: u32) -> Self {
-        self.entry = index;
+        self.entries.chosen = index;
         self
     }
 
@@ -150,126 +207,85 @@ impl FormReader {
     }
 
     /// Sets the field called `name` to `value`. Paths are made as for [`crate::Options::set`]:
-    /// `methodConfig[0].retryPolicy.maxAttempts`, `RetryableErrors[2]`. A number counts what the system's own do, whatever
-    /// its unit; null is not given.
+    /// `methodConfig[0].retryPolicy.maxAttempts`, `RetryableErrors[2]`. A number counts the system's own unit; null is not
+    /// given. Returns a text that the host has to store.
     ///
     /// # Errors
     /// An unknown name, a value that the field does not take, a part of the form that this version has not.
-    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<FormKept<'v>, Error> {
-        let form = self.form();
-        let shape = form.shape();
-        let (name, item) = match form {
-            Form::Grpc => match self.grpc_item(name, value == Value::Nothing)? {
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
+        let (form, system) = (self.form(), self.form().system());
+        let (name, row) = match form {
+            Form::Grpc => match self.entries.find(name, value == Value::Nothing)? {
                 Some(found) => found,
-                None => return Ok(FormKept::All),
+                None => return Ok(None),
             },
-            _ => (name, find(shape, name)),
+            _ => (name, find(system.tables, indexed(name).0)),
         };
-        let Some((field, item)) = item else {
-            let (base, _) = indexed(name);
-            let others = if form == Form::Grpc { &grpc::OTHERS[..] } else { &[] };
-            let near = nearest(base, shape.fields.iter().chain(others).map(|known| known.0));
-            let error = Error::of_form(ErrorCode::UnknownFormField, "", shape.unknown);
-            return Err(Error { nearest: near, ..error });
+        let (base, index) = indexed(name);
+        let Some(row) = row else {
+            let near = nearest(base, system.tables.iter().copied().flatten().map(Row::name));
+            return Err(Error { nearest: near, ..error(ErrorCode::UnknownFormField, "", system.unknown) });
         };
-        let wrong = || Error::form_value(field, (shape.rule)(item), value.shown());
-        if item == Item::Ignored || value == Value::Nothing {
-            return Ok(FormKept::All);
+        if value == Value::Nothing {
+            return Ok(None);
         }
-        let indexed = indexed(name).1.is_some();
-        if indexed != (item.is_list() && value != Value::NoItems) {
-            return Err(wrong());
+        let wrong = Error { value: value.shown(), ..error(ErrorCode::FormValue, row.name(), row.rule) };
+        if index.is_some() != (row.kind.is_list() && value != Value::NoItems) {
+            return Err(wrong);
         }
-        match (item, value) {
-            (Item::Group, Value::Empty | Value::NoItems) => return Ok(FormKept::All),
-            (Item::Patterns, Value::NoItems) => {
-                let _ = self.rules.set("patterns", value)?;
+        let begins = !self.values.has(row.item);
+        let (mut number, mut text) = (0, None);
+        match (row.kind, value) {
+            (Kind::Group, Value::Empty | Value::NoItems) | (Kind::ErrorTypes, Value::NoItems) => {}
+            (Kind::ErrorTypes, Value::Text(name)) => text = Some(HostText::ErrorType(name)),
+            (Kind::Patterns, Value::NoItems) => text = self.rules.set("patterns", value)?,
+            (Kind::Patterns, Value::Text(_)) => {
+                text = self.rules.set(if begins { "patterns[0]" } else { "patterns[1]" }, value)?;
             }
-            (Item::Types, Value::NoItems) => {}
-            (Item::Codes, Value::NoItems) => return Err(wrong()),
-            (Item::NonFatal, Value::NoItems) => {
-                self.rules.set("grpc", value)?;
+            (Kind::CodesOrNone, Value::NoItems) => text = self.rules.set("grpc", value)?,
+            (Kind::Codes | Kind::CodesOrNone, _) if value != Value::NoItems => {
+                text = self.rules.set(if begins { "grpc[0]" } else { "grpc[1]" }, value)?;
             }
-            (Item::Codes | Item::NonFatal, _) => {
-                self.rules.set(if self.said.has(item) { "grpc[1]" } else { "grpc[0]" }, value)?;
-            }
-            (Item::Patterns, Value::Text(text)) => {
-                let _ = self.rules.set("patterns[0]", value)?;
-                self.said.give(item);
-                return Ok(FormKept::Pattern(text));
-            }
-            (Item::Types, Value::Text(text)) => return Ok(FormKept::ErrorType(text)),
-            _ => {
-                if !self.said.set(form, item, value) {
-                    return Err(wrong());
-                }
-            }
+            _ => number = row.kind.read(value).ok_or(wrong)?,
         }
-        self.said.give(item);
-        Ok(FormKept::All)
+        self.values.put(row.item, number);
+        Ok(text)
     }
 
-    /// The policy that is meant.
+    /// The policy that the fields mean.
     ///
     /// # Errors
     /// A field that is missing, or two that do not fit together.
     pub fn build(&self) -> Result<Policy, Error> {
-        let form = self.form();
-        let mut said = self.said;
-        if form == Form::Grpc && self.limited != self.found {
-            said.forget(Item::Deadline);
+        let mut values = self.values;
+        if self.entries.is_timeout_of_others() {
+            values.remove(Item::Deadline);
         }
-        (form.shape().policy)(&said)
+        (self.form().system().import)(&values)
     }
 
-    /// The guards that are meant: gRPC's `retryThrottling` is a budget, its `hedgingPolicy` a hedge. Other forms have none.
+    /// The guards that the fields mean: gRPC's `retryThrottling` is a budget, its `hedgingPolicy` a hedge. Other forms have
+    /// none.
     ///
     /// # Errors
     /// A field that is missing or out of range.
     pub fn guards(&self) -> Result<Options, Error> {
-        if self.form() == Form::Grpc { grpc::guards(&self.said) } else { Ok(Options::NEW) }
+        grpc::import_guards(&self.values)
     }
 
     /// The form's rules about which errors are retried.
     pub fn rules(&self) -> Rules {
-        // A hedge without codes that do not end it ends at the first failure.
-        if self.form() == Form::Grpc && self.said.has(Item::Hedges) && !self.said.has(Item::NonFatal) {
-            let mut rules = Rules::NONE;
-            let _ = rules.set("grpc", Value::NoItems);
-            return rules;
-        }
-        // A graph without a list of patterns retries nothing.
-        if self.form() == Form::LanggraphgoGraph && !self.said.has(Item::Patterns) {
-            let mut rules = Rules::NONE;
-            let _ = rules.set("patterns", Value::NoItems);
-            return rules;
-        }
-        self.rules
+        let list = match self.form() {
+            // A hedge without codes that do not end it ends at the first failure.
+            Form::Grpc if self.values.has(Item::HedgeAttempts) && !self.values.has(Item::NonFatal) => "grpc",
+            // A graph without a list of patterns retries nothing.
+            Form::LanggraphgoGraph if !self.values.has(Item::Patterns) => "patterns",
+            _ => return self.rules,
+        };
+        let mut rules = Rules::NONE;
+        let _ = rules.set(list, Value::NoItems);
+        rules
     }
-}
-
-/// The field that a path names.
-fn find(shape: &Shape, name: &str) -> Option<(&'static str, Item)> {
-    let (base, _) = indexed(name);
-    shape.fields.iter().copied().find(|known| same(known.0, base))
-}
-
-/// A name and the index behind it.
-fn indexed(name: &str) -> (&str, Option<u32>) {
-    let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-    match inner.and_then(|(base, index)| Some((base, index.parse().ok()?))) {
-        Some((base, index)) => (base, Some(index)),
-        None => (name, None),
-    }
-}
-
-/// True if two names are the same but for case and underscores.
-fn same(known: &str, given: &str) -> bool {
-    letters(known).eq(letters(given))
-}
-
-fn letters(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -42,22 +42,22 @@ pub enum Operations {
     NonIdempotent = 2,
 }
 
-/// The part of a value that the host has to keep.
+/// A text that the host has to store, because rules are plain numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kept<'a> {
-    /// The options hold all of it.
-    All,
-    /// The list of patterns is empty so far.
+pub enum HostText<'a> {
+    /// The list of patterns for these operations is empty so far: the patterns that the host has stored for them go.
     NoPatterns(Operations),
-    /// A pattern. With `index` 0 the list begins anew: what the host has kept for these operations goes.
+    /// A pattern.
     Pattern {
-        /// The list it belongs to.
-        list: Operations,
-        /// Its place in the list, from 0.
-        index: u32,
+        /// The operations that it is for.
+        operations: Operations,
+        /// True if the list begins anew: the patterns that the host has stored for these operations go.
+        begins: bool,
         /// A text that a message must contain: case counts, and the empty text is in every message.
         text: &'a str,
     },
+    /// The full name of a type of errors that are never retried (only Temporal's form has them).
+    ErrorType(&'a str),
 }
 
 /// A document's `retry_on` (spec 8): 160 bytes of plain numbers, without the texts of its patterns.
@@ -85,8 +85,8 @@ struct Lists {
     grpc: u32,
     /// One bit for each kind, by its number.
     kinds: u8,
-    /// Which lists were given, empty ones included.
-    given: u8,
+    /// A bit for each list that there is, empty lists included.
+    listed: u8,
     /// No padding: the rules are their bytes.
     unused: [u8; 10],
 }
@@ -126,10 +126,10 @@ impl Lists {
     fn name(&self, facts: Facts, kind: FailureKind) -> Option<bool> {
         let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
         let says = [
-            (self.given & HTTP != 0 && facts.http != 0, self.has_status(u32::from(facts.http))),
-            (self.given & GRPC != 0 && facts.grpc != u8::MAX, self.grpc >> code.code() & 1 == 1),
-            (self.given & KINDS != 0, self.kinds >> kind.code() & 1 == 1),
-            (self.given & PATTERNS != 0, facts.matched),
+            (self.listed & HTTP != 0 && facts.http != 0, self.has_status(u32::from(facts.http))),
+            (self.listed & GRPC != 0 && facts.grpc != u8::MAX, self.grpc >> code.code() & 1 == 1),
+            (self.listed & KINDS != 0, self.kinds >> kind.code() & 1 == 1),
+            (self.listed & PATTERNS != 0, facts.matched),
         ];
         let mut speaking = says.into_iter().filter(|list| list.0).peekable();
         speaking.peek()?;
@@ -137,21 +137,21 @@ impl Lists {
     }
 
     fn has_status(&self, status: u32) -> bool {
-        let Some((word, bit)) = place(status) else { return false };
+        let Some((word, bit)) = slot(status) else { return false };
         self.http.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
     }
 
     fn add_status(&mut self, status: u32) {
-        if let Some((word, bit)) = place(status)
+        if let Some((word, bit)) = slot(status)
             && let Some(bits) = self.http.get_mut(word)
         {
             *bits |= 1 << bit;
         }
     }
 
-    /// Empties a list and notes that it was given.
+    /// Empties a list and notes that there is one.
     fn begin(&mut self, list: u8) {
-        self.given |= list;
+        self.listed |= list;
         match list {
             HTTP => self.http = [0; 8],
             GRPC => self.grpc = 0,
@@ -162,13 +162,13 @@ impl Lists {
 }
 
 /// The word and the bit of a status; `None` outside 100 to 599.
-fn place(status: u32) -> Option<(usize, u32)> {
+fn slot(status: u32) -> Option<(usize, u32)> {
     let index = status.checked_sub(FIRST_STATUS).filter(|index| *index < STATUSES)?;
     Some((usize::try_from(index / u64::BITS).ok()?, index % u64::BITS))
 }
 
 impl Lists {
-    const NONE: Self = Self { http: [0; 8], grpc: 0, kinds: 0, given: 0, unused: [0; 10] };
+    const NONE: Self = Self { http: [0; 8], grpc: 0, kinds: 0, listed: 0, unused: [0; 10] };
 }
 
 impl Rules {
@@ -193,7 +193,7 @@ impl Rules {
     /// message need not be made.
     pub fn patterns(&self, idempotent: bool) -> Option<Operations> {
         let operations = self.operations(idempotent);
-        if self.lists(operations).given & PATTERNS != 0 { Some(operations) } else { None }
+        if self.lists(operations).listed & PATTERNS != 0 { Some(operations) } else { None }
     }
 
     /// True if an HTTP answer is to be judged: a status from 400 on is a failure anyway, and a lower one when the document
@@ -204,7 +204,7 @@ impl Rules {
 
     /// Which lists apply (spec 8.8).
     const fn operations(&self, idempotent: bool) -> Operations {
-        if idempotent || self.non_idempotent.given == 0 { Operations::All } else { Operations::NonIdempotent }
+        if idempotent || self.non_idempotent.listed == 0 { Operations::All } else { Operations::NonIdempotent }
     }
 
     const fn lists(&self, operations: Operations) -> &Lists {
@@ -229,10 +229,10 @@ impl Rules {
     ///
     /// # Errors
     /// An unknown path, a list that is none, an entry that is not what the list takes.
-    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Kept<'a>, Error> {
+    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Option<HostText<'a>>, Error> {
         if path.is_empty() || path == NON_IDEMPOTENT.0 {
             return match value {
-                Value::Nothing | Value::Empty => Ok(Kept::All),
+                Value::Nothing | Value::Empty => Ok(None),
                 _ => Err(refused(ErrorCode::WrongType, value, None)),
             };
         }
@@ -240,28 +240,29 @@ impl Rules {
         let lists = self.lists_mut(operations);
         let Some(index) = index else {
             return match value {
-                Value::Nothing => Ok(Kept::All),
+                Value::Nothing => Ok(None),
                 Value::NoItems => {
                     lists.begin(list);
-                    Ok(if list == PATTERNS { Kept::NoPatterns(operations) } else { Kept::All })
+                    Ok(Some(HostText::NoPatterns(operations)).filter(|_| list == PATTERNS))
                 }
                 _ => Err(refused(ErrorCode::NotAList, value, None)),
             };
         };
         // Read first: an entry that is refused changes nothing.
         let entry = Entry::read(list, value)?;
-        if index == 0 {
+        let begins = index == 0;
+        if begins {
             lists.begin(list);
         }
-        lists.given |= list;
+        lists.listed |= list;
         match entry {
             Entry::Status(status) => lists.add_status(status),
             Entry::Class(first) => (first..first.saturating_add(100)).for_each(|status| lists.add_status(status)),
             Entry::Code(code) => lists.grpc |= 1 << code.code(),
             Entry::Kind(kind) => lists.kinds |= 1 << kind.code(),
-            Entry::Pattern(text) => return Ok(Kept::Pattern { list: operations, index, text }),
+            Entry::Pattern(text) => return Ok(Some(HostText::Pattern { operations, begins, text })),
         }
-        Ok(Kept::All)
+        Ok(None)
     }
 }
 
@@ -278,7 +279,7 @@ impl<'a> Entry<'a> {
     fn read(list: u8, value: Value<'a>) -> Result<Self, Error> {
         match (list, value) {
             (HTTP, Value::Number { value: number, .. }) => {
-                let status = whole(number).filter(|status| place(*status).is_some());
+                let status = exact(number).filter(|status| slot(*status).is_some());
                 status.map(Self::Status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, None))
             }
             (HTTP, Value::Text(text)) => {
@@ -288,7 +289,7 @@ impl<'a> Entry<'a> {
             }
             (HTTP, _) => Err(refused(ErrorCode::HttpStatus, value, None)),
             (GRPC, Value::Number { value: number, .. }) => {
-                let code = whole(number).and_then(GrpcCode::from_code);
+                let code = exact(number).and_then(GrpcCode::from_code);
                 code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, None))
             }
             (GRPC, Value::Text(text)) => {
@@ -309,11 +310,11 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The number as a whole one, when it is.
-fn whole(number: f64) -> Option<u32> {
-    // The cast saturates, so that whatever is no whole number in range does not come back equal.
-    let whole = number as u32;
-    if f64::from(whole) == number { Some(whole) } else { None }
+/// The number as an integer, if it is one.
+fn exact(number: f64) -> Option<u32> {
+    // The cast saturates, so that a number that is no integer in range does not come back equal.
+    let integer = number as u32;
+    if f64::from(integer) == number { Some(integer) } else { None }
 }
 
 /// The list that a path names, and the place of the entry when it names one.

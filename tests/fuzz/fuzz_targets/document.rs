@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use holdoff_core::{Document, DocumentError, Form, FormReader, Policy, Schedule, Value};
+use holdoff_core::{Document, DocumentError, Form, FormReader, Options, Policy, Schedule, Value};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Deserializer;
 
@@ -89,7 +89,7 @@ fn flood(mut data: &[u8]) {
         assert!(policy.to_json(&mut json).is_ok());
         assert_eq!(read(json.as_bytes()).map(|document| document.policy), Ok(policy), "{json}");
         for form in Form::ALL {
-            let _ = form.of(&policy, &readers.first().map_or_else(Default::default, FormReader::rules));
+            let _ = form.export(&policy, &readers.first().map_or_else(Default::default, FormReader::rules), &Options::NEW);
         }
     }
 }

@@ -1,69 +1,74 @@
 //! gRPC's retryPolicy: exponential, a fifth more or less, a pushback obeyed to the letter (gRFC A6); its hedgingPolicy, and
 //! the throttle for both.
 
-use super::said::{Item, Said};
-use super::{ANY, BARE, FormReader, Shape, indexed, same};
+use super::exponential;
+use super::values::{ABOVE_ZERO, ANY, Item, Kind, Row, System, Values, error, find, indexed, row, same};
 use crate::decide::backoff::Backoff;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::error::{Error, ErrorCode, Quantity, Subject};
+use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
-use crate::time::Span;
+use crate::json::Open;
 use crate::value::Value;
+use core::fmt;
 use core::time::Duration;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&RETRY, &ENTRY, &HEDGING, &THROTTLING, &GROUPS],
+    unknown: "is no field of a gRPC retryPolicy or of the service config around it",
+    inexpressible: "cannot be said in a gRPC retryPolicy",
+    import,
+    export,
+};
 
 /// gRPC makes at most five attempts, whatever a config says.
 const MOST: u32 = 5;
 
 const RETRY_POLICY: &str = "retryPolicy";
 const HEDGING_POLICY: &str = "hedgingPolicy";
-const THROTTLING: &str = "retryThrottling";
+const RETRY_THROTTLING: &str = "retryThrottling";
 const METHOD_CONFIG: &str = "methodConfig";
 
-/// The fields of a hedgingPolicy and of retryThrottling, the name that a retryPolicy has as well left out.
-pub(super) const OTHERS: [(&str, Item); 6] = [
-    ("hedgingDelay", Item::HedgeDelay),
-    ("nonFatalStatusCodes", Item::NonFatal),
-    (HEDGING_POLICY, Item::Group),
-    ("maxTokens", Item::Tokens),
-    ("tokenRatio", Item::Ratio),
-    (THROTTLING, Item::Group),
+const ATTEMPTS: &str = "must be a whole number from 2 on, of which more than 5 mean 5";
+const TIME: &str = "must be a time above 0 in seconds, such as \"0.1s\"";
+const DELAY: &str = "must be a time from 0 on in seconds, such as \"0.1s\"";
+const CODES: &str = "must be a list of gRPC codes with at least one, such as [\"UNAVAILABLE\"]";
+const NON_FATAL: &str = "must be a list of gRPC codes, such as [\"UNAVAILABLE\"]";
+const RATIO: &str = "must be a number above 0, of which three decimals count";
+const GROUP: &str = "must be an object, or of methodConfig a list of them";
+
+const FROM_TWO: core::ops::RangeInclusive<f64> = 2.0..=f64::MAX;
+
+const RETRY: [Row; 5] = [
+    row("retryPolicy.maxAttempts", Item::Attempts, Kind::Count, FROM_TWO, ATTEMPTS),
+    row("retryPolicy.initialBackoff", Item::Initial, Kind::Seconds, ABOVE_ZERO, TIME),
+    row("retryPolicy.maxBackoff", Item::Max, Kind::Seconds, ABOVE_ZERO, TIME),
+    row("retryPolicy.backoffMultiplier", Item::Factor, Kind::Number, ABOVE_ZERO, "must be a number above 0"),
+    row("retryPolicy.retryableStatusCodes", Item::Codes, Kind::Codes, ANY, CODES),
+];
+/// The fields beside a policy, and the objects that a policy may be in.
+const ENTRY: [Row; 3] = [
+    row("timeout", Item::Deadline, Kind::Seconds, ABOVE_ZERO, TIME),
+    row(RETRY_POLICY, Item::NoValue, Kind::Group, ANY, GROUP),
+    row(METHOD_CONFIG, Item::NoValue, Kind::Group, ANY, GROUP),
+];
+const HEDGING: [Row; 3] = [
+    row("hedgingPolicy.maxAttempts", Item::HedgeAttempts, Kind::Count, FROM_TWO, ATTEMPTS),
+    row("hedgingPolicy.hedgingDelay", Item::HedgeDelay, Kind::Seconds, ANY, DELAY),
+    row("hedgingPolicy.nonFatalStatusCodes", Item::NonFatal, Kind::CodesOrNone, ANY, NON_FATAL),
+];
+const THROTTLING: [Row; 2] = [
+    row("retryThrottling.maxTokens", Item::Tokens, Kind::Count, 1.0..=1000.0, "must be a whole number from 1 to 1000"),
+    row("retryThrottling.tokenRatio", Item::Ratio, Kind::Number, ABOVE_ZERO, RATIO),
+];
+const GROUPS: [Row; 2] = [
+    row(HEDGING_POLICY, Item::NoValue, Kind::Group, ANY, GROUP),
+    row(RETRY_THROTTLING, Item::NoValue, Kind::Group, ANY, GROUP),
 ];
 
-pub(super) const SHAPE: Shape = Shape {
-    fields: &[
-        ("maxAttempts", Item::Attempts),
-        ("initialBackoff", Item::Initial),
-        ("maxBackoff", Item::Max),
-        ("backoffMultiplier", Item::Factor),
-        ("retryableStatusCodes", Item::Codes),
-        ("timeout", Item::Deadline),
-        (RETRY_POLICY, Item::Group),
-        (METHOD_CONFIG, Item::Group),
-    ],
-    unknown: "is no field of a gRPC retryPolicy or of the service config around it",
-    rule,
-    policy,
-    said,
-};
-
-const fn rule(item: Item) -> &'static str {
-    match item {
-        Item::Attempts | Item::Hedges => "must be a whole number from 2 on, of which more than 5 mean 5",
-        Item::Tokens => "must be a whole number from 1 to 1000",
-        Item::Ratio => "must be a number above 0, of which three decimals count",
-        Item::HedgeDelay => "must be a time from 0 on in seconds, such as \"0.1s\"",
-        Item::NonFatal => "must be a list of gRPC codes, such as [\"UNAVAILABLE\"]",
-        Item::Factor => "must be a number above 0",
-        Item::Codes => "must be a list of gRPC codes with at least one, such as [\"UNAVAILABLE\"]",
-        Item::Group => "must be an object, or of methodConfig a list of them",
-        _ => "must be a time above 0 in seconds, such as \"0.1s\"",
-    }
-}
-
-/// Fields beside a retryPolicy that do not concern it, or not if they are null.
+/// Fields beside a retryPolicy that do not concern it.
 const IGNORED: [&str; 7] = [
     "name",
     "waitForReady",
@@ -74,76 +79,86 @@ const IGNORED: [&str; 7] = [
     "healthCheckConfig",
 ];
 
-/// The end of a path, and its field.
-type Named<'n> = (&'n str, Option<(&'static str, Item)>);
+/// No entry of methodConfig, or any.
+const ANY_ENTRY: u32 = u32::MAX;
+/// The entry of a policy that is in no list.
+const NO_LIST: u32 = u32::MAX - 1;
 
-impl FormReader {
-    /// The field of a service config that a path names, as its last name and what that is; nothing for what belongs to an
-    /// entry that is not read.
-    pub(super) fn grpc_item<'n>(&mut self, path: &'n str, is_null: bool) -> Result<Option<Named<'n>>, Error> {
+/// The entries of methodConfig that are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(super) struct Entries {
+    /// The entry that the host chose.
+    pub(super) chosen: u32,
+    /// The entry with the policy.
+    policy: u32,
+    /// The entry with the timeout.
+    timeout: u32,
+}
+
+impl Entries {
+    pub(super) const NONE: Self = Self { chosen: ANY_ENTRY, policy: ANY_ENTRY, timeout: ANY_ENTRY };
+
+    /// True if the timeout is that of other methods than the policy's.
+    pub(super) const fn is_timeout_of_others(&self) -> bool {
+        self.timeout != self.policy
+    }
+
+    /// The last name of a path in a service config, and its field; `None` for fields that do not concern the policy.
+    pub(super) fn find<'n>(
+        &mut self,
+        path: &'n str,
+        is_null: bool,
+    ) -> Result<Option<(&'n str, Option<&'static Row>)>, Error> {
         let (mut first, mut rest) = cut(path);
-        let mut entry = BARE;
-        if same(METHOD_CONFIG, indexed(first).0) && (!rest.is_empty() || indexed(first).1.is_some()) {
-            entry = indexed(first).1.unwrap_or(BARE).min(BARE);
-            if self.entry != ANY && self.entry != entry {
+        let (mut base, index) = indexed(first);
+        let mut entry = NO_LIST;
+        if same(METHOD_CONFIG, base) && (!rest.is_empty() || index.is_some()) {
+            entry = index.unwrap_or(NO_LIST).min(NO_LIST);
+            if self.chosen != ANY_ENTRY && self.chosen != entry {
                 return Ok(None);
             }
             if rest.is_empty() {
-                return Ok(Some((METHOD_CONFIG, Some((METHOD_CONFIG, Item::Group)))));
+                return Ok(Some((METHOD_CONFIG, find(&[&ENTRY], METHOD_CONFIG))));
             }
             (first, rest) = cut(rest);
+            base = indexed(first).0;
         }
-        let base = indexed(first).0;
-        if same(THROTTLING, base) && entry == BARE {
-            // It is for all methods, and so in no entry.
-            let fields = &["maxTokens", "tokenRatio"];
-            return Ok(if is_null { None } else { Some(inner(THROTTLING, first, rest, fields)) });
-        }
-        if same(HEDGING_POLICY, base) {
-            if is_null {
-                return Ok(None);
-            }
-            self.find_in(entry)?;
-            let fields = &["maxAttempts", "hedgingDelay", "nonFatalStatusCodes"];
-            let (name, item) = inner(HEDGING_POLICY, first, rest, fields);
-            let counts =
-                |known: (&'static str, Item)| if known.1 == Item::Attempts { (known.0, Item::Hedges) } else { known };
-            return Ok(Some((name, item.map(counts))));
-        }
-        if IGNORED.into_iter().any(|known| same(known, base)) {
+        // The throttle is for all methods, and so in no entry.
+        let is_throttle = entry == NO_LIST && same(RETRY_THROTTLING, base);
+        let is_hedge = same(HEDGING_POLICY, base);
+        let is_guard = is_throttle || is_hedge;
+        if is_guard && is_null || IGNORED.into_iter().any(|known| same(known, base)) {
             return Ok(None);
         }
-        let name = if same(RETRY_POLICY, first) && !rest.is_empty() { rest } else { path_behind(first, rest) };
-        let found = super::find(&SHAPE, name);
-        match found {
-            _ if is_null => {}
+        let tables: &[&[Row]] = match () {
+            () if !is_guard => &[&RETRY, &ENTRY],
+            () if rest.is_empty() => &[&GROUPS],
+            () if is_hedge => &[&HEDGING],
+            () => &[&THROTTLING],
+        };
+        let name = match () {
+            () if rest.is_empty() => first,
+            () if is_guard || same(RETRY_POLICY, first) => rest,
+            // No other field has fields.
+            () => "",
+        };
+        let row = find(tables, indexed(name).0);
+        let is_elsewhere = self.policy != ANY_ENTRY && self.policy != entry;
+        match row.map(|row| row.item) {
+            _ if is_null || is_throttle => {}
             // The timeout of an entry that has no policy is that of other methods.
-            Some((_, Item::Deadline)) if self.found != ANY && self.found != entry => return Ok(None),
-            Some((_, Item::Deadline)) => self.limited = entry,
-            Some(_) => self.find_in(entry)?,
-            None => {}
+            Some(Item::Deadline) if is_elsewhere => return Ok(None),
+            Some(Item::Deadline) => self.timeout = entry,
+            None if !is_hedge => {}
+            _ if is_elsewhere => {
+                let code = ErrorCode::SeveralPolicies;
+                return Err(error(code, RETRY_POLICY, code.rule(None)));
+            }
+            _ => self.policy = entry,
         }
-        Ok(Some((name, found)))
+        Ok(Some((name, row)))
     }
-
-    /// Notes that the policy is in that entry.
-    fn find_in(&mut self, entry: u32) -> Result<(), Error> {
-        if self.found != ANY && self.found != entry {
-            return Err(Error::named(ErrorCode::SeveralPolicies, Subject::Policy, RETRY_POLICY));
-        }
-        self.found = entry;
-        Ok(())
-    }
-}
-
-/// The field of a group that a path names.
-fn inner<'n>(group: &'static str, first: &'n str, rest: &'n str, fields: &[&str]) -> Named<'n> {
-    if rest.is_empty() && indexed(first).1.is_none() {
-        return (first, Some((group, Item::Group)));
-    }
-    let known = |name: &str| fields.iter().any(|field| same(field, name));
-    let all = SHAPE.fields.iter().chain(&OTHERS).copied();
-    (rest, all.filter(|field| known(field.0)).find(|field| same(field.0, indexed(rest).0)))
 }
 
 /// A path's first name and the rest.
@@ -151,160 +166,104 @@ fn cut(path: &str) -> (&str, &str) {
     path.split_once('.').unwrap_or((path, ""))
 }
 
-/// A name with something behind it is none of a field's.
-fn path_behind<'n>(first: &'n str, rest: &str) -> &'n str {
-    if rest.is_empty() { first } else { "" }
-}
-
 /// The guards of a service config.
-pub(super) fn guards(said: &Said) -> Result<Options, Error> {
+pub(super) fn import_guards(values: &Values) -> Result<Options, Error> {
     let mut guards = Options::NEW;
-    if said.has(Item::Tokens) || said.has(Item::Ratio) {
-        let [tokens, ratio] = ["retryThrottling.maxTokens", "retryThrottling.tokenRatio"];
-        match () {
-            () if !said.has(Item::Tokens) => return Err(Error::missing(tokens)),
-            () if !said.has(Item::Ratio) => return Err(Error::missing(ratio)),
-            () if said.tokens == 0 || said.tokens > 1000 => {
-                return Err(Error::form_value(tokens, rule(Item::Tokens), Quantity::Number(said.tokens as f64)));
-            }
-            () if !(said.ratio > 0.0 && said.ratio.is_finite()) => {
-                return Err(Error::form_value(ratio, rule(Item::Ratio), Quantity::Number(said.ratio)));
-            }
-            () => {}
-        }
+    if values.has_any(&THROTTLING) {
+        values.require(&THROTTLING)?;
+        values.check(&THROTTLING)?;
         guards.set("budget", Value::Text("throttle"))?;
-        guards.put(Field::BudgetCapacity, said.tokens);
-        guards.put(Field::BudgetReward, said.ratio.to_bits());
+        guards.put(Field::BudgetCapacity, values.at(Item::Tokens));
+        guards.put(Field::BudgetReward, values.at(Item::Ratio));
     }
-    if hedges(said) {
-        guards.put(Field::HedgeDelay, said.delay);
-        guards.put(Field::HedgeAttempts, said.count().min(MOST).into());
+    if values.has_any(&HEDGING) {
+        guards.put(Field::HedgeDelay, values.at(Item::HedgeDelay));
+        guards.put(Field::HedgeAttempts, values.attempts(Item::HedgeAttempts).min(MOST).into());
     }
     Ok(guards)
 }
 
-/// True if there is a hedgingPolicy.
-fn hedges(said: &Said) -> bool {
-    [Item::Hedges, Item::HedgeDelay, Item::NonFatal].into_iter().any(|item| said.has(item))
-}
-
-/// The policy around a hedge: all its attempts are in one round, so that there is no backoff.
-fn hedged(said: &Said) -> Result<Policy, Error> {
-    let attempts = "hedgingPolicy.maxAttempts";
-    let alone = [Item::Attempts, Item::Initial, Item::Max, Item::Factor, Item::Codes];
-    match () {
-        () if alone.into_iter().any(|item| said.has(item)) => {
+fn import(values: &Values) -> Result<Policy, Error> {
+    let options = if values.has_any(&HEDGING) {
+        if values.has_any(&RETRY) {
             let rule = "must not be there beside a retryPolicy";
-            return Err(Error::form_value(HEDGING_POLICY, rule, Quantity::None));
+            return Err(error(ErrorCode::FormValue, HEDGING_POLICY, rule));
         }
-        () if !said.has(Item::Hedges) => return Err(Error::missing(attempts)),
-        () if said.attempts < 2 => {
-            return Err(Error::form_value(attempts, rule(Item::Hedges), Quantity::Number(said.attempts as f64)));
-        }
-        () if said.has(Item::Deadline) && said.deadline == 0 => {
-            return Err(Error::form_value("timeout", rule(Item::Deadline), Quantity::Span(Span::ZERO)));
-        }
-        () => {}
+        let [attempts, ..] = &HEDGING;
+        values.require(core::slice::from_ref(attempts))?;
+        values.check(&HEDGING)?;
+        // All attempts of a hedge are in one round, so that there is no backoff.
+        let backoff = Backoff::constant(Duration::ZERO);
+        Policy::options().backoff(backoff).jitter(Jitter::None).attempts(values.attempts(Item::HedgeAttempts).min(MOST))
+    } else {
+        values.require(&RETRY)?;
+        values.check(&RETRY)?;
+        let mut bounded = *values;
+        // A6 bounds the first delay by the longest as well.
+        bounded.put(Item::Initial, values.at(Item::Initial).min(values.at(Item::Max)));
+        exponential::import(&bounded, false)
+            .jitter(Jitter::Proportional { factor: 0.2 })
+            .cap(Cap::BeforeJitter)
+            .attempts(values.attempts(Item::Attempts).min(MOST))
+    };
+    let options = options.hint_mode(HintMode::Exact).hint_max(Duration::MAX);
+    if !values.has(Item::Deadline) {
+        return options.build();
     }
-    let builder = Policy::options()
-        .backoff(Backoff::constant(Duration::ZERO))
-        .jitter(Jitter::None)
-        .attempts(said.count().min(MOST))
-        .hint_mode(HintMode::Exact)
-        .hint_max(Duration::MAX);
-    let limited = said.has(Item::Deadline);
-    if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()
+    values.check(&ENTRY)?;
+    options.deadline(Duration::from_nanos(values.at(Item::Deadline))).build()
 }
 
-/// A hedge in one round in the form, as far as the form can express it; and a throttle.
-pub(super) fn said_guarded(policy: &Policy, guards: &Options) -> Result<Said, &'static str> {
+fn export(policy: &Policy) -> Values {
+    let mut values = exponential::export(policy);
+    values.put(Item::Codes, 0);
+    if let Some(deadline) = policy.deadline() {
+        values.put(Item::Deadline, deadline.as_nanos());
+    }
+    values
+}
+
+/// Adds the values of a hedge in one round and of a throttle; fails with the path of a field that gRPC does not have.
+pub(super) fn export_guards(values: &mut Values, policy: &Policy, guards: &Options) -> Result<(), &'static str> {
     let broken = |error: Error| error.field.map_or("", Field::path);
-    let hedge = guards.hedge().map_err(broken)?;
-    let mut said = match hedge {
-        None => said(policy),
-        Some(hedge) => {
-            let attempts = policy.attempts().unwrap_or(0);
-            match () {
-                () if hedge.percentile().is_some() => return Err(Field::HedgePercentile.path()),
-                () if attempts != hedge.attempts() => return Err(Field::HedgeAttempts.path()),
-                () => {}
-            }
-            let mut said = Said { attempts: attempts.into(), delay: hedge.fixed_delay().as_nanos(), ..Said::NOTHING };
-            said.give(Item::Hedges);
-            said.give(Item::NonFatal);
-            if let Some(deadline) = policy.deadline() {
-                said.deadline = deadline.as_nanos();
-                said.give(Item::Deadline);
-            }
-            said
+    if let Some(hedge) = guards.hedge().map_err(broken)? {
+        match () {
+            () if hedge.percentile().is_some() => return Err(Field::HedgePercentile.path()),
+            () if policy.attempts().unwrap_or(0) != hedge.attempts() => return Err(Field::HedgeAttempts.path()),
+            () => {}
         }
-    };
+        RETRY.iter().for_each(|row| values.remove(row.item));
+        values.put(Item::HedgeAttempts, hedge.attempts().into());
+        values.put(Item::HedgeDelay, hedge.fixed_delay().as_nanos());
+    }
     if guards.budget().map_err(broken)?.is_some() {
-        (said.tokens, said.ratio) = (guards.or_default(Field::BudgetCapacity), guards.real(Field::BudgetReward));
-        if !guards.is(Field::BudgetKind, "throttle") || said.tokens > 1000 || said.ratio <= 0.0 {
+        let (tokens, ratio) = (guards.or_default(Field::BudgetCapacity), guards.real(Field::BudgetReward));
+        if !guards.is(Field::BudgetKind, "throttle") || tokens > 1000 || ratio <= 0.0 {
             return Err("budget");
         }
-        said.give(Item::Tokens);
-        said.give(Item::Ratio);
+        values.put(Item::Tokens, tokens);
+        values.put(Item::Ratio, ratio.to_bits());
     }
-    Ok(said)
+    Ok(())
 }
 
-fn policy(said: &Said) -> Result<Policy, Error> {
-    if hedges(said) {
-        return hedged(said);
+/// Writes a service config with the policy for every method.
+pub(super) fn write(values: &Values, config: &mut Open<'_>) -> fmt::Result {
+    let lists = &mut core::iter::empty();
+    if values.has_any(&THROTTLING) {
+        let mut throttle = Open::new(config.field(RETRY_THROTTLING)?, '{')?;
+        values.write(&THROTTLING, lists, &mut throttle)?;
+        throttle.end('}')?;
     }
-    for (item, field) in [
-        (Item::Attempts, "retryPolicy.maxAttempts"),
-        (Item::Initial, "retryPolicy.initialBackoff"),
-        (Item::Max, "retryPolicy.maxBackoff"),
-        (Item::Factor, "retryPolicy.backoffMultiplier"),
-        (Item::Codes, "retryPolicy.retryableStatusCodes"),
-    ] {
-        if !said.has(item) {
-            return Err(Error::missing(field));
-        }
-    }
-    let wrong = |item, field, given| Err(Error::form_value(field, rule(item), given));
-    let span = |nanos| Quantity::Span(Span::from_nanos(nanos));
-    match () {
-        () if said.attempts < 2 => {
-            return wrong(Item::Attempts, "retryPolicy.maxAttempts", Quantity::Number(said.attempts as f64));
-        }
-        () if said.initial == 0 => return wrong(Item::Initial, "retryPolicy.initialBackoff", span(0)),
-        () if said.max == 0 => return wrong(Item::Max, "retryPolicy.maxBackoff", span(0)),
-        () if !(said.factor > 0.0 && said.factor.is_finite()) => {
-            return wrong(Item::Factor, "retryPolicy.backoffMultiplier", Quantity::Number(said.factor));
-        }
-        () if said.has(Item::Deadline) && said.deadline == 0 => return wrong(Item::Deadline, "timeout", span(0)),
-        () => {}
-    }
-    // A6 bounds the first delay by the longest as well.
-    let initial = Duration::from_nanos(said.initial.min(said.max));
-    let backoff = match super::kubernetes::is_steady(said.initial.min(said.max), said.factor) {
-        true => Backoff::constant(initial),
-        false => Backoff::exponential(initial, said.factor).max(Duration::from_nanos(said.max)),
-    };
-    let builder = Policy::options()
-        .backoff(backoff)
-        .jitter(Jitter::Proportional { factor: 0.2 })
-        .cap(Cap::BeforeJitter)
-        .attempts(said.count().min(MOST))
-        .hint_mode(HintMode::Exact)
-        .hint_max(Duration::MAX);
-    let limited = said.has(Item::Deadline);
-    if limited { builder.deadline(Duration::from_nanos(said.deadline)) } else { builder }.build()
-}
-
-fn said(policy: &Policy) -> Said {
-    let mut said = super::write::exponential(policy);
-    said.give(Item::Codes);
-    if said.max == 0 {
-        said.max = said.initial;
-    }
-    if let Some(deadline) = policy.deadline() {
-        said.deadline = deadline.as_nanos();
-        said.give(Item::Deadline);
-    }
-    said
+    let mut list = Open::new(config.field(METHOD_CONFIG)?, '[')?;
+    let mut entry = Open::new(list.item()?, '{')?;
+    entry.field("name")?.write_str("[{}]")?;
+    values.write(&ENTRY, lists, &mut entry)?;
+    let (name, table) =
+        if values.has_any(&HEDGING) { (HEDGING_POLICY, &HEDGING[..]) } else { (RETRY_POLICY, &RETRY[..]) };
+    let mut policy = Open::new(entry.field(name)?, '{')?;
+    values.write(table, lists, &mut policy)?;
+    policy.end('}')?;
+    entry.end('}')?;
+    list.end(']')
 }

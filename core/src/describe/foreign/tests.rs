@@ -1,5 +1,6 @@
 use super::*;
 use crate::describe::preset::Preset;
+use crate::describe::rules::Operations;
 use crate::{Backoff, GrpcCode, Jitter, Schedule, Span};
 use core::time::Duration;
 use std::string::String;
@@ -19,7 +20,7 @@ fn read(form: Form, fields: &[(&str, Value<'_>)]) -> Result<Policy, Error> {
 
 fn written(form: Form, policy: &Policy) -> Result<String, Error> {
     let mut out = String::new();
-    form.of(policy, &Rules::NONE)?.write([], [], &mut out).unwrap();
+    form.export(policy, &Rules::NONE, &Options::NEW)?.write([], [], &mut out).unwrap();
     Ok(out)
 }
 
@@ -73,15 +74,16 @@ fn codes_and_patterns_are_rules_and_types_are_the_hosts() {
     rules.set("grpc[0]", Value::Text("UNAVAILABLE")).unwrap();
     assert_eq!(grpc.rules(), rules);
 
+    let pattern = |begins, text| HostText::Pattern { operations: Operations::All, begins, text };
     let mut graph = Form::LanggraphgoGraph.reader();
-    assert_eq!(graph.set("RetryableErrors[0]", Value::Text("timeout")), Ok(FormKept::Pattern("timeout")));
-    assert_eq!(graph.set("RetryableErrors[1]", Value::Text("")), Ok(FormKept::Pattern("")));
+    assert_eq!(graph.set("RetryableErrors[0]", Value::Text("timeout")), Ok(Some(pattern(true, "timeout"))));
+    assert_eq!(graph.set("RetryableErrors[1]", Value::Text("")), Ok(Some(pattern(false, ""))));
     assert!(graph.rules().patterns(true).is_some());
     assert!(Form::LanggraphgoGraph.reader().rules().patterns(true).is_some(), "nothing is retried");
 
     let mut temporal = Form::Temporal.reader();
-    let kept = temporal.set("nonRetryableErrorTypes[0]", Value::Text("ValidationError"));
-    assert_eq!(kept, Ok(FormKept::ErrorType("ValidationError")));
+    let text = temporal.set("nonRetryableErrorTypes[0]", Value::Text("ValidationError"));
+    assert_eq!(text, Ok(Some(HostText::ErrorType("ValidationError"))));
     assert_eq!(temporal.rules(), Rules::NONE);
 }
 
@@ -268,7 +270,7 @@ fn each_form_is_written_as_its_system_reads_it() {
     let mut rules = Rules::NONE;
     let _ = rules.set("patterns[0]", Value::Text("reset")).unwrap();
     let mut out = String::new();
-    let graph = Form::LanggraphgoGraph.of(&Preset::LanggraphgoGraph.policy(), &rules).unwrap();
+    let graph = Form::LanggraphgoGraph.export(&Preset::LanggraphgoGraph.policy(), &rules, &Options::NEW).unwrap();
     graph.write(["reset"], [], &mut out).unwrap();
     assert_eq!(out, r#"{"MaxRetries": 3, "BackoffStrategy": 1, "RetryableErrors": ["reset"]}"#);
 }
@@ -309,13 +311,13 @@ fn what_cannot_be_said_is_named() {
             "jitter.bound: cannot be said in Aster's RetryPolicy",
         ),
     ] {
-        let got = form.of(&builder.build().unwrap(), &Rules::NONE).unwrap_err();
+        let got = form.export(&builder.build().unwrap(), &Rules::NONE, &Options::NEW).unwrap_err();
         assert_eq!(std::format!("{got}"), error);
     }
     let mut rules = Rules::NONE;
     let _ = rules.set("grpc[0]", number(f64::from(GrpcCode::Internal.code()))).unwrap();
-    assert!(Form::Grpc.of(&Preset::Grpc.policy(), &rules).is_ok());
-    assert_eq!(Form::Temporal.of(&Preset::Temporal.policy(), &rules).unwrap_err().name, "retry_on");
+    assert!(Form::Grpc.export(&Preset::Grpc.policy(), &rules, &Options::NEW).is_ok());
+    assert_eq!(Form::Temporal.export(&Preset::Temporal.policy(), &rules, &Options::NEW).unwrap_err().name, "retry_on");
 }
 
 #[test]
@@ -331,7 +333,7 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
     ];
     let mut reader = Form::Grpc.reader();
     for (name, value) in fields {
-        assert_eq!(reader.set(name, value), Ok(FormKept::All), "{name}");
+        assert_eq!(reader.set(name, value), Ok(None), "{name}");
     }
     let (policy, guards) = (reader.build().unwrap(), reader.guards().unwrap());
     assert_eq!((policy.attempts(), policy.deadline()), (Some(5), Some(Span::from_secs(9))));
@@ -339,7 +341,7 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
     assert_eq!((hedge.attempts(), hedge.fixed_delay()), (5, Span::from_millis(500)));
     assert!(guards.budget().unwrap().is_some());
     let mut out = String::new();
-    let formed = Form::Grpc.of_guarded(&policy, &reader.rules(), &guards).unwrap();
+    let formed = Form::Grpc.export(&policy, &reader.rules(), &guards).unwrap();
     formed.write([], [], &mut out).unwrap();
     assert_eq!(
         out,
@@ -348,7 +350,7 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
 
     let mut bare = Form::Grpc.reader();
     bare.set("hedgingPolicy.maxAttempts", number(2.0)).unwrap();
-    assert_eq!(bare.rules().codes_alone(), Some(0), "any failure ends it");
+    assert_eq!(bare.rules().only_codes(), Some(0), "any failure ends it");
     bare.set("retryPolicy.maxAttempts", number(2.0)).unwrap();
     assert_eq!(std::format!("{}", bare.build().unwrap_err()), "hedgingPolicy: must not be there beside a retryPolicy");
     let mut half = Form::Grpc.reader();
@@ -369,10 +371,10 @@ fn guards_that_cannot_be_said_are_named() {
         for (name, word) in fields {
             guards.set(name, Value::Text(word)).unwrap();
         }
-        let got = form.of_guarded(&policy, &Rules::NONE, &guards).unwrap_err();
+        let got = form.export(&policy, &Rules::NONE, &guards).unwrap_err();
         assert_eq!(std::format!("{got}"), error);
     }
     let mut none = Options::NEW;
     none.set("budget", Value::Text("none")).unwrap();
-    assert!(Form::Temporal.of_guarded(&Preset::Temporal.policy(), &Rules::NONE, &none).is_ok());
+    assert!(Form::Temporal.export(&Preset::Temporal.policy(), &Rules::NONE, &none).is_ok());
 }

@@ -3,7 +3,7 @@
 //! Every language and every document configures a policy with (name, value) pairs. Looking the name up happens here once.
 
 use super::{Options, nth};
-use crate::describe::rules::Kept;
+use crate::describe::rules::HostText;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, is_guard};
 use crate::nearest::nearest;
@@ -21,11 +21,11 @@ impl Options {
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
-    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Kept<'v>, Error> {
+    pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
         let list = name.strip_prefix(RETRY_ON).filter(|rest| *rest != ".");
         match list.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix('.') }) {
             Some(list) => self.rules.set(list, value),
-            None => self.set_field(name, value).map(|()| Kept::All),
+            None => self.set_field(name, value).map(|()| None),
         }
     }
 

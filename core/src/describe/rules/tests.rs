@@ -104,7 +104,7 @@ fn an_operation_that_may_not_run_twice_is_retried_for_what_is_said_to_be_safe_on
 #[test]
 fn without_a_word_on_such_operations_the_rules_are_the_same() {
     let mut rules = rules(&[("http[0]", number(503))]);
-    assert_eq!(rules.set("non_idempotent", Value::Empty), Ok(Kept::All));
+    assert_eq!(rules.set("non_idempotent", Value::Empty), Ok(None));
     assert_eq!(rules.judge(once(http(503)), Failure::TRANSIENT), Failure::TRANSIENT);
     assert_eq!(rules.patterns(false), None);
 }
@@ -113,11 +113,11 @@ fn without_a_word_on_such_operations_the_rules_are_the_same() {
 fn patterns_stay_with_the_host() {
     let mut rules = Rules::default();
     let mut set = |path, value| rules.set(path, value);
-    let kept = Kept::Pattern { list: Operations::All, index: 7, text: "reset" };
-    assert_eq!(set("patterns[7]", text("reset")), Ok(kept));
-    let kept = Kept::Pattern { list: Operations::NonIdempotent, index: 0, text: "" };
-    assert_eq!(set("non_idempotent.patterns[0]", text("")), Ok(kept));
-    assert_eq!(rules.set("patterns", Value::NoItems), Ok(Kept::NoPatterns(Operations::All)));
+    let pattern = HostText::Pattern { operations: Operations::All, begins: false, text: "reset" };
+    assert_eq!(set("patterns[7]", text("reset")), Ok(Some(pattern)));
+    let pattern = HostText::Pattern { operations: Operations::NonIdempotent, begins: true, text: "" };
+    assert_eq!(set("non_idempotent.patterns[0]", text("")), Ok(Some(pattern)));
+    assert_eq!(rules.set("patterns", Value::NoItems), Ok(Some(HostText::NoPatterns(Operations::All))));
     assert_eq!((rules.patterns(true), rules.patterns(false)), (Some(Operations::All), Some(Operations::NonIdempotent)));
 }
 
@@ -191,8 +191,8 @@ fn the_rules_are_their_bytes() {
 }
 
 fn lists() -> impl Strategy<Value = Lists> {
-    let given = (any::<[u64; 8]>(), any::<u32>(), any::<u8>(), any::<u8>());
-    given.prop_map(|(http, grpc, kinds, given)| Lists { http, grpc, kinds, given, unused: [0; 10] })
+    let fields = (any::<[u64; 8]>(), any::<u32>(), any::<u8>(), any::<u8>());
+    fields.prop_map(|(http, grpc, kinds, listed)| Lists { http, grpc, kinds, listed, unused: [0; 10] })
 }
 
 fn facts() -> impl Strategy<Value = Facts> {

@@ -1,6 +1,6 @@
 //! Rules as a document says them.
 
-use super::{CLASSES, GRPC, HTTP, KINDS, LISTS, Lists, Operations, PATTERNS, RETRIED, Rules, place};
+use super::{CLASSES, GRPC, HTTP, KINDS, LISTS, Lists, Operations, PATTERNS, RETRIED, Rules, slot};
 use crate::decide::grpc::GrpcCode;
 use crate::json::{Open, Out};
 use core::fmt;
@@ -19,17 +19,17 @@ impl Rules {
         patterns: impl FnOnce(Out<'_>) -> fmt::Result,
     ) -> fmt::Result {
         let lists = self.lists(operations);
-        if lists.given & HTTP != 0 {
+        if lists.listed & HTTP != 0 {
             lists.write_http(object.field("http")?)?;
         }
-        if lists.given & GRPC != 0 {
+        if lists.listed & GRPC != 0 {
             write_codes(lists.grpc, object.field("grpc")?)?;
         }
-        if lists.given & KINDS != 0 {
+        if lists.listed & KINDS != 0 {
             let kinds = RETRIED.into_iter().filter(|kind| lists.kinds >> kind.code() & 1 == 1);
             crate::json::texts(object.field("kinds")?, kinds.map(crate::FailureKind::name))?;
         }
-        if lists.given & PATTERNS != 0 {
+        if lists.listed & PATTERNS != 0 {
             patterns(object.field("patterns")?)?;
         }
         Ok(())
@@ -37,18 +37,18 @@ impl Rules {
 
     /// True if operations that may not run twice have rules of their own.
     pub(crate) const fn tells_apart(&self) -> bool {
-        self.non_idempotent.given != 0
+        self.non_idempotent.listed != 0
     }
 
     /// The codes of the list of gRPC codes, one bit for each, when it is all there is.
-    pub(crate) fn codes_alone(&self) -> Option<u32> {
-        let alone = Self { all: Lists { grpc: self.all.grpc, given: GRPC, ..Lists::NONE }, ..Self::NONE };
-        if *self == alone { Some(self.all.grpc) } else { None }
+    pub(crate) fn only_codes(&self) -> Option<u32> {
+        let codes = Self { all: Lists { grpc: self.all.grpc, listed: GRPC, ..Lists::NONE }, ..Self::NONE };
+        if *self == codes { Some(self.all.grpc) } else { None }
     }
 
     /// True if a list of patterns is all there is.
-    pub(crate) fn patterns_alone(&self) -> bool {
-        *self == Self { all: Lists { given: PATTERNS, ..Lists::NONE }, ..Self::NONE }
+    pub(crate) fn has_only_patterns(&self) -> bool {
+        *self == Self { all: Lists { listed: PATTERNS, ..Lists::NONE }, ..Self::NONE }
     }
 }
 
@@ -68,7 +68,7 @@ impl Lists {
                 crate::json::text(list.item()?, class)?;
                 continue;
             }
-            for status in statuses.filter(|status| place(*status).is_some() && self.has_status(*status)) {
+            for status in statuses.filter(|status| slot(*status).is_some() && self.has_status(*status)) {
                 write!(list.item()?, "{status}")?;
             }
         }

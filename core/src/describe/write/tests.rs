@@ -34,8 +34,8 @@ fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
             Json::Number(number) => Value::Number { value: number.as_f64().unwrap(), unit: f64::NAN },
             _ => Value::Other,
         };
-        if let crate::Kept::Pattern { list, text, .. } = builder.set(path, value).unwrap() {
-            kept[usize::from(list == Operations::NonIdempotent)].push(text.into());
+        if let Some(crate::HostText::Pattern { operations, text, .. }) = builder.set(path, value).unwrap() {
+            kept[usize::from(operations == Operations::NonIdempotent)].push(text.into());
         }
     }
     let (mut builder, mut kept) = (Policy::options(), [Vec::new(), Vec::new()]);

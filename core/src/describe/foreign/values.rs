@@ -1,0 +1,333 @@
+//! The fields of the systems' policies: a row each says its name, its meaning, how its value is written, and its range.
+
+use super::duration::{read_go, read_protobuf, write_protobuf};
+use crate::decide::policy::Policy;
+use crate::describe::rules::write::write_codes;
+use crate::error::{Error, ErrorCode, Quantity, Subject};
+use crate::json::{self, Open, Out, texts};
+use crate::time::Span;
+use crate::value::Value;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+/// A system's policy: its fields, and what they mean.
+pub(super) struct System {
+    /// Every field, in the order in which they are written.
+    pub(super) tables: &'static [&'static [Row]],
+    /// The message for a name that is not one of them.
+    pub(super) unknown: &'static str,
+    /// The message for a part of a policy that the system does not have.
+    pub(super) inexpressible: &'static str,
+    /// The policy that the values mean.
+    pub(super) import: fn(&Values) -> Result<Policy, Error>,
+    /// The values of a policy, if the system can express it.
+    pub(super) export: fn(&Policy) -> Values,
+}
+
+/// A field of a system's policy.
+pub(super) struct Row {
+    /// The system's own name, behind the names of the objects that it is in.
+    pub(super) path: &'static str,
+    pub(super) item: Item,
+    pub(super) kind: Kind,
+    /// The numbers that it takes when the policy is built: a count, nanoseconds or a number.
+    range: RangeInclusive<f64>,
+    /// The range in words.
+    pub(super) rule: &'static str,
+}
+
+/// The range of a field that takes every number.
+pub(super) const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
+/// The range of a number that is not negative.
+pub(super) const FROM_ZERO: RangeInclusive<f64> = 0.0..=f64::MAX;
+/// The range of a number above 0.
+pub(super) const ABOVE_ZERO: RangeInclusive<f64> = f64::from_bits(1)..=f64::MAX;
+/// The largest number of 32 bits with a sign, as some systems count attempts.
+pub(super) const INT_MAX: f64 = i32::MAX as f64;
+
+pub(super) const fn row(
+    path: &'static str,
+    item: Item,
+    kind: Kind,
+    range: RangeInclusive<f64>,
+    rule: &'static str,
+) -> Row {
+    Row { path, item, kind, range, rule }
+}
+
+impl Row {
+    /// The name behind the last dot.
+    pub(super) fn name(&self) -> &'static str {
+        self.path.rsplit_once('.').map_or(self.path, |path| path.1)
+    }
+}
+
+/// An error of the field with that name.
+pub(super) const fn error(code: ErrorCode, name: &'static str, rule: &'static str) -> Error {
+    Error { own_rule: Some(rule), ..Error::named(code, Subject::Policy, name) }
+}
+
+/// The row of the field with that name, whatever its case and underscores.
+pub(super) fn find(tables: &[&'static [Row]], name: &str) -> Option<&'static Row> {
+    tables.iter().copied().flatten().find(|row| same(row.name(), name))
+}
+
+/// True if two names are the same but for case and underscores.
+pub(super) fn same(a: &str, b: &str) -> bool {
+    letters(a).eq(letters(b))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
+}
+
+/// A name and the index behind it.
+pub(super) fn indexed(name: &str) -> (&str, Option<u32>) {
+    let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    match inner.and_then(|(base, index)| Some((base, index.parse().ok()?))) {
+        Some((base, index)) => (base, Some(index)),
+        None => (name, None),
+    }
+}
+
+/// The meaning of a field, and the index of its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Item {
+    /// How many attempts or retries there may be.
+    Attempts = 0,
+    /// The first delay.
+    Initial = 1,
+    /// The longest delay.
+    Max = 2,
+    /// The factor of a delay.
+    Factor = 3,
+    /// The part of a delay that may be added.
+    Jitter = 4,
+    /// Which backoff: [`FIXED`], [`EXPONENTIAL`] or [`LINEAR`].
+    Strategy = 5,
+    /// How long the operation may take.
+    Deadline = 6,
+    /// The most tokens of a throttle.
+    Tokens = 7,
+    /// The reward of a success for a throttle.
+    Ratio = 8,
+    /// How many attempts a hedge makes.
+    HedgeAttempts = 9,
+    /// How long after one another the attempts of a hedge start.
+    HedgeDelay = 10,
+    /// The gRPC codes that are retried, a bit each.
+    Codes = 11,
+    /// The gRPC codes that do not end a hedge, a bit each.
+    NonFatal = 12,
+    /// The texts in the message of an error that is retried.
+    Patterns = 13,
+    /// The types of errors that are not retried.
+    ErrorTypes = 14,
+    /// An object around fields, or a function: it has no value.
+    NoValue = 15,
+}
+
+/// The numbers of backoffs in langgraphgo.
+pub(super) const FIXED: u64 = 0;
+pub(super) const EXPONENTIAL: u64 = 1;
+pub(super) const LINEAR: u64 = 2;
+
+/// How a system writes a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A whole number from 0 on.
+    Count,
+    /// A finite number.
+    Number,
+    /// A time as protobuf writes it: `"0.1s"`.
+    Seconds,
+    /// A time as Go writes it: whole nanoseconds, or text such as `"1m30s"`.
+    Nanos,
+    /// The same, where a negative number means 0.
+    NanosOrNegative,
+    /// A time in whole milliseconds.
+    Millis,
+    /// One of some words.
+    Word(&'static [(&'static str, u64)]),
+    /// The number of one of some words, or the word.
+    WordNumber(&'static [(&'static str, u64)]),
+    /// A list of gRPC codes.
+    Codes,
+    /// The same, where the list may be empty.
+    CodesOrNone,
+    /// A list of patterns.
+    Patterns,
+    /// A list of the names of types of errors.
+    ErrorTypes,
+    /// An object, or a list of them.
+    Group,
+    /// A function, which no document holds.
+    Function,
+}
+
+/// The nanoseconds of a millisecond.
+pub(super) const MILLI: u64 = 1_000_000;
+
+impl Kind {
+    pub(super) const fn is_list(self) -> bool {
+        matches!(self, Self::Codes | Self::CodesOrNone | Self::Patterns | Self::ErrorTypes)
+    }
+
+    /// The value as a number: a count, nanoseconds, the number of a word or the bits of a double.
+    pub(super) fn read(self, value: Value<'_>) -> Option<u64> {
+        match (self, value) {
+            (Self::Count, _) => count(value),
+            (Self::Number, _) => finite(value).map(f64::to_bits),
+            (Self::Word(words) | Self::WordNumber(words), Value::Text(text)) => {
+                words.iter().find(|word| word.0.eq_ignore_ascii_case(text)).map(|word| word.1)
+            }
+            (Self::WordNumber(_), _) => count(value).filter(|number| *number <= LINEAR),
+            _ => self.read_time(value).filter(|nanos| *nanos <= Span::MAX.as_nanos()),
+        }
+    }
+
+    fn read_time(self, value: Value<'_>) -> Option<u64> {
+        /// The longest time as a double has it.
+        const LONGEST: u64 = 1 << 63;
+        match (self, value) {
+            (Self::Millis, Value::Nanos(nanos)) => Some(nanos).filter(|nanos| nanos.is_multiple_of(MILLI)),
+            (Self::Millis, _) => count(value)?.checked_mul(MILLI),
+            (Self::Seconds | Self::Nanos | Self::NanosOrNegative, Value::Nanos(nanos)) => Some(nanos),
+            (Self::Seconds, Value::Text(text)) => read_protobuf(text),
+            (Self::Nanos | Self::NanosOrNegative, Value::Text(text)) => read_go(text),
+            (Self::NanosOrNegative, Value::Number { value, .. }) if value < 0.0 && value % 1.0 == 0.0 => Some(0),
+            (Self::Nanos | Self::NanosOrNegative, _) => match count(value)? {
+                LONGEST => Some(Span::MAX.as_nanos()),
+                nanos => Some(nanos),
+            },
+            _ => None,
+        }
+    }
+
+    fn write(self, number: u64, out: Out<'_>) -> fmt::Result {
+        match self {
+            Self::Number => json::number(out, f64::from_bits(number)),
+            Self::Seconds => write_protobuf(number, out),
+            Self::Millis => write!(out, "{}", number / MILLI),
+            Self::Word(words) => json::text(out, words.iter().find(|word| word.1 == number).map_or("", |word| word.0)),
+            Self::Codes | Self::CodesOrNone => write_codes(number as u32, out),
+            _ => write!(out, "{number}"),
+        }
+    }
+}
+
+fn finite(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Number { value, .. } if value.is_finite() => Some(value),
+        _ => None,
+    }
+}
+
+/// A whole number from 0 on; numbers that 64 bits do not hold become the largest that they hold.
+fn count(value: Value<'_>) -> Option<u64> {
+    let number = finite(value)?;
+    let count = number as u64;
+    if count as f64 == number || number >= 18_446_744_073_709_551_615.0 { Some(count) } else { None }
+}
+
+/// The values of a system's policy, as plain numbers. Every bit pattern is valid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(super) struct Values {
+    /// The value of each item: a count, nanoseconds, the number of a word or the bits of a double.
+    numbers: [u64; 16],
+    /// One bit for each item that has a value.
+    set: u64,
+}
+
+impl Values {
+    pub(super) const EMPTY: Self = Self { numbers: [0; 16], set: 0 };
+
+    pub(super) const fn has(&self, item: Item) -> bool {
+        self.set & 1 << item as u8 != 0
+    }
+
+    /// True if a field of the table has a value.
+    pub(super) fn has_any(&self, table: &[Row]) -> bool {
+        table.iter().any(|row| self.has(row.item))
+    }
+
+    /// The value of an item, 0 unless it has one.
+    pub(super) fn at(&self, item: Item) -> u64 {
+        self.numbers.get(item as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn real(&self, item: Item) -> f64 {
+        f64::from_bits(self.at(item))
+    }
+
+    pub(super) fn put(&mut self, item: Item, number: u64) {
+        if let Some(slot) = self.numbers.get_mut(item as usize) {
+            *slot = number;
+        }
+        self.set |= 1 << item as u8;
+    }
+
+    /// Gives an item a value if it has none or 0.
+    pub(super) fn default(&mut self, item: Item, number: u64) {
+        if self.at(item) == 0 {
+            self.put(item, number);
+        }
+    }
+
+    pub(super) const fn remove(&mut self, item: Item) {
+        self.set &= !(1 << item as u8);
+    }
+
+    /// Attempts as a policy counts them; more than it can count read as the most that it can.
+    pub(super) fn attempts(&self, item: Item) -> u32 {
+        u32::try_from(self.at(item)).unwrap_or(u32::MAX).min(u32::MAX.wrapping_sub(1))
+    }
+
+    /// Fails if a field of the table has no value.
+    pub(super) fn require(&self, table: &[Row]) -> Result<(), Error> {
+        match table.iter().find(|row| !self.has(row.item)) {
+            Some(row) => Err(Error::named(ErrorCode::FormMissing, Subject::Policy, row.path)),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if a value of the table is out of its range. A field without a value counts as 0.
+    pub(super) fn check(&self, table: &[Row]) -> Result<(), Error> {
+        table.iter().try_for_each(|row| {
+            let number = self.at(row.item);
+            let number = if row.kind == Kind::Number { f64::from_bits(number) } else { number as f64 };
+            self.ensure(row, row.range.contains(&number))
+        })
+    }
+
+    /// Fails with the rule of a field unless it holds.
+    pub(super) fn ensure(&self, row: &Row, holds: bool) -> Result<(), Error> {
+        let number = self.at(row.item);
+        let value = match row.kind {
+            _ if holds => return Ok(()),
+            Kind::Count => Quantity::Number(number as f64),
+            Kind::Number => Quantity::Number(f64::from_bits(number)),
+            _ => Quantity::Span(Span::from_nanos(number)),
+        };
+        Err(Error { value, ..error(ErrorCode::FormValue, row.path, row.rule) })
+    }
+
+    /// Writes the fields of a table that have values into an object. `lists` are the patterns or the types of errors.
+    pub(super) fn write(
+        &self,
+        table: &[Row],
+        lists: &mut dyn Iterator<Item = &str>,
+        object: &mut Open<'_>,
+    ) -> fmt::Result {
+        for row in table.iter().filter(|row| self.has(row.item)) {
+            let out = object.field(row.name())?;
+            match row.kind {
+                Kind::Patterns | Kind::ErrorTypes => texts(out, &mut *lists)?,
+                kind => kind.write(self.at(row.item), out)?,
+            }
+        }
+        Ok(())
+    }
+}
