@@ -149,6 +149,34 @@ impl Lists {
         }
     }
 
+    /// Adds an entry to a list, or returns it if it is a pattern.
+    fn add<'a>(&mut self, list: u8, value: Value<'a>) -> Result<Option<&'a str>, Error> {
+        let integer = if let Value::Number { value, .. } = value { exact(value) } else { None };
+        let text = if let Value::Text(text) = value { text } else { "" };
+        match list {
+            HTTP => {
+                let class = CLASSES.into_iter().find(|class| class.0 == text).map(|class| (class.1, 100));
+                let status = integer.filter(|status| slot(*status).is_some()).map(|status| (status, 1));
+                let near = || nearest(text, CLASSES.into_iter().map(|class| class.0));
+                let (first, count) = class.or(status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, near()))?;
+                (first..).take(count).for_each(|status| self.add_status(status));
+            }
+            GRPC => {
+                let code = integer.and_then(GrpcCode::from_code).or_else(|| GrpcCode::parse(text));
+                let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
+                self.grpc |= 1 << code.ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))?.code();
+            }
+            KINDS => {
+                let kind = RETRIED.into_iter().find(|kind| kind.name() == text);
+                let near = || nearest(text, RETRIED.into_iter().map(FailureKind::name));
+                self.kinds |= 1 << kind.ok_or_else(|| refused(ErrorCode::RetryKind, value, near()))?.code();
+            }
+            _ if matches!(value, Value::Text(_)) => return Ok(Some(text)),
+            _ => return Err(refused(ErrorCode::PatternText, value, None)),
+        }
+        Ok(None)
+    }
+
     /// Empties a list and notes that there is one.
     fn begin(&mut self, list: u8) {
         self.listed |= list;
@@ -248,65 +276,16 @@ impl Rules {
                 _ => Err(refused(ErrorCode::NotAList, value, None)),
             };
         };
-        // Read first: an entry that is refused changes nothing.
-        let entry = Entry::read(list, value)?;
         let begins = index == 0;
+        // An entry that is refused changes nothing.
+        let mut changed = *lists;
         if begins {
-            lists.begin(list);
+            changed.begin(list);
         }
-        lists.listed |= list;
-        match entry {
-            Entry::Status(status) => lists.add_status(status),
-            Entry::Class(first) => (first..first.saturating_add(100)).for_each(|status| lists.add_status(status)),
-            Entry::Code(code) => lists.grpc |= 1 << code.code(),
-            Entry::Kind(kind) => lists.kinds |= 1 << kind.code(),
-            Entry::Pattern(text) => return Ok(Some(HostText::Pattern { operations, begins, text })),
-        }
-        Ok(None)
-    }
-}
-
-/// An entry of a list.
-enum Entry<'a> {
-    Status(u32),
-    Class(u32),
-    Code(GrpcCode),
-    Kind(FailureKind),
-    Pattern(&'a str),
-}
-
-impl<'a> Entry<'a> {
-    fn read(list: u8, value: Value<'a>) -> Result<Self, Error> {
-        match (list, value) {
-            (HTTP, Value::Number { value: number, .. }) => {
-                let status = exact(number).filter(|status| slot(*status).is_some());
-                status.map(Self::Status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, None))
-            }
-            (HTTP, Value::Text(text)) => {
-                let class = CLASSES.into_iter().find(|class| class.0 == text);
-                let near = || nearest(text, CLASSES.into_iter().map(|class| class.0));
-                class.map(|class| Self::Class(class.1)).ok_or_else(|| refused(ErrorCode::HttpStatus, value, near()))
-            }
-            (HTTP, _) => Err(refused(ErrorCode::HttpStatus, value, None)),
-            (GRPC, Value::Number { value: number, .. }) => {
-                let code = exact(number).and_then(GrpcCode::from_code);
-                code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, None))
-            }
-            (GRPC, Value::Text(text)) => {
-                let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
-                let code = GrpcCode::parse(text);
-                code.map(Self::Code).ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))
-            }
-            (GRPC, _) => Err(refused(ErrorCode::GrpcCode, value, None)),
-            (KINDS, Value::Text(text)) => {
-                let kind = RETRIED.into_iter().find(|kind| kind.name() == text);
-                let near = || nearest(text, RETRIED.into_iter().map(FailureKind::name));
-                kind.map(Self::Kind).ok_or_else(|| refused(ErrorCode::RetryKind, value, near()))
-            }
-            (KINDS, _) => Err(refused(ErrorCode::RetryKind, value, None)),
-            (_, Value::Text(text)) => Ok(Self::Pattern(text)),
-            (..) => Err(refused(ErrorCode::PatternText, value, None)),
-        }
+        changed.listed |= list;
+        let text = changed.add(list, value)?;
+        *lists = changed;
+        Ok(text.map(|text| HostText::Pattern { operations, begins, text }))
     }
 }
 
