@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{Facts, Failure, Operations, Options, Policy, Rules, write_guarded};
+use holdoff_core::{Facts, Failure, Operations, Options, Policy, Rules, write_document};
 
 /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
 /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
@@ -160,6 +160,6 @@ impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = |list| patterns::texts(self.patterns, list);
         let (all, non_idempotent) = (texts(Operations::All), texts(Operations::NonIdempotent));
-        write_guarded(&self.policy, &self.rules, &self.guards, all, non_idempotent, f)
+        write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f)
     }
 }

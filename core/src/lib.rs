@@ -100,7 +100,7 @@ pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
 pub use describe::preset::Preset;
 pub use describe::rules::{Facts, HostText, Operations, Rules};
-pub use describe::write::{write_document, write_guarded};
+pub use describe::write::write_document;
 pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
 pub use pace::keyed::config::{Direction, GateConfig, GateOptions, Growth};

@@ -3,7 +3,7 @@
 
 use super::with;
 use core::fmt;
-use holdoff_core::{ForeignPolicy, Form, HostText, Options, Policy, Preset, Rules, Value, write_guarded};
+use holdoff_core::{ForeignPolicy, Form, HostText, Options, Policy, Preset, Rules, Value, write_document};
 
 /// `policy`, `rules` and the guards of `builder` as a JSON document, its lists of patterns empty. The length.
 #[unsafe(no_mangle)]
@@ -22,7 +22,7 @@ struct Document {
 
 impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_guarded(&self.policy, &self.rules, &self.guards, [], [], f)
+        write_document(&self.policy, &self.rules, &self.guards, [], [], f)
     }
 }
 

@@ -113,7 +113,7 @@ impl Document {
         let [patterns, others] =
             [&self.patterns, &self.non_idempotent_patterns].map(|list| list.iter().map(String::as_str));
         // Writing to a string does not fail.
-        let _ = crate::write_guarded(&self.policy, &self.rules, &self.guards, patterns, others, &mut out);
+        let _ = crate::write_document(&self.policy, &self.rules, &self.guards, patterns, others, &mut out);
         out
     }
 

@@ -22,49 +22,25 @@ impl Policy {
     /// Writes the policy as a JSON document of version 1 that reads back to the same policy, and to rules that say nothing.
     ///
     /// # Errors
-    /// What `out` says when it takes no more.
+    /// The error of `out` when it takes no more.
     pub fn to_json(&self, out: &mut dyn Write) -> fmt::Result {
-        write_document(self, &Rules::NONE, [], [], out)
+        write_document(self, &Rules::NONE, &Options::NEW, [], [], out)
     }
 }
 
-/// Writes a policy, its `retry_on` and the patterns that the host keeps of it as a JSON document of version 1 that reads
-/// back to the same. Patterns of a list that the rules do not know of are left out.
+/// Writes a policy, its `retry_on` with the patterns that the host has stored, and its guards as a JSON document of version 1
+/// that reads back to the same: every field of a guard that is set, a preset's included. Patterns of a list that the rules do
+/// not have are left out.
 ///
 /// # Errors
-/// What `out` says when it takes no more.
+/// The error of `out` when it takes no more.
 pub fn write_document<'p>(
-    policy: &Policy,
-    rules: &Rules,
-    patterns: impl IntoIterator<Item = &'p str>,
-    non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
-    out: &mut dyn Write,
-) -> fmt::Result {
-    write(policy, rules, patterns, non_idempotent_patterns, out, |_| Ok(()))
-}
-
-/// Writes a document as [`write_document`] does, with its guards: every field that was given, a preset's included.
-///
-/// # Errors
-/// What `out` says when it takes no more.
-pub fn write_guarded<'p>(
     policy: &Policy,
     rules: &Rules,
     guards: &Options,
     patterns: impl IntoIterator<Item = &'p str>,
     non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
     out: &mut dyn Write,
-) -> fmt::Result {
-    write(policy, rules, patterns, non_idempotent_patterns, out, |document| guards.write_guards(document))
-}
-
-fn write<'p>(
-    policy: &Policy,
-    rules: &Rules,
-    patterns: impl IntoIterator<Item = &'p str>,
-    non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
-    out: &mut dyn Write,
-    guards: impl FnOnce(&mut Open<'_>) -> fmt::Result,
 ) -> fmt::Result {
     let mut document = Open::new(out, '{')?;
     document.whole("version", 1)?;
@@ -88,7 +64,7 @@ fn write<'p>(
         }
         retry_on.end('}')?;
     }
-    guards(&mut document)?;
+    guards.write_guards(&mut document)?;
     document.end('}')
 }
 

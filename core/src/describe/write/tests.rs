@@ -86,7 +86,8 @@ fn rules_and_patterns_read_back() {
     let texts = |texts: &'_ [String]| texts.iter().map(String::clone).collect::<Vec<_>>();
     let (all, other) = (texts(&patterns), texts(&late));
     let mut out = String::new();
-    write_document(&policy, &rules, all.iter().map(|s| &**s), other.iter().map(|s| &**s), &mut out).unwrap();
+    write_document(&policy, &rules, &Options::NEW, all.iter().map(|s| &**s), other.iter().map(|s| &**s), &mut out)
+        .unwrap();
     assert!(out.contains(
         r#""retry_on": {"http": [301, 408, 429, "5xx"], "grpc": [], "kinds": ["timeout"], "patterns": ["a\"b\\\n", ""], "non_idempotent": {"http": [], "patterns": ["late"]}}"#
     ));

@@ -295,7 +295,7 @@ proptest! {
             let _ = options.set(name, value(field, number, nanos, pick));
         }
         let mut json = String::new();
-        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut json).unwrap();
+        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut json).unwrap();
         match Document::read(&mut serde_json::Deserializer::from_str(&json)) {
             Ok(document) => prop_assert_eq!(document.guards, options, "{}", json),
             Err(error) => {
@@ -317,7 +317,7 @@ proptest! {
         let _ = (options.budget(), options.breaker(), options.limiter(), options.bulkhead(), options.adaptive());
         let _ = (options.stretch(), options.hedge(), options.nested(), options.build(), options.guards());
         let mut out = String::new();
-        crate::write_guarded(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut out).unwrap();
+        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut out).unwrap();
         let _ = options.set(&name, Value::Empty);
     }
 }
