@@ -1,15 +1,9 @@
 //! JSON text: policy documents, other systems' forms, saved states and events.
-//!
-//! The reader knows no field. It flattens the text into (path, value) pairs and hands them on, as every language does with
-//! its own objects, so that a document means the same everywhere.
 
 use crate::*;
-use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
-use core::fmt::{self, Write as _};
-use holdoff_core::{Event, Saved, Value, ValueOwner};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use holdoff_core::{DocumentRules, DocumentValue, Event, Saved, Value, ValueOwner, read_values};
+use serde::de::IgnoredAny;
 
 extern_c! {
     /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -138,167 +132,26 @@ fn keep_text(room: &mut [u8], text: &str) -> bool {
     }
 }
 
-/// The deepest level of objects and lists that is read: no field is deeper than four.
-const DEPTH: u32 = 8;
-
-/// The rules by which a text is read.
-#[derive(Clone, Copy)]
-struct Mode {
-    /// The unit of numbers in nanoseconds, where whole numbers of 64 bits are exact; none where a time is a text with its
-    /// unit.
-    unit: f64,
-    /// True if only the fields of the outermost object count.
-    shallow: bool,
-}
-
-const DOCUMENT: Mode = Mode { unit: f64::NAN, shallow: false };
-const EVENT: Mode = Mode { unit: 1.0, shallow: false };
-const STATE: Mode = Mode { unit: 1.0, shallow: true };
+const DOCUMENT: DocumentRules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };
+const EVENT: DocumentRules = DocumentRules { unit: 1.0, groups: None, repeats: false };
+const STATE: DocumentRules = DocumentRules { unit: 1.0, groups: Some(&[]), repeats: false };
 
 /// Takes a value by its path.
 type Take<'r> = &'r mut dyn FnMut(&str, Value<'_>) -> Result<(), holdoff_problem>;
 
 /// Hands on every value of a JSON text that has no other in it, in their order.
-fn read_json(text: &[u8], mode: Mode, take: Take<'_>) -> Result<(), holdoff_problem> {
-    let mut reading = Reading { take, path: String::new(), level: 0, mode, refused: None };
-    let read = core::str::from_utf8(text).map_err(|_| None).and_then(|text| {
-        // All of it first: what is no JSON is refused as a whole.
-        serde_json::from_str::<IgnoredAny>(text).map_err(Some)?;
-        let mut input = serde_json::Deserializer::from_str(text);
-        Node(&mut reading).deserialize(&mut input).map_err(Some)
-    });
-    match (read, reading.refused) {
-        (_, Some(problem)) => Err(problem),
-        (Err(error), None) => {
-            let problem = holdoff_problem::from(ErrorCode::NotJson);
-            let at = error.map(|error| format!("line {} column {}", error.line(), error.column()));
-            Err(at.map_or(problem, |at| problem.showing(&at)))
-        }
-        (Ok(()), None) => Ok(()),
-    }
-}
-
-struct Reading<'r> {
-    take: Take<'r>,
-    path: String,
-    /// The number of objects and lists around the current value.
-    level: u32,
-    mode: Mode,
-    refused: Option<holdoff_problem>,
-}
-
-impl Reading<'_> {
-    fn put<E: Error>(&mut self, value: Value<'_>) -> Result<(), E> {
-        if self.level == 0 {
-            return self.stop(holdoff_problem::from(ErrorCode::NotAnObject).show(value));
-        }
-        (self.take)(&self.path, value).or_else(|refused| self.stop(refused))
-    }
-
-    fn stop<E: Error>(&mut self, refused: holdoff_problem) -> Result<(), E> {
-        self.refused = Some(refused);
-        Err(E::custom(""))
-    }
-}
-
-/// The value under the current path, whatever it is.
-struct Node<'n, 'r>(&'n mut Reading<'r>);
-
-impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let reading = self.0;
-        if reading.mode.shallow && reading.level == 1 {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return reading.put(Value::Other);
-        }
-        let before = reading.path.len();
-        let mut names = BTreeSet::new();
-        reading.level += 1;
-        while let Some(name) = map.next_key::<String>()? {
-            if reading.level > 1 {
-                reading.path.push('.');
-            }
-            reading.path.push_str(&name);
-            if !names.insert(name) {
-                return reading.stop(holdoff_problem::from(ErrorCode::Twice).at(&reading.path));
-            }
-            if reading.level > DEPTH {
-                map.next_value::<IgnoredAny>()?;
-                reading.put(Value::Other)?;
-            } else {
-                map.next_value_seed(Node(reading))?;
-            }
-            reading.path.truncate(before);
-        }
-        reading.level -= 1;
-        if names.is_empty() && reading.level > 0 { reading.put(Value::Empty) } else { Ok(()) }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let reading = self.0;
-        if reading.level == 0 || reading.mode.shallow {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            return reading.put(Value::Other);
-        }
-        let before = reading.path.len();
-        let mut index = 0_u32;
-        reading.level += 1;
-        loop {
-            let _ = write!(reading.path, "[{index}]");
-            let next = if reading.level > DEPTH {
-                list.next_element::<IgnoredAny>()?.map(|_| ())
-            } else {
-                list.next_element_seed(Node(reading))?
-            };
-            reading.path.truncate(before);
-            if next.is_none() {
-                break;
-            }
-            index = index.saturating_add(1);
-        }
-        reading.level -= 1;
-        if index == 0 { reading.put(Value::NoItems) } else { Ok(()) }
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.0.put(Value::Text(text))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        match self.0.mode.unit {
-            1.0 => self.0.put(Value::Nanos(number)),
-            _ => self.visit_f64(number as f64),
-        }
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.visit_f64(number as f64)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        let unit = self.0.mode.unit;
-        self.0.put(Value::Number { value, unit })
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.0.put(Value::Other)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.0.put(Value::Nothing)
-    }
+fn read_json(text: &[u8], rules: DocumentRules, take: Take<'_>) -> Result<(), holdoff_problem> {
+    let not_json = holdoff_problem::from(ErrorCode::NotJson);
+    let text = core::str::from_utf8(text).map_err(|_| not_json)?;
+    let unreadable =
+        |error: serde_json::Error| not_json.showing(&format!("line {} column {}", error.line(), error.column()));
+    // All of it first: a text that is no JSON is refused as a whole.
+    serde_json::from_str::<IgnoredAny>(text).map_err(unreadable)?;
+    let mut input = serde_json::Deserializer::from_str(text);
+    let set = |DocumentValue { path, value, broken, .. }: DocumentValue<'_>| match broken {
+        Some(ErrorCode::Twice) => Err(holdoff_problem::from(ErrorCode::Twice).at(&path)),
+        Some(code) => Err(holdoff_problem::from(code).show(value)),
+        None => take(path, value),
+    };
+    read_values(&mut input, rules, set).map_err(|(error, problem)| problem.unwrap_or_else(|| unreadable(error)))
 }

@@ -121,5 +121,7 @@ pub use record::event::{Event, EventJson, EventKind, EventReader, Notes, ValueOw
 pub use record::recorder::{Events, Recorded, Recorder};
 pub use record::replay::{Replay, ReplayError, ReplayMode};
 pub use record::save::Saved;
+#[cfg(feature = "serde")]
+pub use serde_value::{DocumentRules, DocumentValue, read_values};
 pub use time::{Span, Timestamp};
 pub use value::Value;

@@ -1,23 +1,17 @@
 //! A policy document, read from any format that serde reads: JSON, YAML, TOML.
-//!
-//! The reader knows no field. It flattens the document into (path, value) pairs and hands them to [`Options::set`], or to
-//! [`FormReader::set`] for another system's form, as every language does with its own objects, so that a document means the
-//! same everywhere.
 
 use crate::decide::policy::Policy;
 use crate::describe::foreign::{Form, FormReader};
 use crate::describe::options::Options;
 use crate::describe::rules::{HostText, Operations, Rules};
 use crate::error::{Error, ErrorCode, Quantity};
+use crate::serde_value::{DocumentRules, DocumentValue, read_values};
 use crate::value::Value;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::fmt::{self, Write as _};
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error as FormatError, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use core::fmt;
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// A policy document (spec 15).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -71,13 +65,9 @@ impl fmt::Display for DocumentError {
 impl core::error::Error for DocumentError {}
 
 impl DocumentError {
-    fn new(code: ErrorCode, path: &str, value: Option<String>) -> Self {
-        Self { error: Box::new(Error::of_use(code)), path: path.into(), value, cause: None }
-    }
-
     /// The error of text that is not of its format.
     pub fn not_of_format(cause: impl fmt::Display) -> Self {
-        Self { cause: Some(cause.to_string()), ..Self::new(ErrorCode::NotJson, "", None) }
+        Self { cause: Some(cause.to_string()), ..Error::of_use(ErrorCode::NotJson).into() }
     }
 }
 
@@ -96,15 +86,25 @@ impl Document {
     /// # Errors
     /// The first thing that is wrong.
     pub fn read<'de, D: Deserializer<'de>>(input: D) -> Result<Self, DocumentError> {
-        Reading::new(Sink::Policy(Policy::options())).all(input)
+        let mut options = Policy::options();
+        let document = read(input, |path, value| options.set(path, value)).map_err(wrong)?;
+        document.with_options(&options)
     }
 
     /// Reads a policy in another system's form: `Document::read_form(Form::Grpc.reader(), input)`.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn read_form<'de, D: Deserializer<'de>>(reader: FormReader, input: D) -> Result<Self, DocumentError> {
-        Reading::new(Sink::Form(reader)).all(input)
+    pub fn read_form<'de, D: Deserializer<'de>>(mut reader: FormReader, input: D) -> Result<Self, DocumentError> {
+        let document = read(input, |path, value| reader.set(path, value)).map_err(wrong)?;
+        Ok(Self { policy: reader.build()?, rules: reader.rules(), guards: reader.guards()?, ..document })
+    }
+
+    /// The document with a policy, rules and guards that are built from options.
+    fn with_options(self, options: &Options) -> Result<Self, DocumentError> {
+        let policy = options.build()?;
+        options.check_guards()?;
+        Ok(Self { policy, rules: options.rules(), guards: options.guards(), ..self })
     }
 
     /// The document as JSON text that reads back to the same, but for the types of errors.
@@ -123,9 +123,9 @@ impl Document {
     /// What cannot be said there.
     pub fn to_form(&self, form: Form) -> Result<String, Error> {
         let mut out = String::new();
-        let formed = form.export(&self.policy, &self.rules, &self.guards)?;
+        let policy = form.export(&self.policy, &self.rules, &self.guards)?;
         let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
-        let _ = formed.write(patterns, types, &mut out);
+        let _ = policy.write(patterns, types, &mut out);
         Ok(out)
     }
 
@@ -156,194 +156,42 @@ impl Document {
     }
 }
 
-/// How deep objects and lists may lie in one another: no field lies deeper than four.
-const DEPTH: u32 = 8;
-
-/// Takes the values of a document.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
-enum Sink {
-    Policy(Options),
-    Form(FormReader),
-}
-
-/// A document in the making.
-struct Reading {
-    sink: Sink,
-    document: Document,
-    path: String,
-    depth: u32,
-    /// The error, which the format's own error cannot carry.
-    wrong: Option<DocumentError>,
-}
-
-impl Reading {
-    fn new(sink: Sink) -> Self {
-        Self { sink, document: Document::default(), path: String::new(), depth: 0, wrong: None }
-    }
-
-    fn all<'de, D: Deserializer<'de>>(mut self, input: D) -> Result<Document, DocumentError> {
-        if let Err(error) = Node(&mut self).deserialize(input) {
-            return Err(self.wrong.unwrap_or_else(|| DocumentError::not_of_format(error)));
-        }
-        self.built()
-    }
-
-    /// The checks when all fields are read.
-    fn built(self) -> Result<Document, DocumentError> {
-        let (policy, rules, guards) = match &self.sink {
-            Sink::Policy(options) => {
-                let policy = options.build()?;
-                options.check_guards()?;
-                (policy, options.rules(), options.guards())
-            }
-            Sink::Form(reader) => (reader.build()?, reader.rules(), reader.guards()?),
-        };
-        Ok(Document { policy, rules, guards, ..self.document })
-    }
-
-    fn set(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), DocumentError> {
-        let Self { sink, document, path, .. } = self;
-        let wrong = |error: Error| {
-            let path = if error.field.is_some() { error.path().to_string() } else { path.clone() };
-            DocumentError { error: Box::new(error), path, value: Some(shown.to_string()), cause: None }
-        };
-        match sink {
-            Sink::Policy(options) => document.store(options.set(path, value).map_err(wrong)?),
-            Sink::Form(reader) => document.store(reader.set(path, value).map_err(wrong)?),
-        }
-        Ok(())
-    }
-
-    /// Sets a value; the format's error stands for what is wrong with it.
-    fn put<E: FormatError>(&mut self, value: Value<'_>, shown: &dyn fmt::Display) -> Result<(), E> {
-        if self.depth == 0 {
-            let given = if value == Value::Nothing { "null".into() } else { shown.to_string() };
-            return self.fail(DocumentError::new(ErrorCode::NotAnObject, "", Some(given)));
-        }
-        match self.set(value, shown) {
-            Ok(()) => Ok(()),
-            Err(wrong) => self.fail(wrong),
-        }
-    }
-
-    fn fail<E: FormatError, T>(&mut self, wrong: DocumentError) -> Result<T, E> {
-        let error = E::custom(&wrong);
-        self.wrong = Some(wrong);
-        Err(error)
-    }
-}
-
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let mut reading = Reading::new(Sink::Policy(Policy::options()));
-        Node(&mut reading).deserialize(input)?;
-        reading.built().map_err(D::Error::custom)
+        let mut options = Policy::options();
+        let document = read(input, |path, value| options.set(path, value)).map_err(|(error, _)| error)?;
+        document.with_options(&options).map_err(D::Error::custom)
     }
 }
 
-/// The value under the current path, whatever it is.
-struct Node<'r>(&'r mut Reading);
-
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
+/// Reads the texts of a document and sets its fields.
+fn read<'de, D: Deserializer<'de>>(
+    input: D,
+    mut set: impl for<'v> FnMut(&str, Value<'v>) -> Result<Option<HostText<'v>>, Error>,
+) -> Result<Document, (D::Error, Option<DocumentError>)> {
+    let mut document = Document::default();
+    let rules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };
+    read_values(input, rules, |DocumentValue { path, value, text, broken }| {
+        let error = match broken {
+            Some(code) => Error::of_use(code),
+            None => match set(path, value) {
+                Ok(text) => {
+                    document.store(text);
+                    return Ok(());
+                }
+                Err(error) => error,
+            },
+        };
+        let path = if error.field.is_some() { error.path().to_string() } else { path.into() };
+        let value = if error.code == ErrorCode::Twice { None } else { Some(text.to_string()) };
+        Err(DocumentError { error: Box::new(error), path, value, cause: None })
+    })?;
+    Ok(document)
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a policy document")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let reading = self.0;
-        let before = reading.path.len();
-        let mut names = BTreeSet::new();
-        reading.depth = reading.depth.saturating_add(1);
-        while let Some(name) = map.next_key::<String>()? {
-            if reading.depth > 1 {
-                reading.path.push('.');
-            }
-            reading.path.push_str(&name);
-            if !names.insert(name) {
-                let wrong = DocumentError::new(ErrorCode::Twice, &reading.path, None);
-                return reading.fail(wrong);
-            }
-            if reading.depth > DEPTH {
-                map.next_value::<IgnoredAny>()?;
-                reading.put(Value::Other, &"...")?;
-            } else {
-                map.next_value_seed(Node(reading))?;
-            }
-            reading.path.truncate(before);
-        }
-        reading.depth = reading.depth.saturating_sub(1);
-        if names.is_empty() && reading.depth > 0 { reading.put(Value::Empty, &"{}") } else { Ok(()) }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let reading = self.0;
-        if reading.depth == 0 {
-            return reading.put(Value::NoItems, &"[...]");
-        }
-        let before = reading.path.len();
-        let mut index = 0_u32;
-        reading.depth = reading.depth.saturating_add(1);
-        loop {
-            let _ = write!(reading.path, "[{index}]");
-            let next = if reading.depth > DEPTH {
-                let ignored = list.next_element::<IgnoredAny>()?.map(|_| ());
-                ignored.map_or(Ok(()), |()| reading.put(Value::Other, &"..."))?;
-                ignored
-            } else {
-                list.next_element_seed(Node(reading))?
-            };
-            reading.path.truncate(before);
-            if next.is_none() {
-                break;
-            }
-            index = index.saturating_add(1);
-        }
-        reading.depth = reading.depth.saturating_sub(1);
-        if index == 0 { reading.put(Value::NoItems, &"[]") } else { Ok(()) }
-    }
-
-    fn visit_str<E: FormatError>(self, text: &str) -> Result<(), E> {
-        self.0.put(Value::Text(text), &format_args!("{text:?}"))
-    }
-
-    fn visit_f64<E: FormatError>(self, value: f64) -> Result<(), E> {
-        // A document's times are text: a bare number would have no unit.
-        self.0.put(Value::Number { value, unit: f64::NAN }, &value)
-    }
-
-    fn visit_u64<E: FormatError>(self, value: u64) -> Result<(), E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_i64<E: FormatError>(self, value: i64) -> Result<(), E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_bool<E: FormatError>(self, value: bool) -> Result<(), E> {
-        self.0.put(Value::Other, &value)
-    }
-
-    fn visit_unit<E: FormatError>(self) -> Result<(), E> {
-        self.0.put(Value::Nothing, &"null")
-    }
-
-    fn visit_none<E: FormatError>(self) -> Result<(), E> {
-        self.visit_unit()
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        self.deserialize(input)
-    }
+/// The error that a rule is broken, or else that the text is not of its format.
+fn wrong((error, broken): (impl fmt::Display, Option<DocumentError>)) -> DocumentError {
+    broken.unwrap_or_else(|| DocumentError::not_of_format(error))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use super::field::ValueOwner;
 use super::json::Notes;
 use super::model::Event;
 use super::table::{AFTER_TEXTS, BEFORE_TEXTS};
-use crate::serde_value::{Field, Reading};
+use crate::error::Error;
+use crate::serde_value::{DocumentRules, DocumentValue, read_values};
 use crate::value::Value;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use core::fmt;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as FormatError, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// An event and its texts.
@@ -71,60 +71,27 @@ impl Serialize for Payload<'_> {
 impl<'de> Deserialize<'de> for EventWithNotes {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut noted = Self { event: Event::EMPTY, task: None, failure: None };
-        input.deserialize_map(Fields { noted: &mut noted, inner: false })?;
-        noted.event = noted.event.check().map_err(FormatError::custom)?;
+        let rules = DocumentRules { unit: 1.0, groups: Some(&["payload"]), repeats: true };
+        read_values(input, rules, |value| noted.set(value)).map_err(|(error, _)| error)?;
+        noted.event = noted.event.check().map_err(D::Error::custom)?;
         Ok(noted)
     }
 }
 
-/// The fields of an event, or those of its payload.
-struct Fields<'n> {
-    noted: &'n mut EventWithNotes,
-    inner: bool,
-}
-
-impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the fields of an event")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        while let Some(name) = fields.next_key::<String>()? {
-            let name = if self.inner { ["payload.", &name].concat() } else { name };
-            fields.next_value_seed(Reading(One { noted: self.noted, name: &name }))?;
+impl EventWithNotes {
+    fn set(&mut self, DocumentValue { path, value, broken, .. }: DocumentValue<'_>) -> Result<(), Error> {
+        if let Some(code) = broken {
+            return Err(Error::of_event(code, ""));
         }
-        Ok(())
-    }
-}
-
-/// The value of a field.
-struct One<'n> {
-    noted: &'n mut EventWithNotes,
-    name: &'n str,
-}
-
-impl Field for One<'_> {
-    fn take<E: FormatError>(self, value: Value<'_>) -> Result<(), E> {
-        let taken = self.noted.event.set(self.name, value).map_err(E::custom)?;
+        let owner = self.event.set(path, value)?;
         let Value::Text(text) = value else { return Ok(()) };
-        match taken {
-            ValueOwner::Event => {}
-            ValueOwner::Task => self.noted.task = Some(text.to_owned()),
-            ValueOwner::Failure if self.name == "failureReason" || self.noted.failure.is_none() => {
-                self.noted.failure = Some(text.to_owned());
+        match owner {
+            ValueOwner::Task => self.task = Some(text.to_owned()),
+            ValueOwner::Failure if path == "failureReason" || self.failure.is_none() => {
+                self.failure = Some(text.to_owned());
             }
-            ValueOwner::Failure => {}
+            ValueOwner::Event | ValueOwner::Failure => {}
         }
         Ok(())
-    }
-
-    fn take_map<'de, A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        if self.name == "payload" {
-            return Fields { noted: self.noted, inner: true }.visit_map(fields);
-        }
-        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.take(Value::Other)
     }
 }

@@ -2,11 +2,9 @@
 
 use super::model::Saved;
 use super::table::{CALL, FIELDS};
-use crate::serde_value::{Field, Reading};
-use crate::value::Value;
-use alloc::string::String;
-use core::fmt;
-use serde::de::{Deserialize, Deserializer, Error as FormatError, MapAccess, Visitor};
+use crate::error::Error;
+use crate::serde_value::{DocumentRules, DocumentValue, read_values};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 impl Serialize for Saved {
@@ -21,36 +19,14 @@ impl Serialize for Saved {
 
 impl<'de> Deserialize<'de> for Saved {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_map(Fields)
-    }
-}
-
-struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Saved;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the fields of a saved state")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Saved, A::Error> {
-        let mut saved = Saved::EMPTY;
-        while let Some(name) = fields.next_key::<String>()? {
-            fields.next_value_seed(Reading(One { saved: &mut saved, name: &name }))?;
-        }
-        saved.check_fields().map_err(FormatError::custom)?;
+        let mut saved = Self::EMPTY;
+        let rules = DocumentRules { unit: 1.0, groups: Some(&[]), repeats: true };
+        let set = |DocumentValue { path, value, broken, .. }: DocumentValue<'_>| match broken {
+            Some(code) => Err(Error::of_state(code, "")),
+            None => saved.set(path, value),
+        };
+        read_values(input, rules, set).map_err(|(error, _)| error)?;
+        saved.check_fields().map_err(D::Error::custom)?;
         Ok(saved)
-    }
-}
-
-struct One<'s> {
-    saved: &'s mut Saved,
-    name: &'s str,
-}
-
-impl Field for One<'_> {
-    fn take<E: FormatError>(self, value: Value<'_>) -> Result<(), E> {
-        self.saved.set(self.name, value).map_err(E::custom)
     }
 }
