@@ -8,7 +8,7 @@ use crate::decide::policy::Policy;
 use crate::error::ErrorCode;
 use crate::record::event::{Event, EventKind};
 use crate::record::recorder::Recorder;
-use crate::record::recorder::replayed::ReplayFault;
+use crate::record::recorder::replayed::Computed;
 use crate::words::words;
 use core::fmt;
 
@@ -55,7 +55,7 @@ impl Replay {
     /// A [`ReplayError`]: the event contradicts itself, is not the next one, or is not what this policy decides.
     pub fn apply(&mut self, policy: &Policy, event: &Event) -> Result<(), ReplayError> {
         let wrong = |code, sequence| ReplayError { code, sequence, recorded: Some(*event), computed: None };
-        let expected = self.recorder.map_or(1, |recorder| recorder.sequence().saturating_add(1));
+        let expected = self.expected();
         let event = &event.check().map_err(|error| wrong(error.code, expected))?;
         let sequence = event.sequence();
         let Some(mut recorder) = self.recorder else {
@@ -78,17 +78,15 @@ impl Replay {
         if event.at() < recorder.latest() {
             return Err(wrong(ErrorCode::LogTime, sequence));
         }
-        match recorder.replay(policy, event, self.mode == ReplayMode::Verify) {
-            Ok(()) => {
+        let diverged = match recorder.replay(policy, event).ok_or(wrong(ErrorCode::LogImpossible, sequence))? {
+            Computed::Other(computed) if self.mode == ReplayMode::Verify => computed,
+            Computed::Same | Computed::Other(_) => {
                 self.recorder = Some(recorder);
-                Ok(())
+                return Ok(());
             }
-            Err(ReplayFault::Impossible) => Err(wrong(ErrorCode::LogImpossible, sequence)),
-            Err(ReplayFault::Diverged(computed)) => {
-                let computed = computed.map(|computed| computed.numbered(sequence));
-                Err(ReplayError { computed, ..wrong(ErrorCode::LogDiverged, sequence) })
-            }
-        }
+        };
+        let computed = diverged.map(|computed| computed.numbered(sequence));
+        Err(ReplayError { computed, ..wrong(ErrorCode::LogDiverged, sequence) })
     }
 
     /// The recorder as it was when the latest event was written.

@@ -9,12 +9,12 @@ use crate::error::StopReason;
 use crate::record::event::{Event, EventKind};
 use crate::time::Timestamp;
 
-/// The reason that an event cannot come next.
-pub(crate) enum ReplayFault {
-    /// No machine writes the event here.
-    Impossible,
-    /// The machine writes another event, or none.
-    Diverged(Option<Event>),
+/// The decision of the machine where the log has an event.
+pub(crate) enum Computed {
+    /// The event of the log, or the machine does not know.
+    Same,
+    /// Another event, or none.
+    Other(Option<Event>),
 }
 
 impl Recorder {
@@ -32,37 +32,34 @@ impl Recorder {
         self.call.latest()
     }
 
-    /// Takes the next event and does what it records, even if this policy would decide otherwise, unless it is to be verified.
-    pub(crate) fn replay(&mut self, policy: &Policy, event: &Event, verify: bool) -> Result<(), ReplayFault> {
+    /// Takes the next event and does what it records, even if this policy would decide otherwise. Returns the decision of this
+    /// policy; `None` for an event that no machine writes here.
+    pub(crate) fn replay(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
         let computed = match event.kind() {
-            EventKind::Started => return Err(ReplayFault::Impossible),
-            EventKind::AttemptFailed => self.replay_failure(policy, event)?,
-            EventKind::RetryScheduled => self.replay_sleep(policy, event)?,
-            EventKind::Resumed => self.replay_attempt(policy, event)?,
-            EventKind::GaveUp => self.replay_end(policy, event)?,
-            EventKind::Succeeded | EventKind::Cancelled => self.replay_outcome(event)?,
+            EventKind::Started => None,
+            EventKind::AttemptFailed => self.replay_failure(policy, event),
+            EventKind::RetryScheduled => self.replay_sleep(policy, event),
+            EventKind::Resumed => self.replay_attempt(policy, event),
+            EventKind::GaveUp => self.replay_end(policy, event),
+            EventKind::Succeeded | EventKind::Cancelled => self.replay_outcome(event),
         };
-        if verify && let Computed::Other(other) = computed {
-            return Err(ReplayFault::Diverged(other));
-        }
         self.sequence = event.sequence();
-        Ok(())
+        computed
     }
 
-    fn replay_failure(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
-        let ticket =
-            self.call.running().filter(|ticket| ticket.attempt() == event.attempt()).ok_or(ReplayFault::Impossible)?;
+    fn replay_failure(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
+        let ticket = self.call.running().filter(|ticket| ticket.attempt() == event.attempt())?;
         self.call.fail(policy, &mut Guards::none(), ticket, event.at(), event.as_failure());
         (self.reruns, self.pending) = (0, UNDECIDED);
-        Ok(Computed::Same)
+        Some(Computed::Same)
     }
 
-    fn replay_sleep(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
+    fn replay_sleep(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
         let (at, until) = (event.at(), event.until());
-        let cause = event.cause().ok_or(ReplayFault::Impossible)?;
+        let cause = event.cause()?;
         let guards = of_guards(cause);
         if guards && !self.is_guarded() {
-            return Err(ReplayFault::Impossible);
+            return None;
         }
         if self.undecided() {
             possible(event.attempt() == self.call.attempt().saturating_add(1))?;
@@ -77,7 +74,7 @@ impl Recorder {
             }
             self.pending = 0;
             let right = same || stretched || guards && asks(computed, at);
-            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
+            return Some(if right { Computed::Same } else { Computed::Other(computed) });
         }
         possible(guards)?;
         let late = self.late(policy, event);
@@ -88,10 +85,10 @@ impl Recorder {
             possible(event.attempt() == self.call.attempt().saturating_add(1) && self.due(at))?;
         }
         self.call.put_asleep(at, until, cause);
-        Ok(late)
+        Some(late)
     }
 
-    fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
+    fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
         possible(!self.undecided())?;
         let late = self.late(policy, event);
         if let Some(ticket) = self.call.running() {
@@ -103,13 +100,13 @@ impl Recorder {
         }
         self.call.proceed(policy, event.at());
         self.runs();
-        Ok(late)
+        Some(late)
     }
 
-    fn replay_end(&mut self, policy: &Policy, event: &Event) -> Result<Computed, ReplayFault> {
+    fn replay_end(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
         possible(event.attempt() == self.ran)?;
         let (at, retry_at) = (event.at(), event.until());
-        let reason = event.reason().ok_or(ReplayFault::Impossible)?;
+        let reason = event.reason()?;
         let guards =
             matches!(reason, StopReason::Budget | StopReason::Breaker | StopReason::Limiter | StopReason::Bulkhead);
         possible(reason != StopReason::Cancelled && (!guards || self.is_guarded()))?;
@@ -121,7 +118,7 @@ impl Recorder {
             }
             self.pending = 0;
             let right = same || guards && asks(computed, at);
-            return Ok(if right { Computed::Same } else { Computed::Other(computed) });
+            return Some(if right { Computed::Same } else { Computed::Other(computed) });
         }
         possible(guards || reason == StopReason::Deadline)?;
         let running = self.call.running().is_some();
@@ -132,17 +129,17 @@ impl Recorder {
             Computed::Same if guards => Computed::Same,
             Computed::Same => {
                 let attempt = if running { self.ran } else { self.call.attempt().saturating_add(1) };
-                Computed::Other(Some(Event::of_kind(EventKind::Resumed, at, attempt)))
+                Computed::Other(Some(Event::new(EventKind::Resumed, at, attempt)))
             }
         };
         if running && guards {
             self.call.interrupt(at);
         }
         self.call.put_down(at, reason, retry_at);
-        Ok(computed)
+        Some(computed)
     }
 
-    fn replay_outcome(&mut self, event: &Event) -> Result<Computed, ReplayFault> {
+    fn replay_outcome(&mut self, event: &Event) -> Option<Computed> {
         possible(!self.undecided() && event.attempt() == self.ran)?;
         let none = &mut Guards::none();
         match self.call.running() {
@@ -153,7 +150,7 @@ impl Recorder {
                 self.call.cancel(none, event.at())
             }
         };
-        Ok(Computed::Same)
+        Some(Computed::Same)
     }
 
     /// True if an attempt may begin at that time: its sleep is over, or it was for a guard, which is asked at any time.
@@ -181,16 +178,9 @@ impl Recorder {
     }
 }
 
-/// The decision of the machine where the log has an event.
-enum Computed {
-    /// The same, or it does not know.
-    Same,
-    /// Another event, or none.
-    Other(Option<Event>),
-}
-
-const fn possible(is: bool) -> Result<(), ReplayFault> {
-    if is { Ok(()) } else { Err(ReplayFault::Impossible) }
+/// `None` if an event cannot come here.
+fn possible(is: bool) -> Option<()> {
+    is.then_some(())
 }
 
 /// True if a computed event is the recorded one.
