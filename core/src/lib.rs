@@ -117,7 +117,7 @@ pub use pace::wait_backoff::WaitBackoff;
 pub use pace::wheel::{TimerKey, Wheel, WheelFull};
 #[cfg(feature = "serde")]
 pub use record::event::EventWithNotes;
-pub use record::event::{Event, EventJson, EventKind, EventReader, Notes, ValueOwner};
+pub use record::event::{Event, EventKind, EventReader, Notes, ValueOwner};
 pub use record::recorder::{Events, Recorded, Recorder};
 pub use record::replay::{Replay, ReplayError, ReplayMode};
 pub use record::save::Saved;

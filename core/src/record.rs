@@ -5,3 +5,5 @@ mod field;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod save;
+#[cfg(feature = "serde")]
+mod serde;

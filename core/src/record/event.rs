@@ -6,7 +6,6 @@
 
 mod bytes;
 mod field;
-mod json;
 mod kind;
 mod model;
 #[cfg(feature = "serde")]
@@ -14,8 +13,7 @@ mod serde;
 mod table;
 
 pub use bytes::EventReader;
-pub use field::ValueOwner;
-pub use json::{EventJson, Notes};
+pub use field::{Notes, ValueOwner};
 pub use kind::EventKind;
 pub use model::Event;
 #[cfg(feature = "serde")]

@@ -323,7 +323,7 @@ impl Recorder {
     }
 
     fn tell(&mut self, events: &mut Events, kind: EventKind) {
-        self.write(events, Event::of_kind(kind, self.call.latest(), self.ran));
+        self.write(events, Event::new(kind, self.call.latest(), self.ran));
     }
 
     fn failed(&mut self, events: &mut Events, failure: Failure) {

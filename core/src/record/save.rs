@@ -20,7 +20,7 @@ use crate::decide::retry::Retry;
 use crate::error::Error;
 use crate::time::Timestamp;
 use bytes::{CALL_LENGTH, RETRY_LENGTH};
-use table::{CALL, RETRY};
+use model::{CALL, RETRY};
 
 mod bytes;
 mod field;
@@ -54,14 +54,6 @@ impl Retry {
     pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.retry(policy, now)
     }
-
-    /// [`Retry::resume`] under whatever policy: see [`Saved::forced`].
-    ///
-    /// # Errors
-    /// As [`Retry::resume`], but for the policy.
-    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
-        Saved::from_bytes(bytes)?.forced(policy).retry(policy, now)
-    }
 }
 
 impl Call {
@@ -91,14 +83,6 @@ impl Call {
     /// An [`Error`]: no saved state, damaged, of another layout, kind or policy.
     pub fn resume(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
         Saved::from_bytes(bytes)?.call(policy, now)
-    }
-
-    /// [`Call::resume`] under whatever policy: see [`Saved::forced`].
-    ///
-    /// # Errors
-    /// As [`Call::resume`], but for the policy.
-    pub fn resume_forced(bytes: &[u8], policy: &Policy, now: Timestamp) -> Result<Self, Error> {
-        Saved::from_bytes(bytes)?.forced(policy).call(policy, now)
     }
 }
 

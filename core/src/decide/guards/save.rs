@@ -5,7 +5,7 @@
 //! in between, as long as its kind stays: raising a limit should not lose what the guard has learned.
 
 use crate::error::{Error, ErrorCode};
-use crate::saved_bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
+use crate::saved_bytes::{self, Reader, Writer};
 use crate::time::Timestamp;
 
 /// The distance of [`Timestamp::NEVER`], and the furthest of any other time.
@@ -28,7 +28,7 @@ impl Pass<'_> {
     pub(crate) fn word(&mut self, word: &mut u64) {
         match &mut self.bytes {
             Bytes::Out(writer) => writer.put(&word.to_le_bytes()),
-            Bytes::In(reader) => *word = reader.word(),
+            Bytes::In(reader) => *word = reader.number(8),
         }
     }
 
@@ -36,7 +36,7 @@ impl Pass<'_> {
     pub(crate) fn half(&mut self, half: &mut u32) {
         match &mut self.bytes {
             Bytes::Out(writer) => writer.put(&half.to_le_bytes()),
-            Bytes::In(reader) => *half = reader.half(),
+            Bytes::In(reader) => *half = reader.number(4) as u32,
         }
     }
 
@@ -77,20 +77,14 @@ pub(crate) const AROUND: usize = 8 + 4 + 8;
 
 /// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
 pub(crate) fn write<S: GuardState>(mut state: S, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
-    // Two bytes hold only the low part of a long log's length: the reader knows the length from the configuration.
-    let length = (out.len() as u16).to_le_bytes();
-    let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
-    let mut writer = Writer(&mut *body);
-    writer.put(&MAGIC);
-    writer.put(&[S::NUMBER, LAYOUT as u8]);
-    writer.put(&length);
-    writer.put(&variant.to_le_bytes());
-    let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
-    state.pass(&mut pass);
-    for at in times {
-        pass.time(&mut { *at });
-    }
-    Writer(sum).put(&checksum(body).to_le_bytes());
+    saved_bytes::seal(S::NUMBER, out, |mut writer| {
+        writer.put(&variant.to_le_bytes());
+        let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
+        state.pass(&mut pass);
+        for at in times {
+            pass.time(&mut { *at });
+        }
+    });
 }
 
 /// The state that [`write()`] made `bytes` of, on a clock that reads `now`.
@@ -102,27 +96,9 @@ pub(crate) fn read<S: GuardState>(
     times: &mut [u64],
     bytes: &[u8],
 ) -> Result<S, Error> {
-    let mut reader = Reader(bytes);
-    if reader.take() != Some(MAGIC) {
-        return Err(Error::of_state(ErrorCode::NotAState, ""));
-    }
-    let short = Error::of_state(ErrorCode::GuardLength, "length").found(bytes.len() as f64);
-    let [number, layout] = reader.take().ok_or(short)?;
-    if u32::from(layout) != LAYOUT {
-        return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(layout));
-    }
-    if number != S::NUMBER {
-        return Err(Error::of_state(ErrorCode::NotAGuard, "kind").found(number));
-    }
-    if bytes.len() != length {
-        return Err(short);
-    }
-    let (body, sum) = bytes.split_at_checked(length.saturating_sub(8)).ok_or(short)?;
-    let said = u16::from_le_bytes(reader.take().ok_or(short)?);
-    if Reader(sum).word() != checksum(body) || said != length as u16 {
-        return Err(Error::of_state(ErrorCode::StateDamaged, ""));
-    }
-    if reader.half() != variant {
+    let wrong = [ErrorCode::NotAGuard, ErrorCode::GuardLength];
+    let (_, mut reader) = saved_bytes::open(bytes, wrong, |number| (number == S::NUMBER).then_some(length))?;
+    if reader.number(4) != u64::from(variant) {
         return Err(Error::of_state(ErrorCode::GuardConfig, "kind"));
     }
     let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };

@@ -10,19 +10,21 @@
 //! ```
 
 use super::kind::{EventKind, VERSION};
-use super::model::Event;
-use super::table::needed;
-use crate::decide::hint::Hint;
+use super::model::{DELAY, Event, IN_HEADER, needed};
+use super::table::FIELDS;
 use crate::error::{Error, ErrorCode, Subject};
+use crate::record::field::{Field, of_bits};
 use crate::saved_bytes::Fnv;
-use crate::time::Timestamp;
 
 /// No byte of UTF-8, so that no text looks like the beginning of an event.
 const MAGIC: u8 = 0xf5;
 /// The longest text in bytes.
 const LONGEST: usize = 65_535;
-/// The numbers of an event at most.
-const NUMBERS: usize = 6;
+
+/// The fields of a kind after the header.
+fn body(kind: EventKind) -> impl Iterator<Item = Field<Event>> {
+    of_bits(&FIELDS, needed(kind) & !(IN_HEADER | DELAY))
+}
 
 /// The checksum of an event (spec 33.5).
 fn checksum(bytes: &[u8]) -> u32 {
@@ -41,9 +43,8 @@ impl Event {
         let mut rest = &mut *out;
         let kind = self.kind();
         put(&mut rest, &[MAGIC, VERSION, kind.code()])?;
-        let (numbers, count) = self.numbers(kind);
-        for number in numbers.into_iter().take(count) {
-            number_to(&mut rest, number)?;
+        for field in body(kind) {
+            number_to(&mut rest, field.get(self).wrapping_add(self.shift(&field)))?;
         }
         number_to(&mut rest, text.len() as u64)?;
         put(&mut rest, text.as_bytes())?;
@@ -53,19 +54,14 @@ impl Event {
         length.checked_add(4)
     }
 
-    /// The numbers that an event of that kind has, and how many they are.
-    fn numbers(&self, kind: EventKind) -> ([u64; NUMBERS], usize) {
-        let (own, count) = match kind {
-            EventKind::Started => ([self.policy, self.seed, u64::from(self.guarded)], 6),
-            EventKind::AttemptFailed => ([self.failure.into(), self.hint.as_raw().wrapping_add(1), 0], 5),
-            EventKind::RetryScheduled => {
-                ([self.until.as_nanos().saturating_sub(self.at.as_nanos()), self.cause.into(), 0], 5)
-            }
-            EventKind::GaveUp => ([self.reason.into(), self.until.as_nanos().wrapping_add(1), 0], 5),
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => ([0; 3], 3),
-        };
-        let [a, b, c] = own;
-        ([self.sequence, self.at.as_nanos(), self.attempt.into(), a, b, c], count)
+    /// The number that is added to that of a field, so that the bytes have a small one: a distance for a time, 0 for the
+    /// largest number.
+    fn shift(&self, field: &Field<Self>) -> u64 {
+        match field.0 {
+            "until" => self.at.wrapping_neg(),
+            "hint" | "retryAt" => 1,
+            _ => 0,
+        }
     }
 
     /// Reads the event that `bytes` begin with, its text, and what comes after it.
@@ -83,10 +79,10 @@ impl Event {
             return Err(Error::of_event(ErrorCode::EventVersion, "version").found(version));
         }
         let kind = EventKind::from_code(byte(&mut rest)?.into()).ok_or(damaged)?;
-        let mut numbers = [0; NUMBERS];
-        let (_, count) = Self::EMPTY.numbers(kind);
-        for number in numbers.iter_mut().take(count) {
-            *number = number_from(&mut rest)?;
+        let (mut event, mut fits) = (Self { kind: kind.code(), present: needed(kind), ..Self::EMPTY }, true);
+        for field in body(kind) {
+            let number = number_from(&mut rest)?.wrapping_sub(event.shift(&field));
+            fits &= field.set(&mut event, number);
         }
         let length = match usize::try_from(number_from(&mut rest)?) {
             Ok(length @ ..=LONGEST) => length,
@@ -96,40 +92,11 @@ impl Event {
         let (text, rest) = rest.split_at_checked(length).ok_or(cut)?;
         let (sum, after) = rest.split_first_chunk().ok_or(cut)?;
         let body = bytes.get(..bytes.len().saturating_sub(rest.len())).ok_or(damaged)?;
-        if u32::from_le_bytes(*sum) != checksum(body) {
+        if u32::from_le_bytes(*sum) != checksum(body) || !fits {
             return Err(damaged);
         }
         let text = core::str::from_utf8(text).map_err(|_| damaged)?;
-        let event = Self::of(kind, numbers).ok_or(damaged)?.check()?;
-        Ok((event, text, after))
-    }
-
-    fn of(kind: EventKind, numbers: [u64; NUMBERS]) -> Option<Self> {
-        let [sequence, at, attempt, a, b, c] = numbers;
-        let small = |number: u64| u8::try_from(number).ok();
-        let event = Self {
-            sequence,
-            at: Timestamp::from_nanos(at),
-            attempt: u32::try_from(attempt).ok()?,
-            kind: kind.code(),
-            given: needed(kind),
-            ..Self::EMPTY
-        };
-        Some(match kind {
-            EventKind::Started => Self { policy: a, seed: b, guarded: small(c)?, ..event },
-            EventKind::AttemptFailed => {
-                let hint = Hint::from_raw(b.wrapping_sub(1));
-                if hint.as_raw() != b.wrapping_sub(1) {
-                    return None;
-                }
-                Self { failure: small(a)?, hint, ..event }
-            }
-            EventKind::RetryScheduled => {
-                Self { until: Timestamp::from_nanos(at.checked_add(a)?), cause: small(b)?, ..event }
-            }
-            EventKind::GaveUp => Self { reason: small(a)?, until: Timestamp::from_nanos(b.wrapping_sub(1)), ..event },
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => event,
-        })
+        Ok((event.check()?, text, after))
     }
 }
 

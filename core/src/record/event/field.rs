@@ -1,19 +1,16 @@
-//! An event field by field: what a reader of JSON feeds in, in whatever order it finds it.
+//! An event field by field: the values of a JSON reader, in any order, and the JSON that is written.
 //!
 //! A host hands over what its JSON reader made of each field and keeps the texts, which it is told are its own. Numbers of
 //! 64 bits are decimal text where they are times, seeds or fingerprints: most readers keep 53 bits.
 
 use super::kind::{EventKind, VERSION};
-use super::model::Event;
-use super::table::{DELAY, FIELDS, OF_ALL, UNTIL, needed};
-use crate::decide::hint::Hint;
-use crate::decide::retry::Cause;
-use crate::error::{Error, ErrorCode, StopReason, Subject};
-use crate::nearest::nearest;
-use crate::record::field::{Field, Shown, first};
-use crate::time::{Span, Timestamp};
+use super::model::{DELAY, Event, OF_ALL, RETRY_AT, TEXTS, UNTIL, needed};
+use super::table::FIELDS;
+use crate::error::{Error, ErrorCode, Subject};
+use crate::record::field::{Written, find, first, of_bits, write_json};
+use crate::time::Span;
 use crate::value::Value;
-use core::ops::Range;
+use core::fmt;
 
 /// The owner of a value that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,10 +34,32 @@ impl ValueOwner {
     }
 }
 
+/// The texts of an event, which the host lends: what is not given is not written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Notes<'n> {
+    /// The name of the task: `payload.taskId`.
+    pub task: Option<&'n str>,
+    /// The text of the failure: `failureReason` and `payload.reason`.
+    pub failure: Option<&'n str>,
+}
+
+struct Json<'n>(Event, Notes<'n>);
+
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_json(f, self.0.fields(&self.1))
+    }
+}
+
 impl Event {
     /// The names of the fields, in the order in which JSON has them.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FIELDS.iter().map(|field| field.0)
+    }
+
+    /// The event as JSON in one line (spec 33.4), without a line's end.
+    pub const fn json<'n>(&self, notes: &Notes<'n>) -> impl fmt::Display + use<'n> {
+        Json(*self, *notes)
     }
 
     /// Sets the field called `name` to `value`, as a JSON reader gives it; what is in `payload` is called `payload.taskId` and
@@ -49,78 +68,40 @@ impl Event {
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word, another version: see [`ErrorCode`].
     pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<ValueOwner, Error> {
-        let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
-            let nearest = nearest(name, Self::names());
-            return Err(self.expected(Error { nearest, ..Error::of_event(ErrorCode::UnknownEventField, "") }));
-        };
+        let subject = Subject::Event(self.sequence);
+        let (bit, field) = find(&FIELDS, name, Error::named(ErrorCode::UnknownEventField, subject, ""))?;
         if value == Value::Nothing || (value == Value::Empty && name == "payload") {
             return Ok(ValueOwner::Event);
         }
-        let taken = self.put(&field, value).map_err(|error| self.expected(error))?;
-        self.given |= 1_u32.wrapping_shl(bit);
-        Ok(taken)
-    }
-
-    /// An error with the number of the event, where that is known by now.
-    const fn expected(&self, error: Error) -> Error {
-        Error { subject: Subject::Event(self.sequence), ..error }
-    }
-
-    fn put(&mut self, field: &Field, value: Value<'_>) -> Result<ValueOwner, Error> {
-        match (field.0, value) {
-            ("failureReason" | "payload.reason", Value::Text(_)) => return Ok(ValueOwner::Failure),
-            ("payload.taskId", Value::Text(_)) => return Ok(ValueOwner::Task),
-            _ => {}
-        }
-        let number = field.read(value, Subject::Event(0))?;
-        match field.0 {
-            "version" if number != u64::from(VERSION) => {
-                return Err(Error::of_event(ErrorCode::EventVersion, field.0).found(number as f64));
+        let owner = match (field.0, value) {
+            ("failureReason" | "payload.reason", Value::Text(_)) => ValueOwner::Failure,
+            ("payload.taskId", Value::Text(_)) => ValueOwner::Task,
+            _ => ValueOwner::Event,
+        };
+        if owner == ValueOwner::Event {
+            let number = field.read(value, subject)?;
+            if field.0 == "version" && number != u64::from(VERSION) {
+                return Err(Error::named(ErrorCode::EventVersion, subject, field.0).found(number as f64));
             }
-            "version" => {}
-            "sequence" => self.sequence = number,
-            "type" => self.kind = number as u8,
-            "at" => self.at = Timestamp::from_nanos(number),
-            "attemptNumber" => self.attempt = number as u32,
-            "backoffDelayMs" | "seed" => self.seed = number,
-            "policy" => self.policy = number,
-            "guarded" => self.guarded = number as u8,
-            "failure" => self.failure = number as u8,
-            "hint" => self.hint = Hint::from_raw(number),
-            "cause" => self.cause = number as u8,
-            "reason" => self.reason = number as u8,
-            _ => self.until = Timestamp::from_nanos(number),
+            field.set(self, number);
         }
-        Ok(ValueOwner::Event)
+        self.present |= bit;
+        Ok(owner)
     }
 
-    /// Each field that the event has at these places, with its value, in order. Texts are the host's.
-    pub(super) fn each(&self, places: Range<u32>) -> impl Iterator<Item = (&'static str, Shown)> {
-        let (kind, until) = (self.kind(), self.until.as_nanos());
-        let numbers = [
-            VERSION.into(),
-            self.sequence,
-            kind.code().into(),
-            self.at.as_nanos(),
-            self.attempt.into(),
-            self.delay_ms(),
-            0,
-            0,
-            0,
-            0,
-            self.policy,
-            self.seed,
-            self.is_guarded().into(),
-            self.as_failure().kind.code().into(),
-            self.hint.as_raw(),
-            until,
-            Cause::read(self.cause).code().into(),
-            StopReason::read(self.reason).code().into(),
-            until,
-        ];
-        let is_there = move |place: &u32| places.contains(place) && needed(kind) & 1_u32.wrapping_shl(*place) != 0;
-        let fields = (0..).zip(FIELDS.into_iter().zip(numbers)).filter(move |(place, _)| is_there(place));
-        fields.map(|(_, (field, number))| (field.0, field.shown(number)))
+    /// The fields and texts that the event has, as they are written, in order.
+    pub(super) fn fields<'n>(&self, notes: &Notes<'n>) -> impl Iterator<Item = (&'static str, Written<'n>)> + Clone {
+        let (event, notes) = (*self, *notes);
+        let texts = [("taskId", notes.task), ("reason", notes.failure)];
+        of_bits(&FIELDS, needed(self.kind()) | TEXTS).filter_map(move |field| {
+            let value = match field.0 {
+                "failureReason" => Written::Text(notes.failure?),
+                "payload" => notes.task.or(notes.failure).map(|_| Written::Texts(texts))?,
+                "payload.taskId" | "payload.reason" => return None,
+                _ => field.value(&event),
+            };
+            Some((field.0, value))
+        })
     }
 
     /// The event, complete and without contradiction. A retry whose `until` was not given is due `backoffDelayMs` after the
@@ -129,61 +110,56 @@ impl Event {
     /// # Errors
     /// A field is missing, or has no use for the kind, or contradicts another: see [`ErrorCode`].
     pub fn check(&self) -> Result<Self, Error> {
-        self.checked().map_err(|error| self.expected(error))
+        self.checked().map_err(|error| Error { subject: Subject::Event(self.sequence), ..error })
     }
 
     fn checked(mut self) -> Result<Self, Error> {
         let missing = |name| Error::of_event(ErrorCode::MissingEventField, name);
-        if let Some(name) = first(&FIELDS, OF_ALL & !self.given) {
+        if let Some(name) = first(&FIELDS, OF_ALL & !self.present) {
             return Err(missing(name));
         }
         let damaged = Error::of_event(ErrorCode::EventDamaged, "");
         let kind = EventKind::from_code(self.kind.into()).ok_or(damaged)?;
         let needed = needed(kind);
         // One of the two says when.
-        let instead = if self.given & UNTIL != 0 { DELAY } else { UNTIL };
-        let instead = if kind == EventKind::RetryScheduled && self.given & (DELAY | UNTIL) != 0 { instead } else { 0 };
+        let instead = if self.present & UNTIL != 0 { DELAY } else { UNTIL };
+        let instead =
+            if kind == EventKind::RetryScheduled && self.present & (DELAY | UNTIL) != 0 { instead } else { 0 };
         // Without both, the exact one is missing.
-        let absent = needed & !self.given & !instead;
+        let absent = needed & !self.present & !instead;
         if let Some(name) = first(&FIELDS, if absent & UNTIL != 0 { absent & !DELAY } else { absent }) {
             return Err(missing(name));
         }
-        let texts = 0b1111 << 6;
-        if let Some(name) = first(&FIELDS, self.given & !needed & !texts) {
+        if let Some(name) = first(&FIELDS, self.present & !needed & !TEXTS) {
             let own_rule = Some("has no meaning for an event of this type");
             return Err(Error { own_rule, ..Error::of_event(ErrorCode::NotForKind, name) });
         }
         if kind == EventKind::RetryScheduled {
-            if self.given & UNTIL == 0 {
-                self.until = self.at.after(Span::from_millis(self.seed));
+            if self.present & UNTIL == 0 {
+                self.until = self.at().after(Span::from_millis(self.seed)).as_nanos();
             }
             self.seed = 0;
         }
-        self.given = needed;
+        self.present = needed;
         if self.fits(kind) { Ok(self) } else { Err(damaged) }
     }
 
     /// Says if the event has the values of an event of that kind, and nothing else.
     fn fits(&self, kind: EventKind) -> bool {
-        let Self { at, until, attempt, failure, cause, reason, guarded, .. } = *self;
-        let plain = Self { sequence: self.sequence, ..Self::new(kind, at, attempt) };
-        let known = Cause::ALL.iter().any(|known| known.code() == cause) == (cause != 0)
-            && StopReason::ALL.iter().any(|known| known.code() == reason) == (reason != 0);
-        let own = match kind {
-            EventKind::Started => Self { policy: self.policy, seed: self.seed, guarded, ..plain },
-            EventKind::AttemptFailed => Self { failure, hint: self.hint, ..plain },
-            EventKind::RetryScheduled => Self { until, cause, ..plain },
-            EventKind::GaveUp => Self { until, reason, ..plain },
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => plain,
-        };
+        let needed = needed(kind);
+        // Both fields are the same number in memory.
+        let same = if needed & (UNTIL | RETRY_AT) == 0 { 0 } else { UNTIL | RETRY_AT };
+        let mut others = of_bits(&FIELDS, !(needed | same));
+        let attempt = self.attempt;
         let possible = match kind {
-            EventKind::Started => attempt <= 1 && guarded <= 1 && (attempt == 1 || guarded == 1),
-            EventKind::AttemptFailed => attempt > 0 && self.failure().is_some(),
-            EventKind::RetryScheduled => attempt > 0 && cause != 0 && until >= at && !until.is_never(),
-            EventKind::GaveUp => reason != 0,
-            EventKind::Resumed | EventKind::Succeeded => attempt > 0,
-            EventKind::Cancelled => true,
+            EventKind::Started => attempt <= 1 && (attempt == 1 || self.is_guarded()),
+            EventKind::RetryScheduled => attempt > 0 && self.until >= self.at,
+            EventKind::AttemptFailed | EventKind::Resumed | EventKind::Succeeded => attempt > 0,
+            EventKind::GaveUp | EventKind::Cancelled => true,
         };
-        own == *self && known && possible && self.sequence > 0 && !at.is_never()
+        possible
+            && self.unused == [0; 3]
+            && of_bits(&FIELDS, needed).all(|field| field.fits(self))
+            && others.all(|field| field.get(self) == field.get(&Self::EMPTY))
     }
 }

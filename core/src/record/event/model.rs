@@ -1,7 +1,6 @@
 //! An event as numbers.
 
 use super::kind::EventKind;
-use super::table::needed;
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::policy::Policy;
@@ -9,6 +8,30 @@ use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use core::fmt;
+
+/// Version and type, which bytes have in their header.
+pub(super) const IN_HEADER: u32 = 0b101;
+pub(super) const OF_ALL: u32 = 0b1_1111;
+pub(super) const DELAY: u32 = 1 << 5;
+pub(super) const TEXTS: u32 = 0b1111 << 6;
+const OF_STARTED: u32 = 0b111 << 10;
+const OF_FAILED: u32 = 0b11 << 13;
+pub(super) const UNTIL: u32 = 1 << 15;
+const CAUSE: u32 = 1 << 16;
+const REASON: u32 = 1 << 17;
+pub(super) const RETRY_AT: u32 = 1 << 18;
+
+/// One bit for each field that an event of that kind has.
+pub(super) const fn needed(kind: EventKind) -> u32 {
+    OF_ALL
+        | match kind {
+            EventKind::Started => OF_STARTED,
+            EventKind::AttemptFailed => OF_FAILED,
+            EventKind::RetryScheduled => DELAY | UNTIL | CAUSE,
+            EventKind::GaveUp => REASON | RETRY_AT,
+            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => 0,
+        }
+}
 
 /// One thing that happened to a call: 64 bytes of plain numbers, `Copy`, no text inside.
 ///
@@ -20,15 +43,15 @@ use core::fmt;
 #[repr(C)]
 pub struct Event {
     pub(super) sequence: u64,
-    pub(super) at: Timestamp,
-    pub(super) until: Timestamp,
-    pub(super) hint: Hint,
+    pub(super) at: u64,
+    pub(super) until: u64,
+    pub(super) hint: u64,
     /// Before [`Event::check`] also a retry's delay in milliseconds, which no event with a seed has.
     pub(super) seed: u64,
     pub(super) policy: u64,
     pub(super) attempt: u32,
     /// One bit for each field that was set, by its place in the table of fields.
-    pub(super) given: u32,
+    pub(super) present: u32,
     pub(super) kind: u8,
     pub(super) failure: u8,
     pub(super) cause: u8,
@@ -44,13 +67,13 @@ impl Event {
     /// Nothing yet, to be filled by [`Event::set`].
     pub const EMPTY: Self = Self {
         sequence: 0,
-        at: Timestamp::ZERO,
-        until: Timestamp::NEVER,
-        hint: Hint::NONE,
+        at: 0,
+        until: Timestamp::NEVER.as_nanos(),
+        hint: Hint::NONE.as_raw(),
         seed: 0,
         policy: 0,
         attempt: 0,
-        given: 0,
+        present: 0,
         kind: 0,
         failure: 0,
         cause: 0,
@@ -59,8 +82,9 @@ impl Event {
         unused: [0; 3],
     };
 
-    pub(super) const fn new(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
-        Self { kind: kind.code(), at, attempt, given: needed(kind), ..Self::EMPTY }
+    /// An event with no more than a time and an attempt.
+    pub(crate) const fn new(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
+        Self { kind: kind.code(), at: at.as_nanos(), attempt, present: needed(kind), ..Self::EMPTY }
     }
 
     pub(crate) fn started(policy: &Policy, seed: u64, guarded: bool, at: Timestamp, attempt: u32) -> Self {
@@ -70,20 +94,15 @@ impl Event {
 
     pub(crate) const fn attempt_failed(at: Timestamp, attempt: u32, failure: Failure) -> Self {
         let event = Self::new(EventKind::AttemptFailed, at, attempt);
-        Self { failure: failure.kind.code(), hint: failure.hint, ..event }
+        Self { failure: failure.kind.code(), hint: failure.hint.as_raw(), ..event }
     }
 
     pub(crate) const fn retry_scheduled(at: Timestamp, attempt: u32, until: Timestamp, cause: Cause) -> Self {
-        Self { until, cause: cause.code(), ..Self::new(EventKind::RetryScheduled, at, attempt) }
+        Self { until: until.as_nanos(), cause: cause.code(), ..Self::new(EventKind::RetryScheduled, at, attempt) }
     }
 
     pub(crate) const fn gave_up(at: Timestamp, attempt: u32, reason: StopReason, retry_at: Timestamp) -> Self {
-        Self { until: retry_at, reason: reason.code(), ..Self::new(EventKind::GaveUp, at, attempt) }
-    }
-
-    /// An event with no more than a time and an attempt.
-    pub(crate) const fn of_kind(kind: EventKind, at: Timestamp, attempt: u32) -> Self {
-        Self::new(kind, at, attempt)
+        Self { until: retry_at.as_nanos(), reason: reason.code(), ..Self::new(EventKind::GaveUp, at, attempt) }
     }
 
     pub(crate) const fn numbered(self, sequence: u64) -> Self {
@@ -97,7 +116,7 @@ impl Event {
 
     /// When it happened: the time that the machine was told, never before the event before.
     pub const fn at(&self) -> Timestamp {
-        self.at
+        Timestamp::from_nanos(self.at)
     }
 
     /// The kind of the event.
@@ -117,13 +136,13 @@ impl Event {
     /// When the next attempt is due ([`EventKind::RetryScheduled`]), or when another try might succeed
     /// ([`EventKind::GaveUp`]); else [`Timestamp::NEVER`].
     pub const fn until(&self) -> Timestamp {
-        self.until
+        Timestamp::from_nanos(self.until)
     }
 
     /// How long it is until the next attempt is due; zero for any other event.
     pub const fn delay(&self) -> Span {
         match self.kind() {
-            EventKind::RetryScheduled => self.until.since(self.at),
+            EventKind::RetryScheduled => self.until().since(self.at()),
             _ => Span::ZERO,
         }
     }
@@ -140,7 +159,7 @@ impl Event {
 
     /// The hint of the server ([`EventKind::AttemptFailed`]).
     pub const fn hint(&self) -> Hint {
-        self.hint
+        Hint::from_raw(self.hint)
     }
 
     /// Why the wait is as long as it is ([`EventKind::RetryScheduled`]).
@@ -171,8 +190,8 @@ impl Event {
     /// The failure as a machine takes it; a transient one if the memory holds none.
     pub(crate) const fn as_failure(&self) -> Failure {
         match self.failure() {
-            Some(kind) => Failure::new(kind).with_hint(self.hint),
-            None => Failure::TRANSIENT.with_hint(self.hint),
+            Some(kind) => Failure::new(kind).with_hint(self.hint()),
+            None => Failure::TRANSIENT.with_hint(self.hint()),
         }
     }
 }

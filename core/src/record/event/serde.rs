@@ -1,17 +1,14 @@
-//! [`Event`] for every format that serde has: the names and values of its JSON.
+//! [`Event`] for every format that serde has.
 
-use super::field::ValueOwner;
-use super::json::Notes;
+use super::field::{Notes, ValueOwner};
 use super::model::Event;
-use super::table::{AFTER_TEXTS, BEFORE_TEXTS};
 use crate::error::Error;
+use crate::record::serde::write;
 use crate::serde_value::{DocumentRules, DocumentValue, read_values};
 use crate::value::Value;
-use alloc::borrow::ToOwned;
 use alloc::string::String;
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
 
 /// An event and its texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,38 +30,7 @@ impl EventWithNotes {
 
 impl Serialize for EventWithNotes {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let Self { event, task, failure } = self;
-        let mut fields = out.serialize_map(None)?;
-        for (name, value) in event.each(BEFORE_TEXTS) {
-            fields.serialize_entry(name, &value)?;
-        }
-        if let Some(failure) = failure {
-            fields.serialize_entry("failureReason", failure)?;
-        }
-        if task.is_some() || failure.is_some() {
-            fields.serialize_entry("payload", &Payload { task, failure })?;
-        }
-        for (name, value) in event.each(AFTER_TEXTS) {
-            fields.serialize_entry(name, &value)?;
-        }
-        fields.end()
-    }
-}
-
-struct Payload<'n> {
-    task: &'n Option<String>,
-    failure: &'n Option<String>,
-}
-
-impl Serialize for Payload<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_map(None)?;
-        for (name, text) in [("taskId", self.task), ("reason", self.failure)] {
-            if let Some(text) = text {
-                fields.serialize_entry(name, text)?;
-            }
-        }
-        fields.end()
+        write(out, self.event.fields(&self.notes()))
     }
 }
 
@@ -86,9 +52,9 @@ impl EventWithNotes {
         let owner = self.event.set(path, value)?;
         let Value::Text(text) = value else { return Ok(()) };
         match owner {
-            ValueOwner::Task => self.task = Some(text.to_owned()),
+            ValueOwner::Task => self.task = Some(text.into()),
             ValueOwner::Failure if path == "failureReason" || self.failure.is_none() => {
-                self.failure = Some(text.to_owned());
+                self.failure = Some(text.into());
             }
             ValueOwner::Event | ValueOwner::Failure => {}
         }

@@ -1,68 +1,53 @@
 //! The fields of an event.
 
-use super::kind::EventKind;
+use super::kind::{EventKind, VERSION};
+use super::model::Event;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
-use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Takes};
+use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Member, Takes, member};
 use crate::time::Span;
-use core::ops::Range;
 
 const INSTANT: Takes = Takes::Decimal(u64::MAX - 1, &[]);
 const INSTANT_RULE: &str = "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text";
 
-/// The places of the fields before the texts, and of those after them.
-pub(super) const BEFORE_TEXTS: Range<u32> = 0..6;
-pub(super) const AFTER_TEXTS: Range<u32> = 6..19;
+/// The version and the texts, which no event stores.
+const UNSTORED: Member<Event> = Member { get: |_| VERSION as u64, set: |_, _| {}, width: 0 };
+const KIND: Member<Event> =
+    Member { get: |event| event.kind().code() as u64, set: |event, number| event.kind = number as u8, width: 1 };
+/// The delay, which stands in the seed until the event is checked.
+const MILLIS: Member<Event> = Member { get: Event::delay_ms, set: |event, number| event.seed = number, width: 8 };
 
 /// The fields, in the order in which they are written.
-pub(super) const FIELDS: [Field; 19] = [
-    Field("version", Takes::Integer(0, u64::MAX), INTEGER_RULE),
-    Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number from 1 on"),
-    Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE),
-    Field("at", INSTANT, INSTANT_RULE),
-    Field("attemptNumber", INTEGER, INTEGER_RULE),
-    Field("backoffDelayMs", Takes::Integer(0, u64::MAX), "must be a whole number from 0 on"),
-    Field("failureReason", Takes::Other, "must be text"),
-    Field("payload", Takes::Other, "must be an object with taskId and reason"),
-    Field("payload.taskId", Takes::Other, "must be text"),
-    Field("payload.reason", Takes::Other, "must be text"),
-    Field("policy", DECIMAL, DECIMAL_RULE),
-    Field("seed", DECIMAL, DECIMAL_RULE),
-    Field("guarded", Takes::Integer(0, 1), "must be 0 or 1"),
-    Field("failure", Takes::Word(FailureKind::WORDS), FailureKind::RULE),
+pub(super) const FIELDS: [Field<Event>; 19] = [
+    Field("version", Takes::Integer(0, u64::MAX), INTEGER_RULE, UNSTORED),
+    Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number from 1 on", member!(sequence: u64)),
+    Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE, KIND),
+    Field("at", INSTANT, INSTANT_RULE, member!(at: u64)),
+    Field("attemptNumber", INTEGER, INTEGER_RULE, member!(attempt: u32)),
+    Field("backoffDelayMs", Takes::Integer(0, u64::MAX), "must be a whole number from 0 on", MILLIS),
+    Field("failureReason", Takes::Other, "must be text", UNSTORED),
+    Field("payload", Takes::Other, "must be an object with taskId and reason", UNSTORED),
+    Field("payload.taskId", Takes::Other, "must be text", UNSTORED),
+    Field("payload.reason", Takes::Other, "must be text", UNSTORED),
+    Field("policy", DECIMAL, DECIMAL_RULE, member!(policy: u64)),
+    Field("seed", DECIMAL, DECIMAL_RULE, member!(seed: u64)),
+    Field("guarded", Takes::Integer(0, 1), "must be 0 or 1", member!(guarded: u8)),
+    Field("failure", Takes::Word(FailureKind::WORDS), FailureKind::RULE, member!(failure: u8)),
     Field(
         "hint",
         Takes::Decimal(Span::MAX.as_nanos(), &[("none", Hint::NONE.as_raw()), ("never", Hint::NEVER.as_raw())]),
         "must be a span from 0 to 9223372036854775807 in nanoseconds as decimal text, or \"none\" or \"never\"",
+        member!(hint: u64),
     ),
-    Field("until", INSTANT, INSTANT_RULE),
-    Field("cause", Takes::Word(Cause::WORDS), Cause::RULE),
-    Field("reason", Takes::Word(StopReason::WORDS), StopReason::RULE),
+    Field("until", INSTANT, INSTANT_RULE, member!(until: u64)),
+    Field("cause", Takes::Word(Cause::WORDS), Cause::RULE, member!(cause: u8)),
+    Field("reason", Takes::Word(StopReason::WORDS), StopReason::RULE, member!(reason: u8)),
     Field(
         "retryAt",
         Takes::Decimal(u64::MAX - 1, &[("never", u64::MAX)]),
         "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text, or \"never\"",
+        member!(until: u64),
     ),
 ];
-
-pub(super) const OF_ALL: u32 = 0b1_1111;
-pub(super) const DELAY: u32 = 1 << 5;
-const OF_STARTED: u32 = 0b111 << 10;
-const OF_FAILED: u32 = 0b11 << 13;
-pub(super) const UNTIL: u32 = 1 << 15;
-const CAUSE: u32 = 1 << 16;
-const OF_GAVE_UP: u32 = 0b11 << 17;
-
-/// One bit for each field that an event of that kind has.
-pub(super) const fn needed(kind: EventKind) -> u32 {
-    OF_ALL
-        | match kind {
-            EventKind::Started => OF_STARTED,
-            EventKind::AttemptFailed => OF_FAILED,
-            EventKind::RetryScheduled => DELAY | UNTIL | CAUSE,
-            EventKind::GaveUp => OF_GAVE_UP,
-            EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => 0,
-        }
-}

@@ -27,10 +27,10 @@ fn one_of_each() -> [Event; 7] {
         Event::started(&Policy::default(), 42, false, at, 1),
         Event::attempt_failed(at, 1, failure),
         Event::retry_scheduled(at, 2, instant(AT + 100_000_000), Cause::Backoff),
-        Event::of_kind(EventKind::Resumed, at, 2),
-        Event::of_kind(EventKind::Succeeded, at, 2),
+        Event::new(EventKind::Resumed, at, 2),
+        Event::new(EventKind::Succeeded, at, 2),
         Event::gave_up(at, 2, StopReason::Deadline, instant(AT + 5)),
-        Event::of_kind(EventKind::Cancelled, at, 0),
+        Event::new(EventKind::Cancelled, at, 0),
     ]
     .map(|event| event.numbered(u64::from(event.kind().code())))
 }
@@ -352,7 +352,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
                     Event::retry_scheduled(at, attempt, until, Cause::ALL[cause])
                 }
                 EventKind::GaveUp => Event::gave_up(at, attempt, StopReason::ALL[reason], instant(a)),
-                kind => Event::of_kind(kind, at, attempt),
+                kind => Event::new(kind, at, attempt),
             }
             .numbered(sequence)
         },

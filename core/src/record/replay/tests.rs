@@ -174,7 +174,7 @@ fn following_a_log_means_that_its_end_and_its_sleeps_win_over_the_policys() {
     let failed = log()[1];
     let stopped = Event::gave_up(at(300), 1, StopReason::Attempts, Timestamp::NEVER).numbered(3);
     let slept = Event::retry_scheduled(at(300), 2, at(77_000), Cause::Hint).numbered(3);
-    let late = Event::of_kind(EventKind::Resumed, at(80_000), 2).numbered(4);
+    let late = Event::new(EventKind::Resumed, at(80_000), 2).numbered(4);
     let follow = |log: &[Event]| replay(ReplayMode::Follow, &policy(), log).unwrap().step();
     let verify = |log: &[Event]| {
         let error = replay(ReplayMode::Verify, &policy(), log).unwrap_err();
@@ -187,7 +187,7 @@ fn following_a_log_means_that_its_end_and_its_sleeps_win_over_the_policys() {
     assert_eq!(follow(&[started, failed, slept]), Step::Sleep { until: at(77_000), cause: Cause::Hint });
     assert_eq!(follow(&[started, failed, slept, late]), Step::Wait { until: Timestamp::NEVER });
     assert_eq!(verify(&[started, failed, slept, late]), (3, Some(EventKind::RetryScheduled)));
-    let beyond = Event::of_kind(EventKind::Resumed, at(80_000), 2).numbered(4);
+    let beyond = Event::new(EventKind::Resumed, at(80_000), 2).numbered(4);
     assert_eq!(verify(&[started, failed, log()[2], beyond]), (4, Some(EventKind::GaveUp)));
     let early = Event::gave_up(at(1300), 1, StopReason::Deadline, at(1300)).numbered(4);
     assert_eq!(verify(&[started, failed, log()[2], early]), (4, Some(EventKind::Resumed)));
@@ -214,7 +214,7 @@ fn a_guard_is_believed_only_where_it_was_asked() {
 #[test]
 fn what_no_machine_says_is_impossible() {
     let log = log();
-    let plain = |kind, time, attempt| Event::of_kind(kind, at(time), attempt);
+    let plain = |kind, time, attempt| Event::new(kind, at(time), attempt);
     let impossible = |before: usize, event: Event| {
         let mut log = log[..before].to_vec();
         log.push(event.numbered(before as u64 + 1));

@@ -9,34 +9,31 @@
 //! 16  8  seed of what is yet drawn  48 or 64  8  checksum of all before it
 //! ```
 
-use super::model::Saved;
-use super::table::{CALL, RETRY, needed};
+use super::model::{CALL, RETRY, Saved, needed};
+use super::table::FIELDS;
 use crate::error::{Error, ErrorCode};
-use crate::saved_bytes::{LAYOUT, MAGIC, Reader, Writer, checksum};
+use crate::record::field::Field;
+use crate::saved_bytes;
 
 pub(super) const RETRY_LENGTH: usize = 56;
 pub(super) const CALL_LENGTH: usize = 72;
 
+/// The places in [`FIELDS`] of the fields after the header, in the order of the bytes.
+const PLACES: [usize; 11] = [2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
+
+/// The fields of a kind after the header.
+fn body(kind: u8) -> impl Iterator<Item = Field<Saved>> {
+    PLACES.into_iter().take(if kind == CALL { 11 } else { 6 }).filter_map(|place| FIELDS.get(place).copied())
+}
+
 impl Saved {
-    /// Fills a buffer of the kind's length.
+    /// Fills a buffer of zeroes of the kind's length.
     pub(super) fn fill(&self, out: &mut [u8]) {
-        let length = (out.len() as u16).to_le_bytes();
-        let (body, sum) = out.split_at_mut(out.len().saturating_sub(8));
-        let mut writer = Writer(&mut *body);
-        writer.put(&MAGIC);
-        writer.put(&[self.kind, self.layout as u8]);
-        writer.put(&length);
-        for word in [self.policy, self.seed, self.elapsed, self.base] {
-            writer.put(&word.to_le_bytes());
-        }
-        writer.put(&self.failures.to_le_bytes());
-        writer.put(&self.place.to_le_bytes());
-        if self.kind == CALL {
-            writer.put(&self.remaining.to_le_bytes());
-            writer.put(&self.attempt.to_le_bytes());
-            writer.put(&[self.phase, self.cause, self.reason, 0]);
-        }
-        Writer(sum).put(&checksum(body).to_le_bytes());
+        saved_bytes::seal(self.kind, out, |mut writer| {
+            for field in body(self.kind) {
+                writer.put(field.get(self).to_le_bytes().split_at(field.3.width).0);
+            }
+        });
     }
 
     /// The bytes, and how many of them there are: 56 for a [`crate::Retry`], 72 for a [`crate::Call`].
@@ -57,49 +54,19 @@ impl Saved {
     /// An [`Error`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
     /// is none (133), a wrong length (131), a byte that was changed or contradicts another (134).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader(bytes);
-        if reader.take() != Some(MAGIC) {
-            return Err(Error::of_state(ErrorCode::NotAState, ""));
-        }
-        let length = Error::of_state(ErrorCode::StateLength, "length").found(bytes.len() as f64);
-        let [kind, layout] = reader.take().ok_or(length)?;
-        if u32::from(layout) != LAYOUT {
-            return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(layout));
-        }
-        let expected = match kind {
-            RETRY => RETRY_LENGTH,
-            CALL => CALL_LENGTH,
-            _ => return Err(Error::of_state(ErrorCode::StateKind, "kind").found(kind)),
+        let length = |kind| match kind {
+            RETRY => Some(RETRY_LENGTH),
+            CALL => Some(CALL_LENGTH),
+            _ => None,
         };
-        if bytes.len() != expected {
-            return Err(length);
+        let wrong = [ErrorCode::StateKind, ErrorCode::StateLength];
+        let (kind, mut reader) = saved_bytes::open(bytes, wrong, length)?;
+        let mut saved = Self { kind, present: needed(kind), ..Self::EMPTY };
+        for field in body(kind) {
+            field.set(&mut saved, reader.number(field.3.width));
         }
-        let damaged = Error::of_state(ErrorCode::StateDamaged, "");
-        let (body, sum) = bytes.split_at_checked(expected.saturating_sub(8)).ok_or(length)?;
-        if Reader(sum).word() != checksum(body) || u16::from_le_bytes(reader.take().ok_or(length)?) as usize != expected
-        {
-            return Err(damaged);
-        }
-        let mut saved = Self {
-            policy: reader.word(),
-            seed: reader.word(),
-            elapsed: reader.word(),
-            base: reader.word(),
-            failures: reader.half(),
-            place: reader.half(),
-            layout: LAYOUT,
-            given: needed(kind),
-            kind,
-            ..Self::EMPTY
-        };
-        if kind == CALL {
-            saved.remaining = reader.word();
-            saved.attempt = reader.half();
-            let [phase, cause, reason, zero] = reader.take().ok_or(length)?;
-            (saved.phase, saved.cause, saved.reason) = (phase, cause, reason);
-            if zero != 0 {
-                return Err(damaged);
-            }
+        if reader.0.iter().any(|byte| *byte != 0) {
+            return Err(Error::of_state(ErrorCode::StateDamaged, ""));
         }
         saved.check_fields()?;
         Ok(saved)

@@ -1,10 +1,10 @@
 //! A saved state field by field: the values of a JSON reader, and the JSON that a machine writes.
 
-use super::model::Saved;
-use super::table::{CALL, FIELDS};
+use super::model::{GAVE_UP, KIND, NOTHING, OF_CALL, RETRY, SLEEPING, Saved, needed};
+use super::table::FIELDS;
 use crate::error::{Error, ErrorCode, Subject};
-use crate::nearest::nearest;
-use crate::record::field::Shown;
+use crate::record::field::{Written, find, first, of_bits, write_json};
+use crate::saved_bytes::LAYOUT;
 use crate::value::Value;
 use core::fmt;
 
@@ -20,63 +20,48 @@ impl Saved {
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
     pub fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
-        let Some((bit, field)) = (0_u32..).zip(FIELDS).find(|(_, known)| known.0 == name) else {
-            let nearest = nearest(name, Self::names());
-            return Err(Error { nearest, ..Error::of_state(ErrorCode::UnknownStateField, "") });
-        };
-        if value == Value::Nothing {
-            return Ok(());
+        let (bit, field) = find(&FIELDS, name, Error::of_state(ErrorCode::UnknownStateField, ""))?;
+        if value != Value::Nothing {
+            let number = field.read(value, Subject::State)?;
+            field.set(self, number);
+            self.present |= bit;
         }
-        let number = field.read(value, Subject::State)?;
-        match field.0 {
-            "kind" => self.kind = number as u8,
-            "layout" => self.layout = number as u32,
-            "policy" => self.policy = number,
-            "seed" => self.seed = number,
-            "elapsed" => self.elapsed = number,
-            "base" => self.base = number,
-            "failures" => self.failures = number as u32,
-            "place" => self.place = number as u32,
-            "attempt" => self.attempt = number as u32,
-            "phase" => self.phase = number as u8,
-            "remaining" => self.remaining = number,
-            "cause" => self.cause = number as u8,
-            _ => self.reason = number as u8,
-        }
-        self.given |= 1_u32.wrapping_shl(bit);
         Ok(())
     }
 
+    /// Checks that the fields are those of the kind and do not contradict each other (spec 12.6).
+    pub(super) fn check_fields(&self) -> Result<(), Error> {
+        if self.layout != LAYOUT {
+            return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(self.layout));
+        }
+        let needed = needed(self.kind);
+        if let Some(name) = first(&FIELDS, needed & !self.present) {
+            return Err(Error::of_state(ErrorCode::MissingStateField, name));
+        }
+        if let Some(name) = first(&FIELDS, self.present & !needed) {
+            return Err(Error::of_state(ErrorCode::NotForKind, name));
+        }
+        let sleeping = self.phase == SLEEPING;
+        let gave_up = self.phase == GAVE_UP;
+        let fits = of_bits(&FIELDS, OF_CALL & !KIND).all(|field| field.fits(self))
+            && (self.cause != 0) == sleeping
+            && (self.reason != 0) == gave_up
+            && (sleeping || gave_up || self.remaining == NOTHING);
+        if self.kind == RETRY || fits {
+            return Ok(());
+        }
+        Err(Error::of_state(ErrorCode::StateDamaged, ""))
+    }
+
     /// Each field of the kind with its value, in order.
-    pub(super) fn each(&self) -> impl Iterator<Item = (&'static str, Shown)> {
-        let numbers = [
-            self.kind.into(),
-            self.layout.into(),
-            self.policy,
-            self.seed,
-            self.elapsed,
-            self.base,
-            self.failures.into(),
-            self.place.into(),
-            self.attempt.into(),
-            self.phase.into(),
-            self.remaining,
-            self.cause.into(),
-            self.reason.into(),
-        ];
-        let count = if self.kind == CALL { FIELDS.len() } else { 8 };
-        FIELDS.into_iter().zip(numbers).take(count).map(|(field, number)| (field.0, field.shown(number)))
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, Written<'static>)> + Clone {
+        of_bits(&FIELDS, needed(self.kind)).map(|field| (field.0, field.value(self)))
     }
 }
 
 /// The state as JSON, in one line.
 impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut before = "{";
-        for (name, value) in self.each() {
-            write!(f, "{before}\"{name}\":{value}")?;
-            before = ",";
-        }
-        f.write_str("}")
+        write_json(f, self.fields())
     }
 }

@@ -1,6 +1,5 @@
 //! A saved state as numbers, and the machines that it becomes.
 
-use super::table::{CALL, CANCELLED, GAVE_UP, NOTHING, POLICY, RETRY, RUNNING, SLEEPING, SUCCEEDED, complete, needed};
 use crate::decide::backoff::UNSTARTED;
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
@@ -9,6 +8,30 @@ use crate::decide::retry::{Cause, Retry, Snapshot};
 use crate::error::{Error, ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
 use crate::time::{Span, Timestamp};
+
+/// "No time" and "no delay yet" in flat form.
+pub(crate) const NOTHING: u64 = u64::MAX;
+
+/// The numbers of the kinds.
+pub(super) const RETRY: u8 = 1;
+pub(super) const CALL: u8 = 2;
+
+/// The numbers of a call's phases.
+pub(super) const CANCELLED: u8 = 0;
+pub(super) const RUNNING: u8 = 1;
+pub(super) const SLEEPING: u8 = 2;
+pub(super) const SUCCEEDED: u8 = 3;
+pub(super) const GAVE_UP: u8 = 4;
+
+pub(super) const KIND: u32 = 1;
+const POLICY: u32 = 1 << 2;
+const OF_RETRY: u32 = (1 << 8) - 1;
+pub(super) const OF_CALL: u32 = (1 << 13) - 1;
+
+/// One bit for each field that a kind has.
+pub(super) const fn needed(kind: u8) -> u32 {
+    if kind == CALL { OF_CALL } else { OF_RETRY }
+}
 
 /// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
 ///
@@ -29,7 +52,7 @@ pub struct Saved {
     pub(super) attempt: u32,
     pub(super) layout: u32,
     /// One bit for each field that was set, by its place in the table of fields.
-    pub(super) given: u32,
+    pub(super) present: u32,
     pub(super) kind: u8,
     pub(super) phase: u8,
     pub(super) cause: u8,
@@ -48,7 +71,7 @@ impl Saved {
         place: 0,
         attempt: 0,
         layout: LAYOUT,
-        given: 0,
+        present: 0,
         kind: 0,
         phase: CANCELLED,
         cause: 0,
@@ -57,8 +80,8 @@ impl Saved {
 
     pub(super) fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
         let Snapshot { seed, elapsed, base, count: place, failures } = snapshot;
-        let given = needed(kind);
-        Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, given, ..Self::EMPTY }
+        let present = needed(kind);
+        Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, present, ..Self::EMPTY }
     }
 
     /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
@@ -91,7 +114,7 @@ impl Saved {
     #[must_use]
     pub fn forced(mut self, policy: &Policy) -> Self {
         self.policy = policy.fingerprint();
-        self.given |= POLICY;
+        self.present |= POLICY;
         self
     }
 
@@ -167,26 +190,5 @@ impl Saved {
             return Err(Error::of_state(ErrorCode::StatePolicy, "policy"));
         }
         Ok(())
-    }
-
-    /// Checks that the fields are those of the kind and do not contradict each other (spec 12.6).
-    pub(super) fn check_fields(&self) -> Result<(), Error> {
-        if self.layout != LAYOUT {
-            return Err(Error::of_state(ErrorCode::StateVersion, "layout").found(self.layout));
-        }
-        complete(self.kind, self.given)?;
-        if self.kind == RETRY {
-            return Ok(());
-        }
-        let sleeping = self.phase == SLEEPING;
-        let gave_up = self.phase == GAVE_UP;
-        let known = self.phase <= GAVE_UP
-            && (self.cause == 0 || Cause::ALL.iter().any(|cause| cause.code() == self.cause))
-            && (self.reason == 0 || StopReason::ALL.iter().any(|reason| reason.code() == self.reason));
-        let fits = (self.cause != 0) == sleeping && (self.reason != 0) == gave_up;
-        if known && fits && (sleeping || gave_up || self.remaining == NOTHING) {
-            return Ok(());
-        }
-        Err(Error::of_state(ErrorCode::StateDamaged, ""))
     }
 }

@@ -1,19 +1,15 @@
-//! [`Saved`] for every format that serde has: the names and values of its JSON.
+//! [`Saved`] for every format that serde has.
 
 use super::model::Saved;
-use super::table::{CALL, FIELDS};
 use crate::error::Error;
+use crate::record::serde::write;
 use crate::serde_value::{DocumentRules, DocumentValue, read_values};
 use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::ser::{Serialize, Serializer};
 
 impl Serialize for Saved {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("Saved", if self.kind == CALL { FIELDS.len() } else { 8 })?;
-        for (name, value) in self.each() {
-            fields.serialize_field(name, &value)?;
-        }
-        fields.end()
+        write(out, self.fields())
     }
 }
 

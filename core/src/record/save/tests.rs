@@ -1,4 +1,4 @@
-use super::table::{GAVE_UP, NOTHING, RUNNING, SLEEPING, needed};
+use super::model::{GAVE_UP, NOTHING, RUNNING, SLEEPING, needed};
 use super::*;
 use crate::decide::backoff::Backoff;
 use crate::decide::backoff::UNSTARTED;
@@ -145,7 +145,7 @@ fn another_policy_is_refused_unless_forced() {
     let (policy, other) = (policy(), Policy::default());
     let bytes = asleep(&policy).save(&policy, at(102));
     assert_eq!(Call::resume(&bytes, &other, at(0)).unwrap_err().code, ErrorCode::StatePolicy);
-    assert!(Call::resume_forced(&bytes, &other, at(0)).is_ok());
+    assert!(Saved::from_bytes(&bytes).unwrap().forced(&other).call(&other, at(0)).is_ok());
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn every_changed_byte_is_noticed() {
         for by in 1..=255 {
             let mut changed = bytes;
             changed[index] ^= by;
-            assert!(Call::resume_forced(&changed, &policy, at(0)).is_err(), "byte {index}");
+            assert!(Saved::from_bytes(&changed).is_err(), "byte {index}");
         }
     }
 }
@@ -465,7 +465,7 @@ proptest! {
             place: small[1],
             attempt: small[2],
             layout: LAYOUT,
-            given: needed(kind),
+            present: needed(kind),
             kind,
             phase,
             cause: code,
