@@ -84,7 +84,7 @@ pub(crate) fn cut(text: &str) -> String {
     text.chars().take(SHOWN).chain("...".chars()).collect()
 }
 
-/// What a bare number means where a time is needed.
+/// The unit of a bare number where a time is needed.
 #[derive(Clone, Copy)]
 pub(crate) enum Numbers {
     /// Seconds: in code.
@@ -134,7 +134,7 @@ pub(crate) fn guard(
         reading.read_fields(section, fields, 1)?;
     }
     if reading.options.has_no_guards() {
-        // A section of which nothing is said is none. This one was asked for: with what it has unless it says otherwise.
+        // An empty section is no guard, but the caller asks for this guard: one field makes it a guard with its defaults.
         let (field, value) = match section {
             "budget" => (".kind", Value::Text("ratio")),
             "breaker" => (".kind", Value::Text("consecutive")),
@@ -153,15 +153,15 @@ struct Reading<'py> {
     options: Options,
     /// The patterns so far.
     document: Document,
-    /// What was set, to be shown as it was written when it does not fit the rest.
-    given: Vec<(String, Bound<'py, PyAny>)>,
+    /// The values by name, to show a value as the caller wrote it when it does not fit the others.
+    settings: Vec<(String, Bound<'py, PyAny>)>,
     /// Nanoseconds in what a bare number counts.
     unit: f64,
 }
 
 impl<'py> Reading<'py> {
     fn new(numbers: Numbers) -> Self {
-        Self { options: Options::NEW, document: Document::default(), given: Vec::new(), unit: numbers.unit() }
+        Self { options: Options::NEW, document: Document::default(), settings: Vec::new(), unit: numbers.unit() }
     }
 
     fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {
@@ -212,13 +212,13 @@ impl<'py> Reading<'py> {
         } else if (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) && value.len()? == 0 {
             Value::NoItems
         } else {
-            plain(value, self.unit)
+            not_text(value, self.unit)
         };
         match self.options.set(name, converted) {
             Ok(text) => {
                 self.document.store(text);
                 if converted != Value::Nothing {
-                    self.given.push((name.to_owned(), value.clone()));
+                    self.settings.push((name.to_owned(), value.clone()));
                 }
                 Ok(())
             }
@@ -241,7 +241,7 @@ impl<'py> Reading<'py> {
     /// A rule that fields break together, with the value as it was given.
     fn broken(&self, py: Python<'py>, error: &Error) -> PyErr {
         let path = error.path().to_string();
-        let given = self.given.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
+        let given = self.settings.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
         raised(py, error, "", given)
     }
 }
@@ -257,7 +257,7 @@ fn canonical(name: &str) -> String {
 }
 
 /// A value that is no text; `unit` is the nanoseconds in what a bare number counts.
-fn plain(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
+fn not_text(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
     if value.is_instance_of::<PyBool>() {
         return Value::Other;
     }
@@ -302,7 +302,7 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
     let span = if let Ok(text) = value.cast::<PyString>() {
         Span::parse(&text.to_string_lossy())
     } else {
-        match plain(value, SECOND) {
+        match not_text(value, SECOND) {
             Value::Number { value, unit } => Span::from_float(value, unit),
             Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
             _ => None,

@@ -250,7 +250,7 @@ pub struct Error {
     /// The value that broke the rule.
     pub value: Quantity,
     /// The rule in words, where the code and the field do not say it.
-    pub(crate) own_rule: Option<&'static str>,
+    pub(crate) special_rule: Option<&'static str>,
     /// The nearest valid name or word, if there is a near one.
     pub nearest: Option<&'static str>,
 }
@@ -276,8 +276,8 @@ impl Error {
     }
 
     pub(crate) const fn named(code: ErrorCode, subject: Subject, name: &'static str) -> Self {
-        let (field, stage, item, own_rule, nearest) = (None, None, None, None, None);
-        Self { code, subject, field, stage, item, name, value: Quantity::None, own_rule, nearest }
+        let (field, stage, item, special_rule, nearest) = (None, None, None, None, None);
+        Self { code, subject, field, stage, item, name, value: Quantity::None, special_rule, nearest }
     }
 
     pub(crate) fn found(self, number: impl Into<f64>) -> Self {
@@ -303,7 +303,7 @@ impl Error {
 
     /// The rule in words: what the field must be.
     pub const fn rule(&self) -> &'static str {
-        match self.own_rule {
+        match self.special_rule {
             Some(rule) => rule,
             None => self.code.rule(self.field),
         }

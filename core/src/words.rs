@@ -20,7 +20,7 @@ macro_rules! words {
         }
 
         // A table has more than each of its users needs.
-        #[allow(dead_code)]
+        #[allow(dead_code, unreachable_pub)]
         impl $name {
             /// Every value, in the order of the numbers.
             pub const ALL: [Self; { [$($code),+].len() }] = [$(Self::$variant),+];

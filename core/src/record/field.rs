@@ -98,7 +98,7 @@ impl<R> Field<R> {
 
     /// The number that a value of the field stands for.
     pub(crate) fn read(&self, value: Value<'_>, subject: Subject) -> Result<u64, Error> {
-        let wrong = |code| Error { own_rule: Some(self.2), ..Error::named(code, subject, self.0) };
+        let wrong = |code| Error { special_rule: Some(self.2), ..Error::named(code, subject, self.0) };
         let number = match (self.1, value) {
             (Takes::Word(_) | Takes::WordOrNone(_), Value::Text(text)) => {
                 let known = self.1.words().find(|known| known.0 == text).map(|known| known.1.into());

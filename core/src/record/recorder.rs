@@ -13,8 +13,9 @@ use crate::time::Timestamp;
 use core::ops::Deref;
 
 /// The events of one transition, at most two.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Events {
+    /// Empty from `count` on.
     events: [Event; 2],
     count: usize,
 }
@@ -35,20 +36,6 @@ impl Deref for Events {
 
     fn deref(&self) -> &[Event] {
         self.events.get(..self.count).unwrap_or(&[])
-    }
-}
-
-impl PartialEq for Events {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Events {}
-
-impl core::fmt::Debug for Events {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -141,25 +128,27 @@ impl Recorder {
         now: Timestamp,
         failure: Failure,
     ) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
-            let known = recorder.call.awaits(ticket);
-            let step = recorder.call.fail(policy, guards, ticket, now, failure);
-            if known {
-                recorder.failed(events, failure);
-                recorder.decide(events, step);
-            }
-            step
-        })
+        self.end_attempt(guards, ticket, failure, |call, guards| call.fail(policy, guards, ticket, now, failure))
     }
 
     /// The attempt with this ticket ended at `now` by a fault of the caller's own program, which says nothing about the other
     /// side. In the log it is a permanent failure.
     pub fn abandon(&mut self, guards: &mut Guards<'_>, ticket: Ticket, now: Timestamp) -> Recorded {
+        self.end_attempt(guards, ticket, Failure::PERMANENT, |call, guards| call.abandon(guards, ticket, now))
+    }
+
+    fn end_attempt(
+        &mut self,
+        guards: &mut Guards<'_>,
+        ticket: Ticket,
+        failure: Failure,
+        input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step,
+    ) -> Recorded {
         self.with(guards, |recorder, guards, events| {
             let known = recorder.call.awaits(ticket);
-            let step = recorder.call.abandon(guards, ticket, now);
+            let step = input(&mut recorder.call, guards);
             if known {
-                recorder.failed(events, Failure::PERMANENT);
+                recorder.failed(events, failure);
                 recorder.decide(events, step);
             }
             step

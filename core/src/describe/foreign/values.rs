@@ -64,7 +64,7 @@ impl Row {
 
 /// An error of the field with that name.
 pub(super) const fn error(code: ErrorCode, name: &'static str, rule: &'static str) -> Error {
-    Error { own_rule: Some(rule), ..Error::named(code, Subject::Policy, name) }
+    Error { special_rule: Some(rule), ..Error::named(code, Subject::Policy, name) }
 }
 
 /// The row of the field with that name, whatever its case and underscores.

@@ -131,8 +131,8 @@ impl Event {
             return Err(missing(name));
         }
         if let Some(name) = first(&FIELDS, self.present & !needed & !TEXTS) {
-            let own_rule = Some("has no meaning for an event of this type");
-            return Err(Error { own_rule, ..Error::of_event(ErrorCode::NotForKind, name) });
+            let special_rule = Some("has no meaning for an event of this type");
+            return Err(Error { special_rule, ..Error::of_event(ErrorCode::NotForKind, name) });
         }
         if kind == EventKind::RetryScheduled {
             if self.present & UNTIL == 0 {

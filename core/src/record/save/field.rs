@@ -1,6 +1,6 @@
 //! A saved state field by field: the values of a JSON reader, and the JSON that a machine writes.
 
-use super::model::{GAVE_UP, KIND, NOTHING, OF_CALL, RETRY, SLEEPING, Saved, needed};
+use super::model::{KIND, NOTHING, OF_CALL, Phase, RETRY, Saved, needed};
 use super::table::FIELDS;
 use crate::error::{Error, ErrorCode, Subject};
 use crate::record::field::{Written, find, first, of_bits, write_json};
@@ -41,8 +41,8 @@ impl Saved {
         if let Some(name) = first(&FIELDS, self.present & !needed) {
             return Err(Error::of_state(ErrorCode::NotForKind, name));
         }
-        let sleeping = self.phase == SLEEPING;
-        let gave_up = self.phase == GAVE_UP;
+        let sleeping = self.phase == Phase::Sleeping.code();
+        let gave_up = self.phase == Phase::GaveUp.code();
         let fits = of_bits(&FIELDS, OF_CALL & !KIND).all(|field| field.fits(self))
             && (self.cause != 0) == sleeping
             && (self.reason != 0) == gave_up

@@ -8,6 +8,7 @@ use crate::decide::retry::{Cause, Retry, Snapshot};
 use crate::error::{Error, ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
 use crate::time::{Span, Timestamp};
+use crate::words::words;
 
 /// "No time" and "no delay yet" in flat form.
 pub(crate) const NOTHING: u64 = u64::MAX;
@@ -16,12 +17,21 @@ pub(crate) const NOTHING: u64 = u64::MAX;
 pub(super) const RETRY: u8 = 1;
 pub(super) const CALL: u8 = 2;
 
-/// The numbers of a call's phases.
-pub(super) const CANCELLED: u8 = 0;
-pub(super) const RUNNING: u8 = 1;
-pub(super) const SLEEPING: u8 = 2;
-pub(super) const SUCCEEDED: u8 = 3;
-pub(super) const GAVE_UP: u8 = 4;
+words! {
+    /// The phase of a saved call.
+    pub(super) enum Phase: u8 {
+        /// The caller cancelled.
+        Cancelled = 0 "cancelled";
+        /// An attempt is in flight.
+        Running = 1 "running";
+        /// The call sleeps before its next attempt.
+        Sleeping = 2 "sleeping";
+        /// An attempt succeeded.
+        Succeeded = 3 "succeeded";
+        /// There is no other attempt.
+        GaveUp = 4 "gave_up";
+    }
+}
 
 pub(super) const KIND: u32 = 1;
 const POLICY: u32 = 1 << 2;
@@ -48,7 +58,7 @@ pub struct Saved {
     pub(super) base: u64,
     pub(super) remaining: u64,
     pub(super) failures: u32,
-    pub(super) place: u32,
+    pub(super) position: u32,
     pub(super) attempt: u32,
     pub(super) layout: u32,
     /// One bit for each field that was set, by its place in the table of fields.
@@ -68,12 +78,12 @@ impl Saved {
         base: UNSTARTED,
         remaining: NOTHING,
         failures: 0,
-        place: 0,
+        position: 0,
         attempt: 0,
         layout: LAYOUT,
         present: 0,
         kind: 0,
-        phase: CANCELLED,
+        phase: Phase::Cancelled.code(),
         cause: 0,
         reason: 0,
     };
@@ -81,7 +91,17 @@ impl Saved {
     pub(super) fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
         let Snapshot { seed, elapsed, base, count: place, failures } = snapshot;
         let present = needed(kind);
-        Self { policy: policy.fingerprint(), seed, elapsed, base, failures, place, kind, present, ..Self::EMPTY }
+        Self {
+            policy: policy.fingerprint(),
+            seed,
+            elapsed,
+            base,
+            failures,
+            position: place,
+            kind,
+            present,
+            ..Self::EMPTY
+        }
     }
 
     /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
@@ -135,14 +155,14 @@ impl Saved {
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
         let mut call = Call::holding(Retry::restored(self.snapshot(), now), self.attempt, self.step(now.as_now()));
-        if self.phase == RUNNING {
+        if self.phase == Phase::Running.code() {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }
         Ok(call)
     }
 
     const fn snapshot(&self) -> Snapshot {
-        let Self { seed, elapsed, base, place, failures, .. } = *self;
+        let Self { seed, elapsed, base, position: place, failures, .. } = *self;
         Snapshot { seed, elapsed, base, count: place, failures }
     }
 
@@ -155,12 +175,12 @@ impl Saved {
                 if at > Timestamp::LAST.as_nanos() { Timestamp::LAST.as_nanos() } else { at }
             }
         });
-        match self.phase {
-            RUNNING => Step::Wait { until: Timestamp::NEVER },
-            SLEEPING => Step::Sleep { until: at, cause: Cause::read(self.cause) },
-            SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: at }),
-            _ => Step::Stop(Outcome::Cancelled),
+        match Phase::read(self.phase) {
+            Phase::Running => Step::Wait { until: Timestamp::NEVER },
+            Phase::Sleeping => Step::Sleep { until: at, cause: Cause::read(self.cause) },
+            Phase::Succeeded => Step::Stop(Outcome::Succeeded),
+            Phase::GaveUp => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: at }),
+            Phase::Cancelled => Step::Stop(Outcome::Cancelled),
         }
     }
 
@@ -168,14 +188,14 @@ impl Saved {
     pub(super) fn hold(&mut self, step: Step, now: Timestamp) {
         let left = |at: Timestamp| if at.is_never() { NOTHING } else { at.as_nanos().saturating_sub(now.as_nanos()) };
         match step {
-            Step::Attempt { .. } | Step::Wait { .. } => self.phase = RUNNING,
+            Step::Attempt { .. } | Step::Wait { .. } => self.phase = Phase::Running.code(),
             Step::Sleep { until, cause } => {
-                (self.phase, self.cause, self.remaining) = (SLEEPING, cause.code(), left(until));
+                (self.phase, self.cause, self.remaining) = (Phase::Sleeping.code(), cause.code(), left(until));
             }
-            Step::Stop(Outcome::Succeeded) => self.phase = SUCCEEDED,
-            Step::Stop(Outcome::Cancelled) => self.phase = CANCELLED,
+            Step::Stop(Outcome::Succeeded) => self.phase = Phase::Succeeded.code(),
+            Step::Stop(Outcome::Cancelled) => self.phase = Phase::Cancelled.code(),
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                (self.phase, self.reason, self.remaining) = (GAVE_UP, reason.code(), left(retry_at));
+                (self.phase, self.reason, self.remaining) = (Phase::GaveUp.code(), reason.code(), left(retry_at));
             }
         }
     }

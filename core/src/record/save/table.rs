@@ -1,10 +1,9 @@
 //! The fields of a saved state.
 
-use super::model::{CALL, CANCELLED, GAVE_UP, NOTHING, RETRY, RUNNING, SLEEPING, SUCCEEDED, Saved};
+use super::model::{CALL, NOTHING, Phase, RETRY, Saved};
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Takes, member};
-use crate::value::Word;
 
 /// The fields, in the order in which they are written. A retry has those up to "place".
 pub(super) const FIELDS: [Field<Saved>; 13] = [
@@ -20,14 +19,9 @@ pub(super) const FIELDS: [Field<Saved>; 13] = [
         member!(base: u64),
     ),
     Field("failures", INTEGER, INTEGER_RULE, member!(failures: u32)),
-    Field("place", INTEGER, INTEGER_RULE, member!(place: u32)),
+    Field("place", INTEGER, INTEGER_RULE, member!(position: u32)),
     Field("attempt", INTEGER, INTEGER_RULE, member!(attempt: u32)),
-    Field(
-        "phase",
-        Takes::Word(PHASES),
-        "must be one of cancelled, running, sleeping, succeeded, gave_up",
-        member!(phase: u8),
-    ),
+    Field("phase", Takes::Word(Phase::WORDS), Phase::RULE, member!(phase: u8)),
     Field(
         "remaining",
         Takes::Decimal(u64::MAX, &[("never", NOTHING)]),
@@ -46,12 +40,4 @@ pub(super) const FIELDS: [Field<Saved>; 13] = [
         "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
         member!(reason: u8),
     ),
-];
-
-const PHASES: &[Word] = &[
-    ("cancelled", CANCELLED),
-    ("running", RUNNING),
-    ("sleeping", SLEEPING),
-    ("succeeded", SUCCEEDED),
-    ("gave_up", GAVE_UP),
 ];

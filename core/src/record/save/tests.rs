@@ -1,4 +1,4 @@
-use super::model::{GAVE_UP, NOTHING, RUNNING, SLEEPING, needed};
+use super::model::{NOTHING, Phase, needed};
 use super::*;
 use crate::decide::backoff::Backoff;
 use crate::decide::backoff::UNSTARTED;
@@ -195,7 +195,7 @@ fn a_state_is_readable_json() {
         "{{\"kind\":\"call\",\"layout\":1,\"policy\":\"{fingerprint}\",\"seed\":\"42\",\"elapsed\":\"1000000000\",\
          \"base\":\"1000000000\",\"failures\":1,\"place\":{},\"attempt\":1,\"phase\":\"sleeping\",\
          \"remaining\":\"1000000000\",\"cause\":\"backoff\",\"reason\":\"none\"}}",
-        saved.place
+        saved.position
     );
     assert_eq!(saved.to_string(), text);
 }
@@ -462,7 +462,7 @@ proptest! {
             base: words[2],
             remaining: words[3],
             failures: small[0],
-            place: small[1],
+            position: small[1],
             attempt: small[2],
             layout: LAYOUT,
             present: needed(kind),
@@ -471,10 +471,11 @@ proptest! {
             cause: code,
             reason: code,
         };
-        for phase in [phase, RUNNING, SLEEPING, GAVE_UP] {
+        let [running, sleeping, gave_up] = [Phase::Running, Phase::Sleeping, Phase::GaveUp].map(Phase::code);
+        for phase in [phase, running, sleeping, gave_up] {
             saved.phase = phase;
-            (saved.cause, saved.reason) = (u8::from(phase == SLEEPING), if phase == GAVE_UP { 3 } else { 0 });
-            if phase != SLEEPING && phase != GAVE_UP {
+            (saved.cause, saved.reason) = (u8::from(phase == sleeping), if phase == gave_up { 3 } else { 0 });
+            if phase != sleeping && phase != gave_up {
                 saved.remaining = NOTHING;
             }
             saved.aged(Span::from_nanos(words[4])).to_string();
