@@ -7,8 +7,6 @@ pub(crate) mod config;
 pub(crate) mod gate;
 #[cfg(feature = "alloc")]
 pub(crate) mod store;
-#[cfg(feature = "alloc")]
-mod uses;
 
 use crate::time::Span;
 

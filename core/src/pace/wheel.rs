@@ -25,7 +25,7 @@ mod tests;
 
 use crate::time::Timestamp;
 use alloc::collections::BinaryHeap;
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Reverse;
 pub use key::{TimerKey, WheelFull};
 use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
 use next_due::NextDue;
@@ -46,6 +46,9 @@ const FEW: usize = 64;
 const MOST_SORTED: usize = 512;
 /// How many chunks are read before what is in them is spread.
 const AHEAD: usize = 4;
+
+/// The time of a timer that came late, its number among the late ones, and its key; the earliest is the greatest.
+type Late = Reverse<(u64, u64, TimerKey)>;
 
 /// Timers, and which of them is due next.
 ///
@@ -90,7 +93,7 @@ pub struct Wheel {
     /// The timers of the bucket that was opened last, sorted, the earliest at the end.
     run: Run,
     /// Timers that came for the cursor's tick or before it: due before all in the buckets, and after equals in the run.
-    late: BinaryHeap<Reverse<Late>>,
+    late: BinaryHeap<Late>,
     /// The number of the next late timer.
     late_count: u64,
     /// The latest tick of the bucket that was opened last. None that lies in a bucket is earlier.
@@ -270,7 +273,7 @@ impl Wheel {
     #[cold]
     fn put_late(&mut self, entry: Entry) -> Result<(), WheelFull> {
         reserve::heap(&mut self.late)?;
-        self.late.push(Reverse(Late { entry, number: self.late_count }));
+        self.late.push(Reverse((entry.at, self.late_count, entry.key)));
         self.late_count = self.late_count.wrapping_add(1);
         Ok(())
     }
@@ -310,7 +313,7 @@ impl Wheel {
         if self.late.is_empty() {
             return run.map(|at| (at, false));
         }
-        let late = self.late.peek().map_or(u64::MAX, |late| late.0.entry.at);
+        let late = self.late.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         match run {
             Some(run) if run <= late => Some((run, false)),
             _ => Some((late, true)),
@@ -319,7 +322,7 @@ impl Wheel {
 
     fn pop_front(&mut self, is_late: bool) -> Option<Entry> {
         self.entries = self.entries.wrapping_sub(1);
-        if is_late { self.late.pop().map(|late| late.0.entry) } else { self.run.pop() }
+        if is_late { self.late.pop().map(|Reverse((at, _, key))| Entry { at, key }) } else { self.run.pop() }
     }
 
     /// The first bucket that holds anything, if any: its level and its digit.
@@ -399,7 +402,7 @@ impl Wheel {
     /// The earliest pending time in the run and among the late timers. Drops cancelled ones on the way.
     fn front_pending(&mut self) -> Option<u64> {
         while let Some((at, is_late)) = self.front() {
-            let key = if is_late { self.late.peek()?.0.entry.key } else { self.run.first()?.key };
+            let key = if is_late { self.late.peek()?.0.2 } else { self.run.first()?.key };
             if self.slots.holds(key) {
                 return Some(at);
             }
@@ -470,7 +473,7 @@ impl Wheel {
         let Self { slots, run, late, entries, .. } = self;
         let had = run.len().wrapping_add(late.len());
         run.retain(|entry| slots.holds(entry.key));
-        late.retain(|late| slots.holds(late.0.entry.key));
+        late.retain(|Reverse((.., key))| slots.holds(*key));
         *entries = entries.wrapping_sub(had.wrapping_sub(run.len().wrapping_add(late.len())));
     }
 }
@@ -486,30 +489,3 @@ impl Default for Wheel {
 const fn digit(tick: u64, level: u32) -> u32 {
     (tick >> level.wrapping_mul(DIGIT_BITS)) as u32 & LAST_DIGIT
 }
-
-/// A timer that came late, by time and then by its number.
-#[derive(Clone, Copy, Debug)]
-struct Late {
-    entry: Entry,
-    number: u64,
-}
-
-impl Ord for Late {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.entry.at, self.number).cmp(&(other.entry.at, other.number))
-    }
-}
-
-impl PartialOrd for Late {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Late {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Late {}

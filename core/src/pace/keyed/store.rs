@@ -1,6 +1,5 @@
 //! A map that cannot grow without end.
 
-use super::uses::Uses;
 use crate::time::{Span, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
@@ -17,45 +16,53 @@ use core::borrow::Borrow;
 #[derive(Clone, Debug)]
 pub struct Keyed<K, S> {
     slots: BTreeMap<K, Slot<S>>,
-    /// The keys by their last use.
-    uses: Uses<K>,
+    /// The keys in the order of their last uses.
+    by_use: BTreeMap<Use, K>,
+    /// The number of the next use.
+    uses: u64,
     most: usize,
     idle: Span,
     latest: Timestamp,
 }
 
+/// The time of a use, and its number among all uses.
+type Use = (Timestamp, u64);
+
 #[derive(Clone, Debug)]
 struct Slot<S> {
     state: S,
-    /// Where it is in the order of use.
-    place: u32,
+    last_use: Use,
 }
 
 impl<K: Ord + Clone, S> Keyed<K, S> {
-    /// A map of at most `most` keys (at least one, at most 2^32-1) that forgets those unused for more than `idle`;
-    /// [`Span::MAX`] for never.
+    /// A map of at most `most` keys (at least one) that forgets those unused for more than `idle`; [`Span::MAX`] for never.
     pub fn new(most: usize, idle: Span) -> Self {
-        let most = most.clamp(1, Uses::<K>::MOST);
-        Self { slots: BTreeMap::new(), uses: Uses::new(), most, idle, latest: Timestamp::ZERO }
+        let (slots, by_use) = (BTreeMap::new(), BTreeMap::new());
+        Self { slots, by_use, uses: 0, most: most.max(1), idle, latest: Timestamp::ZERO }
     }
 
     /// The state of `key` at `now`, made by `make` if there is none.
     pub fn entry(&mut self, key: K, now: Timestamp, make: impl FnOnce() -> S) -> &mut S {
         self.collect_idle(now);
-        let now = self.latest;
         if self.slots.len() >= self.most && !self.slots.contains_key(&key) {
             self.give_up_oldest();
         }
+        let last_use = (self.latest, self.uses);
+        self.uses = self.uses.wrapping_add(1);
         match self.slots.entry(key) {
             Entry::Occupied(slot) => {
-                self.uses.touch(slot.get().place, now);
-                &mut slot.into_mut().state
+                let slot = slot.into_mut();
+                if let Some(key) = self.by_use.remove(&slot.last_use) {
+                    self.by_use.insert(last_use, key);
+                }
+                slot.last_use = last_use;
+                &mut slot.state
             }
             Entry::Vacant(slot) => {
                 // It may panic, so it comes first.
                 let state = make();
-                let place = self.uses.push(slot.key().clone(), now);
-                &mut slot.insert(Slot { state, place }).state
+                self.by_use.insert(last_use, slot.key().clone());
+                &mut slot.insert(Slot { state, last_use }).state
             }
         }
     }
@@ -66,8 +73,7 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         K: Borrow<Q>,
     {
         let slot = self.slots.get(key)?;
-        let used = self.uses.used(slot.place)?;
-        if self.is_idle(used, now.as_now().max(self.latest)) { None } else { Some(&slot.state) }
+        if self.is_idle(slot.last_use, now.as_now().max(self.latest)) { None } else { Some(&slot.state) }
     }
 
     /// Removes a key and says its state.
@@ -76,7 +82,7 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         K: Borrow<Q>,
     {
         let slot = self.slots.remove(key)?;
-        self.uses.remove(slot.place);
+        self.by_use.remove(&slot.last_use);
         Some(slot.state)
     }
 
@@ -84,8 +90,8 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     pub fn collect_idle(&mut self, now: Timestamp) -> usize {
         self.latest = self.latest.max(now.as_now());
         let before = self.slots.len();
-        while let Some((_, used)) = self.uses.oldest()
-            && self.is_idle(used, self.latest)
+        while let Some((last_use, _)) = self.by_use.first_key_value()
+            && self.is_idle(*last_use, self.latest)
         {
             self.give_up_oldest();
         }
@@ -96,11 +102,11 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     /// garbage that Kubernetes' `flowcontrol.Backoff` has.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &S) -> bool) -> usize {
         let before = self.slots.len();
-        let uses = &mut self.uses;
+        let by_use = &mut self.by_use;
         self.slots.retain(|key, slot| {
             let keep = keep(key, &slot.state);
             if !keep {
-                uses.remove(slot.place);
+                by_use.remove(&slot.last_use);
             }
             keep
         });
@@ -122,14 +128,12 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         self.slots.is_empty()
     }
 
-    fn is_idle(&self, used: Timestamp, now: Timestamp) -> bool {
+    fn is_idle(&self, (used, _): Use, now: Timestamp) -> bool {
         self.idle < Span::MAX && now.since(used) > self.idle
     }
 
     fn give_up_oldest(&mut self) {
-        if let Some((place, _)) = self.uses.oldest()
-            && let Some(key) = self.uses.remove(place)
-        {
+        if let Some((_, key)) = self.by_use.pop_first() {
             self.slots.remove(&key);
         }
     }
@@ -205,9 +209,9 @@ mod tests {
             keyed.entry(key, at(key), Gate::new);
             assert!(keyed.len() <= 1000);
         }
-        assert_eq!((keyed.len(), keyed.uses.len()), (1000, 1000));
+        assert_eq!((keyed.len(), keyed.by_use.len()), (1000, 1000));
         assert_eq!(keyed.collect_idle(at(3_000_000)), 1000);
-        assert_eq!((keyed.len(), keyed.uses.len()), (0, 0));
+        assert_eq!((keyed.len(), keyed.by_use.len()), (0, 0));
     }
 
     /// The same as a list of (key, value, last use), the last one used at the end.
@@ -260,7 +264,7 @@ mod tests {
                     }
                     _ => prop_assert_eq!(*keyed.entry(key, at(now), || value), model.entry(key, now, value)),
                 }
-                prop_assert_eq!(keyed.slots.len(), keyed.uses.len());
+                prop_assert_eq!(keyed.slots.len(), keyed.by_use.len());
                 prop_assert!(keyed.len() <= most);
             }
         }

@@ -5,7 +5,7 @@ use core::fmt;
 /// The name of a timer of a [`Wheel`](crate::Wheel).
 ///
 /// A key is never the key of another timer again before 2^31 others were inserted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct TimerKey(u64);
 
