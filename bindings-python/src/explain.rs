@@ -4,24 +4,24 @@ use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
 use crate::policy::PolicyOrName;
-use holdoff_core::{Options, Preset, Quantity as Number, Span};
+use holdoff_core::{Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 
 /// The explanation of a policy: its rows by iteration, and the whole as text by str().
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
-pub(crate) struct Explanation(holdoff_core::Explanation, Options);
+pub(crate) struct Explanation(holdoff_core::Explanation);
 
 impl Explanation {
     pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<Kind>) -> Self {
-        let mut explanation = policy.core().explain();
+        let mut explanation = policy.core().explain().guarded(&policy.document().guards);
         if let Some(rows) = rows {
             explanation = explanation.rows(rows);
         }
         if let Some(after) = after {
             explanation = explanation.after(after.0);
         }
-        Self(explanation, policy.document().guards)
+        Self(explanation)
     }
 }
 
@@ -32,7 +32,7 @@ impl Explanation {
     }
 
     fn __str__(&self) -> String {
-        self.0.guarded(&self.1).to_string()
+        self.0.to_string()
     }
 
     fn __repr__(&self) -> String {

@@ -93,7 +93,7 @@ pub use decide::rng::{Rng, seed_at};
 pub use decide::schedule::Schedule;
 #[cfg(feature = "serde")]
 pub use describe::document::{Document, DocumentError};
-pub use describe::explain::{Explanation, GuardedExplanation, InTime, Row, Rows, Words};
+pub use describe::explain::{Explanation, InTime, Row, Rows};
 pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::guard_words::GuardWords;
 pub use describe::lint::{Lint, LintKind, nested_attempts};

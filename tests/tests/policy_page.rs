@@ -37,7 +37,7 @@ fn every_document_on_the_page_is_one() {
 fn the_table_of_presets_is_the_cores() {
     let page = page();
     for preset in Preset::ALL {
-        let words = preset.policy().words().to_string();
+        let words = preset.policy().to_string();
         let cells = words.lines().map(|line| line.strip_prefix("hints: ").unwrap_or(line)).collect::<Vec<_>>();
         let row = format!("\n| `{}` | {} |\n", preset.name(), cells.join(" | "));
         assert!(page.contains(&row), "docs/policy.md lacks{row}");

@@ -7,7 +7,7 @@ use holdoff_core::{Explanation, FailureKind, Lint, Nesting, Options, Policy, Pre
 
 /// `policy` explained: at most `rows` retries, `u32::MAX` for as many as usual, after failures of that kind, 0 for all.
 fn explanation(memory: &Memory, rows: u32, kind: u32) -> Explanation {
-    let mut explanation = Explanation::of(&memory.policy);
+    let mut explanation = memory.policy.explain().guarded(&memory.builder);
     if rows != u32::MAX {
         explanation = explanation.rows(rows);
     }
@@ -21,8 +21,8 @@ fn explanation(memory: &Memory, rows: u32, kind: u32) -> Explanation {
 #[unsafe(no_mangle)]
 extern "C" fn explain(rows: u32, kind: u32) -> u32 {
     with(|memory| {
-        let (explanation, guards) = (explanation(memory, rows, kind), memory.builder);
-        memory.text.say(&explanation.guarded(&guards))
+        let explanation = explanation(memory, rows, kind);
+        memory.text.say(&explanation)
     })
 }
 

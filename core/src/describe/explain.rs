@@ -3,20 +3,19 @@
 //! The numbers are the machine's own: [`Retry`] is run three times, with every draw pinned to the bottom, the middle and the
 //! top of its range. Attempts count as taking no time, so that what is shown is what the policy adds (spec 13).
 
-use crate::decide::backoff::{Backoff, Stage};
+use crate::decide::backoff::{Backoff, RawStage, Stage};
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::hint::HintMode;
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
-use crate::describe::lint::Lint;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::time::Span;
 use crate::words::words;
-use core::fmt;
+use core::fmt::{self, Display, Write};
 
 words! {
-    /// Whether a retry comes before the deadline, if attempts take no time.
+    /// The place of a retry before or after the deadline, if attempts take no time.
     pub enum InTime: u32 {
         /// Whatever the draws.
         Always = 1 "always";
@@ -49,29 +48,19 @@ pub struct Row {
     pub in_time: InTime,
 }
 
-/// An explanation of a policy: its rows as data, and everything as text by `Display`.
+/// An explanation of a policy and its guards: its rows as data, and everything as text by `Display`.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[must_use]
 pub struct Explanation {
     policy: Policy,
+    guards: Options,
     /// One kind of failure, or transient and every kind that has stages of its own.
     kind: Option<FailureKind>,
     rows: u32,
 }
 
 impl Explanation {
-    /// How many retries are shown of a policy that retries for ever, unless a number is given.
-    pub const ROWS: u32 = 10;
-    /// How many retries are shown at most, unless a number is given.
-    pub const MOST: u32 = 100;
-
-    /// All retries of `policy`, up to [`Explanation::MOST`]; [`Explanation::ROWS`] if it retries for ever.
-    pub const fn of(policy: &Policy) -> Self {
-        let rows = if policy.attempts().is_none() { Self::ROWS } else { Self::MOST };
-        Self { policy: *policy, kind: None, rows }
-    }
-
     /// At most that many retries.
-    #[must_use]
     pub const fn rows(mut self, rows: u32) -> Self {
         self.rows = rows;
         self
@@ -79,15 +68,15 @@ impl Explanation {
 
     /// After failures of that kind, for policies that wait differently after some. Unless set, the rows are those after
     /// transient failures, and the text has a table for each kind that has delays of its own as well.
-    #[must_use]
     pub const fn after(mut self, kind: FailureKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// The text with the guards that go with the policy.
-    pub const fn guarded(self, guards: &Options) -> GuardedExplanation<'_> {
-        GuardedExplanation { explanation: self, guards }
+    /// The text with the guards that go with the policy: a line for each behind the policy's words, and their lints.
+    pub const fn guarded(mut self, guards: &Options) -> Self {
+        self.guards = *guards;
+        self
     }
 
     /// The retries, one by one.
@@ -99,26 +88,13 @@ impl Explanation {
         let paths = [0, 1 << 31, u32::MAX].map(Path::pinned);
         Rows { policy: self.policy, failure: Failure::new(kind), paths, retry: 0, left: self.rows }
     }
-
-    /// How many retries are not shown; `None` without an end.
-    fn more(&self) -> Option<u32> {
-        Some(self.policy.attempts()?.saturating_sub(1).saturating_sub(self.rows))
-    }
-}
-
-impl IntoIterator for &Explanation {
-    type Item = Row;
-    type IntoIter = Rows;
-
-    fn into_iter(self) -> Rows {
-        self.iter()
-    }
 }
 
 impl Policy {
-    /// The delays of the policy, as data and as text: see [`Explanation`].
+    /// All retries of the policy as data and as text, up to 100; 10 if it retries for ever.
     pub const fn explain(&self) -> Explanation {
-        Explanation::of(self)
+        let rows = if self.attempts().is_none() { 10 } else { 100 };
+        Explanation { policy: *self, guards: Options::NEW, kind: None, rows }
     }
 
     /// How long all sleeps take together if no draw spreads them, as far as there is an end; a backoff that is its own jitter
@@ -211,7 +187,7 @@ impl Iterator for Rows {
     }
 }
 
-/// The policy in words, a table of its retries, and what the linter says.
+/// The policy and its guards in words, a table of the retries, and the lints.
 ///
 /// ```text
 /// exponential backoff from 100ms by 2 up to 5s, full jitter
@@ -226,123 +202,64 @@ impl Iterator for Rows {
 /// Times are rounded to four digits. It is the same text in every language.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.policy.words().fmt(f)?;
-        self.tables(f)?;
-        warnings(f, self.policy.lints())
-    }
-}
-
-/// An explanation of a policy and its guards, by `Display`: as that of the policy, with a line for each guard behind the
-/// policy's words, and what the linter says of both.
-#[derive(Clone, Copy, Debug)]
-pub struct GuardedExplanation<'g> {
-    explanation: Explanation,
-    guards: &'g Options,
-}
-
-impl fmt::Display for GuardedExplanation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let policy = &self.explanation.policy;
-        policy.words().fmt(f)?;
-        fmt::write(&mut Lines(f, true), format_args!("{}", self.guards.guard_words()))?;
-        self.explanation.tables(f)?;
-        warnings(f, self.guards.lints(policy))
-    }
-}
-
-/// Lines that each end with a line feed, written as lines that each begin with one.
-struct Lines<'f, 'o>(&'f mut fmt::Formatter<'o>, bool);
-
-impl fmt::Write for Lines<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for part in text.split_inclusive('\n') {
-            if core::mem::replace(&mut self.1, part.ends_with('\n')) {
-                self.0.write_str("\n")?;
-            }
-            self.0.write_str(part.trim_end_matches('\n'))?;
+        // A line of guards ends with a line feed, the last line of a policy does not.
+        write!(f, "{}\n{}\n", self.policy, self.guards.guard_words())?;
+        self.table(f, self.kind.unwrap_or(FailureKind::Transient))?;
+        let has_stages = |kind: &FailureKind| self.policy.stages().any(|stage| stage.on == Some(*kind));
+        for kind in FailureKind::ALL.into_iter().filter(|kind| self.kind.is_none() && has_stages(kind)) {
+            write!(f, "\n\nafter failures of kind {}\n", kind.name())?;
+            self.table(f, kind)?;
+        }
+        let mut before = "\n\n";
+        for lint in self.guards.lints(&self.policy) {
+            write!(f, "{before}{lint}")?;
+            before = "\n";
         }
         Ok(())
     }
 }
 
 impl Explanation {
-    fn table(&self, f: &mut fmt::Formatter<'_>, kind: FailureKind, title: &str) -> fmt::Result {
+    fn table(&self, f: &mut fmt::Formatter<'_>, kind: FailureKind) -> fmt::Result {
         let limited = self.policy.deadline().is_some();
-        f.write_str("\n\n")?;
-        if !title.is_empty() {
-            writeln!(f, "after failures of kind {title}")?;
-        }
         let [min, typical, max] = ["min", "typical", "max"];
         write!(f, "retry {min:>11} {typical:>11} {max:>11}   total {min:>5} {typical:>11} {max:>11}")?;
         f.write_str(if limited { "  in time" } else { "" })?;
         for row in self.iter_after(kind) {
-            write!(f, "\n{:>5}", row.retry)?;
-            for span in [row.min, row.typical, row.max] {
-                write!(f, " {:>11}", Cell::of(span).text())?;
-            }
-            f.write_str("  ")?;
-            for span in [row.min_total, row.typical_total, row.max_total] {
-                write!(f, " {:>11}", Cell::of(span).text())?;
-            }
+            let [min, typical, max] = [row.min, row.typical, row.max].map(Cell);
+            let [min_total, typical_total, max_total] = [row.min_total, row.typical_total, row.max_total].map(Cell);
+            write!(f, "\n{:>5}{min}{typical}{max}  {min_total}{typical_total}{max_total}", row.retry)?;
             if limited {
                 write!(f, "  {}", row.in_time.name())?;
             }
         }
-        match self.more() {
+        match self.policy.attempts().map(|attempts| attempts.saturating_sub(1).saturating_sub(self.rows)) {
             None => f.write_str("\nand so on, for ever"),
             Some(0) if self.policy.attempts() == Some(1) => f.write_str("\nno retries"),
             Some(0) => Ok(()),
             Some(more) => write!(f, "\nand {more} more"),
         }
     }
+}
 
-    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(kind) = self.kind {
-            return self.table(f, kind, "");
-        }
-        self.table(f, FailureKind::Transient, "")?;
-        for kind in FailureKind::ALL {
-            if self.policy.stages().any(|stage| stage.on == Some(kind)) {
-                self.table(f, kind, kind.name())?;
-            }
-        }
-        Ok(())
+/// A span rounded to four digits, behind as many spaces as fill a column.
+struct Cell(Span);
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let span = rounded(self.0);
+        let mut length = Length(0);
+        write!(length, "{span}")?;
+        write!(f, " {:1$}{span}", "", 11_usize.saturating_sub(length.0))
     }
 }
 
-fn warnings(f: &mut fmt::Formatter<'_>, lints: impl Iterator<Item = Lint>) -> fmt::Result {
-    let mut before = "\n\n";
-    for lint in lints {
-        write!(f, "{before}{lint}")?;
-        before = "\n";
-    }
-    Ok(())
-}
+/// The length of a text that is written.
+struct Length(usize);
 
-/// A span as text to be aligned, rounded to four digits.
-struct Cell {
-    bytes: [u8; 24],
-    length: usize,
-}
-
-impl Cell {
-    fn of(span: Span) -> Self {
-        let mut cell = Self { bytes: [0; 24], length: 0 };
-        // A span's text is at most 21 bytes, and a longer one would be cut.
-        let _ = fmt::write(&mut cell, format_args!("{}", rounded(span)));
-        cell
-    }
-
-    fn text(&self) -> &str {
-        self.bytes.get(..self.length).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
-    }
-}
-
-impl fmt::Write for Cell {
+impl Write for Length {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length.saturating_add(text.len());
-        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.length = end;
+        self.0 = self.0.saturating_add(text.len());
         Ok(())
     }
 }
@@ -358,22 +275,11 @@ fn rounded(span: Span) -> Span {
     Span::from_nanos(up.saturating_sub(up.checked_rem(unit).unwrap_or_default()))
 }
 
-impl Policy {
-    /// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
-    pub const fn words(&self) -> Words<'_> {
-        Words(self)
-    }
-}
-
-/// A policy in words, by `Display`.
-#[derive(Clone, Copy, Debug)]
-pub struct Words<'p>(&'p Policy);
-
-impl fmt::Display for Words<'_> {
+/// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
+impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let policy = self.0;
         let mut on = None;
-        for (at, stage) in policy.stages().enumerate() {
+        for (at, stage) in self.stages().enumerate() {
             match () {
                 () if at == 0 => {}
                 () if stage.on == on => f.write_str(", then ")?,
@@ -383,46 +289,39 @@ impl fmt::Display for Words<'_> {
                 write!(f, "after {}: ", stage.on.map_or("others", FailureKind::name))?;
             }
             on = stage.on;
-            Of(stage).fmt(f)?;
+            stage.fmt(f)?;
         }
-        write_jitter(f, policy)?;
-        match policy.attempts() {
+        write_jitter(f, self)?;
+        match self.attempts() {
             None => f.write_str("\nattempts for ever")?,
             Some(1) => f.write_str("\n1 attempt")?,
             Some(attempts) => write!(f, "\n{attempts} attempts")?,
         }
-        match policy.deadline() {
+        match self.deadline() {
             None => f.write_str(", no deadline")?,
             Some(deadline) => write!(f, ", deadline {deadline}")?,
         }
-        if policy.min_attempt() != Span::ZERO {
-            write!(f, ", at least {} for an attempt", policy.min_attempt())?;
+        if self.min_attempt() != Span::ZERO {
+            write!(f, ", at least {} for an attempt", self.min_attempt())?;
         }
-        if policy.on_deadline() == OnDeadline::Clip {
+        if self.on_deadline() == OnDeadline::Clip {
             f.write_str(", the last sleep clipped")?;
         }
-        if let Some(timeout) = policy.attempt_timeout() {
+        if let Some(timeout) = self.attempt_timeout() {
             write!(f, ", attempt timeout {timeout}")?;
         }
         f.write_str("\nhints: ")?;
-        write_hints(f, policy)
+        write_hints(f, self)
     }
 }
 
 fn write_hints(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
-    f.write_str(match policy.hint_mode() {
+    match policy.hint_mode() {
         HintMode::Ignore => return f.write_str("ignored"),
-        HintMode::Floor => "floor",
-        HintMode::Replace => "replace",
-        HintMode::Exact => "exact",
-        HintMode::AtLeast => "at_least",
-    })?;
+        mode => f.write_str(mode.name())?,
+    }
     if policy.hint_max() != Span::MAX {
-        let over = match policy.hint_over() {
-            HintOver::Stop => "stop",
-            HintOver::Clamp => "clamp",
-        };
-        write!(f, " up to {}, {over} above", policy.hint_max())?;
+        write!(f, " up to {}, {} above", policy.hint_max(), policy.hint_over().name())?;
     }
     match policy.hint_reach() {
         Some(reach) => write!(f, ", at most {reach} beyond the delay"),
@@ -452,49 +351,31 @@ fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
 pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
     match backoff {
         Backoff::Constant { delay } => write!(f, "{delay}"),
-        _ => write!(f, "{}", Of(Stage { backoff, times: None, on: None })),
+        _ => Stage { backoff, times: None, on: None }.fmt(f),
     }
 }
 
-struct Of(Stage);
-
-impl fmt::Display for Of {
+/// The backoff in words, and for how many delays: `linear backoff from 1s by 2s up to 9s 3 times`.
+impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stage { backoff, times, .. } = self.0;
-        let longest = match backoff {
-            Backoff::Constant { delay } => {
-                write!(f, "constant backoff of {delay}")?;
-                Span::MAX
+        match self.backoff {
+            Backoff::Constant { delay } => write!(f, "constant backoff of {delay}"),
+            Backoff::Linear { initial, increment, .. } => write!(f, "linear backoff from {initial} by {increment}"),
+            Backoff::Exponential { initial, factor, .. } => write!(f, "exponential backoff from {initial} by {factor}"),
+            Backoff::Polynomial { initial, exponent, .. } => {
+                write!(f, "polynomial backoff from {initial} with exponent {exponent}")
             }
-            Backoff::Linear { initial, increment, max } => {
-                write!(f, "linear backoff from {initial} by {increment}")?;
-                max
+            Backoff::Fibonacci { initial, .. } => write!(f, "Fibonacci backoff from {initial}"),
+            Backoff::Decorrelated { initial, factor, .. } => {
+                write!(f, "decorrelated backoff from {initial} by {factor}")
             }
-            Backoff::Exponential { initial, factor, max } => {
-                write!(f, "exponential backoff from {initial} by {factor}")?;
-                max
-            }
-            Backoff::Polynomial { initial, exponent, max } => {
-                write!(f, "polynomial backoff from {initial} with exponent {exponent}")?;
-                max
-            }
-            Backoff::Fibonacci { initial, max } => {
-                write!(f, "Fibonacci backoff from {initial}")?;
-                max
-            }
-            Backoff::Decorrelated { initial, factor, max } => {
-                write!(f, "decorrelated backoff from {initial} by {factor}")?;
-                max
-            }
-            Backoff::DecorrelatedV2 { initial, max } => {
-                write!(f, "decorrelated backoff v2 of {initial}")?;
-                max
-            }
-        };
+            Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
+        }?;
+        let longest = Span::from_nanos(RawStage::of(self.backoff).max);
         if longest != Span::MAX {
             write!(f, " up to {longest}")?;
         }
-        match times {
+        match self.times {
             None => Ok(()),
             Some(1) => f.write_str(" once"),
             Some(times) => write!(f, " {times} times"),

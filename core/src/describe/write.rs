@@ -68,53 +68,34 @@ pub fn write_document<'p>(
     document.end('}')
 }
 
-/// One stage as an object, several as a list. Parts of one list are told together.
+/// One stage as an object, several as a list. Parts of one list are written together.
 fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
-    let mut rest: &[RawStage] = &policy.others;
-    let mut left = usize::from(policy.stages).saturating_sub(1);
-    let mut next = Some(&policy.first);
-    let mut take = move || {
-        let (first, tail) = rest.split_first()?;
-        rest = tail;
-        left = left.checked_sub(1)?;
-        Some(first)
-    };
-    let mut list = None;
-    let mut out = Some(out);
-    while let Some(first) = next {
-        // A part of a list that is full may go on in the next one.
-        let mut parts = [Some(first), None, None, None, None, None];
-        let mut last = first;
-        next = take();
-        for part in parts.iter_mut().skip(1) {
-            let Some(more) = next.filter(|more| continues(last, more)) else { break };
-            (*part, last, next) = (Some(more), more, take());
-        }
-        if list.is_none() && next.is_none() {
-            return out.take().map_or(Ok(()), |out| stage(first, &parts, out));
-        }
-        if let Some(out) = out.take() {
-            list = Some(Open::new(out, '[')?);
-        }
-        if let Some(list) = &mut list {
-            stage(first, &parts, list.item()?)?;
-        }
+    let [a, b, c, d, e] = policy.others;
+    let all = [policy.first, a, b, c, d, e];
+    let used = all.get(..policy.stages.max(1).into()).unwrap_or(&all);
+    if used.chunk_by(continues).count() == 1 {
+        return stage(used, out);
     }
-    list.map_or(Ok(()), |list| list.end(']'))
+    let mut list = Open::new(out, '[')?;
+    for parts in used.chunk_by(continues) {
+        stage(parts, list.item()?)?;
+    }
+    list.end(']')
 }
 
-/// True if two parts are of one list.
+/// True if two parts are of one list: one that is full may go on in the next.
 fn continues(part: &RawStage, next: &RawStage) -> bool {
     part.kind == backoff::LIST && next.kind == backoff::LIST && part.on == next.on && part.times == 3
 }
 
-fn stage(first: &RawStage, parts: &[Option<&RawStage>], out: Out<'_>) -> fmt::Result {
+fn stage(parts: &[RawStage], out: Out<'_>) -> fmt::Result {
+    let Some(first) = parts.first() else { return Ok(()) };
     let mut stage = Open::new(out, '{')?;
     write_field(Field::BackoffKind, first.kind.into(), "kind", &mut stage)?;
     match first.kind {
         backoff::LIST => {
             let mut list = Open::new(stage.field("delays")?, '[')?;
-            for part in parts.iter().flatten() {
+            for part in parts {
                 for n in 0..part.times.min(3) {
                     write!(list.item()?, "\"{}\"", Span::from_nanos(part.at(n, u64::MAX)))?;
                 }
@@ -178,28 +159,6 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
         Takes::Number(_) => out.number(name, f64::from_bits(number)),
         Takes::Attempts if number == u64::from(FOREVER) => out.text(name, "forever"),
         _ => out.whole(name, number),
-    }
-}
-
-impl Policy {
-    /// The number of a field that is no stage's, 0 of every other field.
-    pub(super) fn number(&self, field: Field) -> u64 {
-        match field {
-            Field::JitterKind => self.jitter.into(),
-            Field::JitterBound if self.jitter == jitter::BOUNDED => self.jitter_by,
-            Field::JitterFactor if self.jitter != jitter::BOUNDED => self.jitter_by,
-            Field::Cap => self.cap.into(),
-            Field::Attempts => self.attempts.into(),
-            Field::Deadline => self.deadline,
-            Field::MinAttempt => self.min_attempt,
-            Field::OnDeadline => self.on_deadline.into(),
-            Field::AttemptTimeout => self.attempt_timeout,
-            Field::HintMode => self.hint_mode.into(),
-            Field::HintMax => self.hint_max,
-            Field::HintOver => self.hint_over.into(),
-            Field::HintReach => self.hint_reach,
-            _ => 0,
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::decide::hint::HintOver;
 use crate::decide::jitter::Cap;
 use crate::decide::retry::{Decision, Retry};
 use crate::decide::schedule::Schedule;
@@ -93,7 +94,7 @@ fn every_kind_of_policy_has_words() {
              after throttled: constant backoff of 9s, full jitter\n",
         ),
     ] {
-        assert!(policy.words().to_string().contains(text), "{} has no {text}", policy.words());
+        assert!(policy.to_string().contains(text), "{policy} has no {text}");
     }
 }
 
@@ -182,7 +183,7 @@ fn four_digits_are_enough_for_people() {
         (1_234_567_891, "1.235s"),
         (i64::MAX as u64, "9223000000s"),
     ] {
-        assert_eq!(Cell::of(Span::from_nanos(nanos)).text(), text);
+        assert_eq!(rounded(Span::from_nanos(nanos)).to_string(), text);
     }
 }
 

@@ -27,36 +27,18 @@ impl Options {
         Ok(p.prepared())
     }
 
-    /// The policy with the fields that were given in the place of its own.
+    /// The policy with the fields that are set instead of its own.
     const fn over(&self, base: &Policy) -> Policy {
         let mut p = *base;
-        macro_rules! take {
-            ($($place:ident = $field:ident as $number:ty;)+) => {
-                $(if self.has(Field::$field) {
-                    p.$place = self.at(Field::$field) as $number;
-                })+
-            };
-        }
         if self.has(Field::JitterKind) {
             p.jitter_by = 0;
         }
-        take! {
-            jitter = JitterKind as u8;
-            cap = Cap as u8;
-            attempts = Attempts as u32;
-            deadline = Deadline as u64;
-            min_attempt = MinAttempt as u64;
-            on_deadline = OnDeadline as u8;
-            attempt_timeout = AttemptTimeout as u64;
-            hint_mode = HintMode as u8;
-            hint_max = HintMax as u64;
-            hint_over = HintOver as u8;
-            hint_reach = HintReach as u64;
-        }
-        if jitter::has_factor(p.jitter) && self.has(Field::JitterFactor) {
-            p.jitter_by = self.at(Field::JitterFactor);
-        } else if p.jitter == jitter::BOUNDED && self.has(Field::JitterBound) {
-            p.jitter_by = self.at(Field::JitterBound);
+        let mut fields = Field::ALL;
+        while let [field, rest @ ..] = fields {
+            if self.has(*field) {
+                p.set_number(*field, self.at(*field));
+            }
+            fields = rest;
         }
         p
     }
@@ -205,6 +187,45 @@ impl Options {
     const fn of_stage(&self, error: Error, index: u8) -> Error {
         if self.chained != 0 { error.of_stage(index) } else { error }
     }
+}
+
+macro_rules! numbers {
+    ($($number:ident: $type:ty = $field:ident)+) => {
+        impl Policy {
+            /// The number of a field that is no stage's; 0 of every other field, and of one that the jitter has no use for.
+            pub(in crate::describe) const fn number(&self, field: Field) -> u64 {
+                match field {
+                    Field::JitterFactor | Field::JitterBound if !field.fits(self.jitter) => 0,
+                    $(Field::$field => self.$number as u64,)+
+                    _ => 0,
+                }
+            }
+
+            const fn set_number(&mut self, field: Field, number: u64) {
+                match field {
+                    Field::JitterFactor | Field::JitterBound if !field.fits(self.jitter) => {}
+                    $(Field::$field => self.$number = number as $type,)+
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+numbers! {
+    jitter: u8 = JitterKind
+    jitter_by: u64 = JitterFactor
+    jitter_by: u64 = JitterBound
+    cap: u8 = Cap
+    attempts: u32 = Attempts
+    deadline: u64 = Deadline
+    min_attempt: u64 = MinAttempt
+    on_deadline: u8 = OnDeadline
+    attempt_timeout: u64 = AttemptTimeout
+    hint_mode: u8 = HintMode
+    hint_max: u64 = HintMax
+    hint_over: u8 = HintOver
+    hint_reach: u64 = HintReach
 }
 
 const fn unshown(code: ErrorCode, field: Field) -> Error {
