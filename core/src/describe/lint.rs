@@ -20,7 +20,7 @@ use core::fmt;
 words! {
     /// A kind of lint: its number, the same in every language.
     pub enum LintKind: u16 {
-        /// Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+        /// Retries for ever without a deadline or a budget: a caller may wait for ever.
         Forever = 301 "forever" "retries for ever without a deadline or a budget";
         /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
         Shrinking = 302 "shrinking" "a factor below 1 makes each delay shorter than the one before";
@@ -93,67 +93,12 @@ impl fmt::Display for Lint {
 impl Policy {
     /// The lints of the policy alone, in the order of their numbers. Work is bounded whatever the policy.
     pub fn lints(&self) -> impl Iterator<Item = Lint> {
-        LintKind::ALL.into_iter().filter_map(|kind| self.lint(kind))
+        Options::lints(&Options::NEW, self)
     }
 
-    /// The same for a caller who waits so long and no longer, which the policy does not know of: a request's time, a job's.
+    /// The same for a caller with a timeout that the policy does not know of: a request's, a job's.
     pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> {
-        self.lints().chain(self.lint_within(timeout))
-    }
-
-    /// [`LintKind::WaitAboveTimeout`], if there is reason for it. A deadline ends the sleeps, too (spec 13.7).
-    fn lint_within(&self, timeout: Span) -> Option<Lint> {
-        let (found, limit) = match [self.total_wait(), self.deadline()].into_iter().flatten().min() {
-            None => (Quantity::None, Quantity::Span(timeout)),
-            longest => above(longest, Some(timeout))?,
-        };
-        Some(Lint { kind: LintKind::WaitAboveTimeout, found, limit })
-    }
-
-    /// That lint, if there is reason for it. The policy alone gives none for [`LintKind::WaitAboveTimeout`] and
-    /// [`LintKind::NestedRetries`].
-    pub fn lint(&self, kind: LintKind) -> Option<Lint> {
-        let (found, limit) = match kind {
-            LintKind::Forever => {
-                let forever = self.attempts().is_none() && self.deadline().is_none();
-                forever.then_some((Quantity::None, Quantity::None))
-            }
-            LintKind::Shrinking => self.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0))),
-            LintKind::NoJitter => {
-                let fixed = self.jitter() == Jitter::None && !self.is_random() && self.attempts() != Some(1);
-                fixed.then_some((Quantity::None, Quantity::None))
-            }
-            LintKind::ManyAttempts => {
-                let attempts = self.attempts().filter(|attempts| *attempts > MANY);
-                attempts.map(|attempts| (Quantity::Number(attempts.into()), Quantity::Number(MANY.into())))
-            }
-            LintKind::WaitAboveDeadline => above(self.total_wait(), self.deadline()),
-            LintKind::UnreachableAttempts => {
-                self.reachable().map(|(can, all)| (Quantity::Number(can), Quantity::Number(all)))
-            }
-            LintKind::AttemptTimeoutAboveDeadline => match (self.attempt_timeout(), self.deadline()) {
-                (Some(timeout), Some(deadline)) if timeout >= deadline => {
-                    Some((Quantity::Span(timeout), Quantity::Span(deadline)))
-                }
-                _ => None,
-            },
-            LintKind::HintAboveDeadline => {
-                let clamped = self.hint_mode() != HintMode::Ignore && self.hint_over() == HintOver::Clamp;
-                above(clamped.then_some(self.hint_max()), self.deadline())
-            }
-            LintKind::LongWait => above(self.total_wait(), Some(self.patience())),
-            // spec 32.9: what the guards make questionable
-            LintKind::HedgeWithoutBudget
-            | LintKind::HedgeAboveAttempts
-            | LintKind::LateHedge
-            | LintKind::AttemptsAboveNested
-            | LintKind::OpenAboveDeadline
-            | LintKind::EmptyBudget
-            // spec 13.7 and 13.8: what is around the policy
-            | LintKind::WaitAboveTimeout
-            | LintKind::NestedRetries => None,
-        }?;
-        Some(Lint { kind, found, limit })
+        Options::lints_within(&Options::NEW, self, timeout)
     }
 
     fn smallest_factor(&self) -> Option<f64> {
@@ -163,7 +108,7 @@ impl Policy {
 
     /// How many attempts can happen and how many there are, when that is fewer. A deadline that leaves room for thousands
     /// is taken to leave room for all.
-    fn reachable(&self) -> Option<(f64, f64)> {
+    fn reachable(&self) -> Option<(u32, u32)> {
         let attempts = self.attempts()?;
         self.deadline()?;
         let all = attempts.min(COUNTED);
@@ -172,7 +117,7 @@ impl Policy {
         while can < all {
             let in_time = paths.each_mut().map(|path| path.next(self, Failure::TRANSIENT).is_some_and(|next| next.1));
             if in_time == [false; 2] {
-                return Some((can.into(), attempts.into()));
+                return Some((can, attempts));
             }
             can = can.saturating_add(1);
         }
@@ -192,57 +137,76 @@ impl Options {
     /// The lints of a policy with these guards, in the order of their numbers: [`Policy::lints`], which a budget
     /// quiets in one point, and what the guards add. Guards that break a rule add nothing.
     pub fn lints(&self, policy: &Policy) -> impl Iterator<Item = Lint> {
-        LintKind::ALL.into_iter().filter_map(|kind| self.lint(policy, kind))
+        LintKind::ALL.into_iter().filter_map(|kind| {
+            let (found, limit) = self.found(policy, kind)?;
+            Some(Lint { kind, found, limit })
+        })
     }
 
-    /// The same for a caller who waits so long and no longer.
+    /// The same for a caller with a timeout of its own: adds [`LintKind::WaitAboveTimeout`] if the sleeps take longer. A
+    /// deadline ends the sleeps, too (spec 13.7).
     pub fn lints_within(&self, policy: &Policy, timeout: Span) -> impl Iterator<Item = Lint> {
-        self.lints(policy).chain(policy.lint_within(timeout))
+        let found = match [policy.total_wait(), policy.deadline()].into_iter().flatten().min() {
+            None => Some((Quantity::None, Quantity::Span(timeout))),
+            longest => above(longest, Some(timeout)),
+        };
+        let lint = found.map(|(found, limit)| Lint { kind: LintKind::WaitAboveTimeout, found, limit });
+        self.lints(policy).chain(lint)
     }
 
-    /// That lint, if there is reason for it.
-    pub fn lint(&self, policy: &Policy, kind: LintKind) -> Option<Lint> {
+    /// The two values of that lint, if there is reason for it.
+    fn found(&self, policy: &Policy, kind: LintKind) -> Option<(Quantity, Quantity)> {
         let budget = self.budget().ok().flatten();
         let hedge = self.hedge().ok().flatten();
-        let attempts = policy.attempts();
-        let number = |count: u32| Quantity::Number(count.into());
-        let (found, limit) = match kind {
-            LintKind::Forever if budget.is_some() => None,
-            LintKind::HedgeWithoutBudget => {
-                (hedge.is_some() && budget.is_none()).then_some((Quantity::None, Quantity::None))
+        let (attempts, deadline) = (policy.attempts(), policy.deadline());
+        let unshown = |found: bool| found.then_some((Quantity::None, Quantity::None));
+        let many = |count: u32, limit: u32| (count > limit).then_some((number(count), number(limit)));
+        match kind {
+            LintKind::Forever => unshown(attempts.is_none() && deadline.is_none() && budget.is_none()),
+            LintKind::Shrinking => {
+                policy.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0)))
             }
-            LintKind::HedgeAboveAttempts => match (hedge?.attempts(), attempts?) {
-                (round, all) if round > all => Some((number(round), number(all))),
-                _ => None,
-            },
+            LintKind::NoJitter => {
+                unshown(policy.jitter() == Jitter::None && !policy.is_random() && attempts != Some(1))
+            }
+            LintKind::ManyAttempts => many(attempts?, MANY),
+            LintKind::WaitAboveDeadline => above(policy.total_wait(), deadline),
+            LintKind::UnreachableAttempts => policy.reachable().map(|(can, all)| (number(can), number(all))),
+            LintKind::AttemptTimeoutAboveDeadline => not_below(policy.attempt_timeout()?, deadline?),
+            LintKind::HintAboveDeadline => {
+                let clamped = policy.hint_mode() != HintMode::Ignore && policy.hint_over() == HintOver::Clamp;
+                above(clamped.then_some(policy.hint_max()), deadline)
+            }
+            LintKind::LongWait => above(policy.total_wait(), Some(policy.patience())),
+            // spec 32.9: from here on the lints of guards
+            LintKind::HedgeWithoutBudget => unshown(hedge.is_some() && budget.is_none()),
+            LintKind::HedgeAboveAttempts => many(hedge?.attempts(), attempts?),
             LintKind::LateHedge => {
-                let ends = [policy.attempt_timeout(), policy.deadline()].into_iter().flatten().min()?;
-                let delay = hedge?.fixed_delay();
-                (delay >= ends).then_some((Quantity::Span(delay), Quantity::Span(ends)))
+                let ends = [policy.attempt_timeout(), deadline].into_iter().flatten().min()?;
+                not_below(hedge?.fixed_delay(), ends)
             }
-            LintKind::AttemptsAboveNested => match (self.nested().ok().flatten()?, attempts) {
-                (Nesting::Cap(cap), Some(attempts)) if attempts > cap => Some((number(attempts), number(cap))),
+            LintKind::AttemptsAboveNested => match self.nested().ok().flatten()? {
+                Nesting::Cap(cap) => many(attempts?, cap),
                 _ => None,
             },
             LintKind::OpenAboveDeadline => {
                 let breaker = self.breaker().ok().flatten().filter(|breaker| breaker.refusal() == Refusal::Wait)?;
-                above(Some(Span::from_nanos(breaker.open.initial)), policy.deadline())
+                above(Some(Span::from_nanos(breaker.open.initial)), deadline)
             }
             LintKind::EmptyBudget => {
                 let none = |field: Field| field.takes().shown(self.or_default(field)) == Quantity::Number(0.0);
-                let empty = match Field::BudgetKind.word(self.or_default(Field::BudgetKind) as u8) {
+                unshown(match Field::BudgetKind.word(self.or_default(Field::BudgetKind) as u8) {
                     _ if budget.is_none() => false,
                     "token" => self.retry_costs().iter().all(|cost| self.count(Field::BudgetCapacity) < *cost),
                     "ratio" => none(Field::BudgetRatio) && none(Field::BudgetMinPerSecond),
                     "share" => none(Field::BudgetRatio) && none(Field::BudgetMinConcurrency),
                     "window" => none(Field::BudgetLimit),
                     _ => false,
-                };
-                empty.then_some((Quantity::None, Quantity::None))
+                })
             }
-            _ => return policy.lint(kind),
-        }?;
-        Some(Lint { kind, found, limit })
+            // spec 13.7 and 13.8: the caller and the retries around it are not known here
+            LintKind::WaitAboveTimeout | LintKind::NestedRetries => None,
+        }
     }
 }
 
@@ -287,6 +251,15 @@ const FOREVER: u32 = u32::MAX;
 fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Quantity, Quantity)> {
     let (found, limit) = (found?, limit?);
     (found > limit).then_some((Quantity::Span(found), Quantity::Span(limit)))
+}
+
+/// Both, unless the first is shorter.
+fn not_below(found: Span, limit: Span) -> Option<(Quantity, Quantity)> {
+    (found >= limit).then_some((Quantity::Span(found), Quantity::Span(limit)))
+}
+
+fn number(count: u32) -> Quantity {
+    Quantity::Number(count.into())
 }
 
 #[cfg(test)]

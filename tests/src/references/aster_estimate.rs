@@ -66,9 +66,8 @@ fn linted(config: &Value, attempts: &Value, expected: &Value) -> Result<bool, St
     let is_example = expected["estimate_ms"] != "Infinity";
     let shown = is_example.then_some(total);
     let clause = format!("retry(backoff={}, maxAttempts={attempts})", config["backoff"].as_str().unwrap_or_default());
-    let lint = [LintKind::WaitAboveDeadline, LintKind::ManyAttempts, LintKind::LongWait]
-        .into_iter()
-        .find_map(|kind| linted.lint(kind));
+    let found = |kind| linted.lints().find(|lint| lint.kind == kind);
+    let lint = [LintKind::WaitAboveDeadline, LintKind::ManyAttempts, LintKind::LongWait].into_iter().find_map(found);
     let warning = lint.map(|lint| match lint.kind {
         LintKind::WaitAboveDeadline => {
             format!(
@@ -84,7 +83,7 @@ fn linted(config: &Value, attempts: &Value, expected: &Value) -> Result<bool, St
         }
     });
     let estimate = shown.map_or(json!("Infinity"), |total| json!(total));
-    if !is_example && linted.deadline().is_some() && linted.lint(LintKind::WaitAboveDeadline).is_none() {
+    if !is_example && linted.deadline().is_some() && found(LintKind::WaitAboveDeadline).is_none() {
         // Infinity is above every timeout, and the sum is not above this one.
         return Ok(false);
     }
