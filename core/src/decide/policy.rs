@@ -119,8 +119,14 @@ impl Policy {
     /// How delays grow: the stages of the chain. Most policies have one stage. A list of delays is as many constant
     /// stages of one delay each.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
-        let all = core::iter::once(self.first).chain(self.others).take(usize::from(self.stages));
+        let all = self.raw_stages().into_iter().take(usize::from(self.stages));
         all.flat_map(|stage| (0..stage.parts()).map(move |part| stage.part(part)))
+    }
+
+    /// The memory of the stages, of which [`Policy::stages`] are in use.
+    pub(crate) const fn raw_stages(&self) -> [RawStage; STAGES] {
+        let [second, third, fourth, fifth, sixth] = self.others;
+        [self.first, second, third, fourth, fifth, sixth]
     }
 
     /// How delays are spread.
@@ -202,7 +208,7 @@ impl Policy {
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        for stage in core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages)) {
+        for stage in self.raw_stages().into_iter().take(usize::from(self.stages)) {
             [stage.initial, stage.step, stage.max].into_iter().for_each(&mut mix);
             [stage.times, u32::from(stage.kind), u32::from(stage.on)].map(u64::from).into_iter().for_each(&mut mix);
         }

@@ -3,12 +3,11 @@
 //! Programs in Rust set them by typed methods, documents and other languages by name. A field's row in `fields.rs` says what
 //! it takes, what stands for it when it is not given, and which kinds have a use for it.
 
-use crate::decide::backoff::{self, Backoff, RawStage};
+use crate::decide::backoff::Backoff;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::STAGES;
-use crate::decide::policy::{FOREVER, OnDeadline, Policy};
+use crate::decide::policy::{FOREVER, OnDeadline, Policy, STAGES};
 use crate::describe::preset::Preset;
 use crate::describe::rules::Rules;
 use crate::fields::Field;
@@ -17,12 +16,13 @@ use core::time::Duration;
 
 mod guards;
 mod policy;
+mod preset;
 mod set;
 mod stage;
 #[cfg(test)]
 mod tests;
 
-use stage::StageOptions;
+use stage::{StageOptions, nth};
 
 /// How many delays a policy's lists hold together: three a stage.
 const DELAYS: usize = STAGES * 3;
@@ -44,11 +44,12 @@ const DELAYS: usize = STAGES * 3;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
+#[must_use]
 pub struct Options {
     /// The value of each field by its number: a word's number, nanoseconds, a whole number, or the bits of a double.
     values: [u64; Field::LAST + 1],
-    /// One bit for each field that was given, by its number.
-    given: [u64; 2],
+    /// One bit for each field that is set, by its number.
+    is_set: [u64; 2],
     stages: [StageOptions; STAGES],
     /// The delays of lists, in the order in which they were given.
     delays: [u64; DELAYS],
@@ -82,19 +83,11 @@ impl Policy {
     }
 }
 
-/// The item with that index.
-const fn nth<T>(row: &mut [T], index: usize) -> Option<&mut T> {
-    match row.split_at_mut_checked(index) {
-        Some((_, [item, ..])) => Some(item),
-        _ => None,
-    }
-}
-
 impl Options {
     /// Options without any field set.
     pub const NEW: Self = Self {
         values: [0; Field::LAST + 1],
-        given: [0; 2],
+        is_set: [0; 2],
         stages: [StageOptions::NEW; STAGES],
         delays: [0; DELAYS],
         delay_of: [0; DELAYS],
@@ -108,7 +101,7 @@ impl Options {
 
     /// True if a field is set. Fields of stages are in [`StageOptions`].
     const fn has(&self, field: Field) -> bool {
-        let [low, high] = self.given;
+        let [low, high] = self.is_set;
         let word = if field.code() < 64 { low } else { high };
         word.wrapping_shr(field.code() as u32) & 1 == 1
     }
@@ -126,9 +119,13 @@ impl Options {
         if let Some(value) = nth(&mut self.values, field.code() as usize) {
             *value = number;
         }
-        let [low, high] = &mut self.given;
-        let word = if field.code() < 64 { low } else { high };
-        *word |= 1_u64.wrapping_shl(field.code() as u32);
+        *self.word(field) |= 1_u64.wrapping_shl(field.code() as u32);
+    }
+
+    /// The word with the bit of a field.
+    const fn word(&mut self, field: Field) -> &mut u64 {
+        let [low, high] = &mut self.is_set;
+        if field.code() < 64 { low } else { high }
     }
 
     const fn with(mut self, field: Field, number: u64) -> Self {
@@ -140,14 +137,7 @@ impl Options {
         self.with(field, Span::from_duration(span).as_nanos())
     }
 
-    const fn take_back(&mut self, field: Field) {
-        let [low, high] = &mut self.given;
-        let word = if field.code() < 64 { low } else { high };
-        *word &= !1_u64.wrapping_shl(field.code() as u32);
-    }
-
     /// Starts from a named policy and its guards instead of the default ones.
-    #[must_use]
     pub const fn preset(self, preset: Preset) -> Self {
         self.with(Field::Preset, preset.code() as u64)
     }
@@ -158,7 +148,6 @@ impl Options {
     }
 
     /// How delays grow; exponential from 100 ms by 2 up to 5 s unless given. Replaces all stages there are.
-    #[must_use]
     pub const fn backoff(mut self, backoff: Backoff) -> Self {
         self.stages = [StageOptions::NEW; STAGES];
         let [first, ..] = &mut self.stages;
@@ -169,7 +158,6 @@ impl Options {
 
     /// Delay after delay as they are listed, up to 18; the last one stays. Unless given, there is one attempt more.
     /// Replaces all stages there are.
-    #[must_use]
     pub const fn delays(mut self, delays: &[Duration]) -> Self {
         self = self.backoff(Backoff::constant(Duration::ZERO));
         let [first, ..] = &mut self.stages;
@@ -185,7 +173,6 @@ impl Options {
 
     /// Another backoff after `times` delays (1 to 536870911) of the one set last: `backoff(a).then(2, b)` is two delays of
     /// `a` and from then on `b`. Up to six in all.
-    #[must_use]
     pub const fn then(mut self, times: u32, backoff: Backoff) -> Self {
         let mut next = StageOptions::of(backoff);
         if let Some(last) = nth(&mut self.stages, self.more as usize) {
@@ -198,7 +185,6 @@ impl Options {
     }
 
     /// Another backoff for one kind of failure: a throttled client may have to wait longer than others.
-    #[must_use]
     pub const fn on(self, kind: FailureKind, backoff: Backoff) -> Self {
         let mut next = StageOptions::of(backoff);
         next.put(Field::BackoffOn, kind.code() as u64);
@@ -229,11 +215,10 @@ impl Options {
     }
 
     /// How delays are spread; full jitter unless given.
-    #[must_use]
     pub const fn jitter(mut self, jitter: Jitter) -> Self {
         let (kind, by) = jitter.raw();
-        self.take_back(Field::JitterFactor);
-        self.take_back(Field::JitterBound);
+        *self.word(Field::JitterFactor) &= !1_u64.wrapping_shl(Field::JitterFactor.code() as u32);
+        *self.word(Field::JitterBound) &= !1_u64.wrapping_shl(Field::JitterBound.code() as u32);
         self.put(Field::JitterKind, kind as u64);
         if jitter::has_factor(kind) {
             self.put(Field::JitterFactor, by);
@@ -244,68 +229,57 @@ impl Options {
     }
 
     /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
-    #[must_use]
     pub const fn cap(self, cap: Cap) -> Self {
         self.with(Field::Cap, cap.raw() as u64)
     }
 
     /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
-    #[must_use]
     pub const fn attempts(self, attempts: u32) -> Self {
         // The number that means "for ever" is out of range like 0: saying so needs the word.
         self.with(Field::Attempts, if attempts == FOREVER { 0 } else { attempts as u64 })
     }
 
     /// No limit on attempts.
-    #[must_use]
     pub const fn forever(self) -> Self {
         self.with(Field::Attempts, FOREVER as u64)
     }
 
     /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
-    #[must_use]
     pub const fn deadline(self, deadline: Duration) -> Self {
         self.with_span(Field::Deadline, deadline)
     }
 
     /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
-    #[must_use]
     pub const fn min_attempt(self, min_attempt: Duration) -> Self {
         self.with_span(Field::MinAttempt, min_attempt)
     }
 
     /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
-    #[must_use]
     pub const fn on_deadline(self, on_deadline: OnDeadline) -> Self {
         self.with(Field::OnDeadline, on_deadline as u64)
     }
 
     /// How long one attempt may take: above 0; without a limit unless given.
-    #[must_use]
     pub const fn attempt_timeout(self, timeout: Duration) -> Self {
         self.with_span(Field::AttemptTimeout, timeout)
     }
 
     /// The use of a server's hint: floor unless set.
-    #[must_use]
     pub const fn hint_mode(self, mode: HintMode) -> Self {
         self.with(Field::HintMode, mode as u64)
     }
 
     /// The longest hint that is obeyed; 60 s unless given.
-    #[must_use]
     pub const fn hint_max(self, max: Duration) -> Self {
         self.with_span(Field::HintMax, max)
     }
 
     /// The use of a longer hint: stop unless set.
-    #[must_use]
     pub const fn hint_over(self, over: HintOver) -> Self {
         self.with(Field::HintOver, over as u64)
     }
 
     /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
-    #[must_use]
     pub const fn hint_reach(self, reach: Duration) -> Self {
         self.with_span(Field::HintReach, reach)
     }

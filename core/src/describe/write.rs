@@ -70,8 +70,7 @@ pub fn write_document<'p>(
 
 /// One stage as an object, several as a list. Parts of one list are written together.
 fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
-    let [a, b, c, d, e] = policy.others;
-    let all = [policy.first, a, b, c, d, e];
+    let all = policy.raw_stages();
     let used = all.get(..policy.stages.max(1).into()).unwrap_or(&all);
     if used.chunk_by(continues).count() == 1 {
         return stage(used, out);

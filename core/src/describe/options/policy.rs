@@ -53,8 +53,8 @@ impl Options {
         let chained = self.chained != 0;
         // Without a backoff of its own the policy has the preset's.
         if chained || !first.is_new() {
-            let whole = first.has(Field::BackoffKind) || first.has(Field::BackoffDelays);
-            if !chained && !whole && self.preset_code() != 0 {
+            let complete = first.has(Field::BackoffKind) || first.has(Field::BackoffDelays);
+            if !chained && !complete && self.preset_code() != 0 {
                 if base.stages != 1 || base.first.kind == backoff::LIST {
                     return Err(unshown(ErrorCode::PresetStages, Field::BackoffKind));
                 }
@@ -64,7 +64,7 @@ impl Options {
                 return Err(error);
             }
             if !self.has(Field::Attempts)
-                && let Some(delays) = ends(p)
+                && let Some(delays) = delays(p)
             {
                 p.attempts = delays.saturating_add(1);
             }
@@ -78,7 +78,7 @@ impl Options {
         Ok(())
     }
 
-    /// Builds stage after stage into `p`. A list takes the place of one for each three delays.
+    /// Builds stage after stage into `p`.
     const fn chain(&self, stages: &[StageOptions; STAGES], p: &mut Policy) -> Result<(), Error> {
         let mut flat = [RawStage::EMPTY; STAGES];
         let mut rest: &[StageOptions] = stages;
@@ -98,7 +98,7 @@ impl Options {
             if endless && followed(tail, stage.on, self.more.wrapping_sub(index)) {
                 return Err(self.of_stage(unshown(ErrorCode::TimesMissing, Field::BackoffTimes), index));
             }
-            if !self.lay(stage, index, &mut flat, &mut used) {
+            if !self.push(stage, index, &mut flat, &mut used) {
                 return Err(self.of_stage(unshown(ErrorCode::TooManyStages, Field::BackoffKind), index));
             }
             rest = tail;
@@ -112,42 +112,32 @@ impl Options {
         Ok(())
     }
 
-    /// Puts a stage behind the `used` ones, and a list as one stage for each three delays; whether there was room.
-    const fn lay(&self, stage: RawStage, index: u8, flat: &mut [RawStage; STAGES], used: &mut usize) -> bool {
-        let mut part = stage;
-        if stage.kind == backoff::LIST {
-            part = RawStage { initial: 0, step: 0, max: 0, times: 0, ..stage };
-            let (mut delays, mut stages): (&[u64], &[u8]) = (&self.delays, &self.delay_of);
-            let mut left = self.listed;
-            while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages) {
-                (delays, stages) = (more, others);
-                if left == 0 {
-                    break;
-                }
-                left = left.wrapping_sub(1);
-                if *of != index {
-                    continue;
-                }
-                if part.times == 3 {
-                    let Some(slot) = nth(flat, *used) else { return false };
-                    *slot = part;
-                    *used = used.wrapping_add(1);
-                    part = RawStage { initial: 0, step: 0, max: 0, times: 0, ..stage };
-                }
-                match part.times {
-                    0 => part.initial = *delay,
-                    1 => part.step = *delay,
-                    _ => part.max = *delay,
-                }
-                part.times = part.times.wrapping_add(1);
-            }
-            if part.times == 0 {
-                return true;
-            }
+    /// Adds a stage behind the `used` ones, or a list as one stage for each three delays. False if there are too many.
+    const fn push(&self, stage: RawStage, index: u8, flat: &mut [RawStage; STAGES], used: &mut usize) -> bool {
+        if stage.kind != backoff::LIST {
+            return add(flat, used, stage);
         }
-        let Some(slot) = nth(flat, *used) else { return false };
-        *slot = part;
-        *used = used.wrapping_add(1);
+        let empty = RawStage { initial: 0, step: 0, max: 0, times: 0, ..stage };
+        let (mut delays, mut stages): (&[u64], &[u8]) = (&self.delays, &self.delay_of);
+        let (mut left, mut count) = (self.listed, 0_u8);
+        while let ([delay, more @ ..], [of, others @ ..]) = (delays, stages)
+            && left > 0
+        {
+            (delays, stages, left) = (more, others, left.wrapping_sub(1));
+            if *of != index {
+                continue;
+            }
+            if count % 3 == 0 && !add(flat, used, empty) {
+                return false;
+            }
+            let Some(part) = nth(flat, used.wrapping_sub(1)) else { return false };
+            match count % 3 {
+                0 => part.initial = *delay,
+                1 => part.step = *delay,
+                _ => part.max = *delay,
+            }
+            (part.times, count) = (part.times.wrapping_add(1), count.wrapping_add(1));
+        }
         true
     }
 
@@ -189,10 +179,66 @@ impl Options {
     }
 }
 
+const fn unshown(code: ErrorCode, field: Field) -> Error {
+    Error::new(code, field, Quantity::None)
+}
+
+/// Adds a stage behind the `used` ones. False if there are too many.
+const fn add(flat: &mut [RawStage; STAGES], used: &mut usize, stage: RawStage) -> bool {
+    let Some(slot) = nth(flat, *used) else { return false };
+    (*slot, *used) = (stage, used.wrapping_add(1));
+    true
+}
+
+/// True if one of the next `count` stages is for the same failures.
+const fn followed(stages: &[StageOptions], on: u8, count: u8) -> bool {
+    let (mut rest, mut left) = (stages, count);
+    while let [stage, tail @ ..] = rest
+        && left > 0
+    {
+        if stage.on() == on {
+            return true;
+        }
+        (rest, left) = (tail, left.wrapping_sub(1));
+    }
+    false
+}
+
+/// How many delays the stages for every kind of failure have, if they end.
+const fn delays(p: &Policy) -> Option<u32> {
+    let (all, mut sum) = (p.raw_stages(), 0_u32);
+    let (mut rest, mut left): (&[RawStage], _) = (&all, p.stages);
+    while let [stage, tail @ ..] = rest
+        && left > 0
+    {
+        if stage.on == 0 && stage.times == 0 {
+            return None;
+        }
+        sum = if stage.on == 0 { sum.saturating_add(stage.times) } else { sum };
+        (rest, left) = (tail, left.wrapping_sub(1));
+    }
+    Some(if sum > COUNTED { COUNTED } else { sum })
+}
+
+/// True if every stage is its own jitter.
+const fn all_random(p: &Policy) -> bool {
+    let all = p.raw_stages();
+    let (mut rest, mut left): (&[RawStage], _) = (&all, p.stages);
+    while let [stage, tail @ ..] = rest
+        && left > 0
+    {
+        if !stage.is_random() {
+            return false;
+        }
+        (rest, left) = (tail, left.wrapping_sub(1));
+    }
+    true
+}
+
 macro_rules! numbers {
     ($($number:ident: $type:ty = $field:ident)+) => {
         impl Policy {
-            /// The number of a field that is no stage's; 0 of every other field, and of one that the jitter has no use for.
+            /// The number of a field that is no stage's; 0 of every other field, and of a field that the jitter has no use for.
             pub(in crate::describe) const fn number(&self, field: Field) -> u64 {
                 match field {
                     Field::JitterFactor | Field::JitterBound if !field.fits(self.jitter) => 0,
@@ -226,59 +272,4 @@ numbers! {
     hint_max: u64 = HintMax
     hint_over: u8 = HintOver
     hint_reach: u64 = HintReach
-}
-
-const fn unshown(code: ErrorCode, field: Field) -> Error {
-    Error::new(code, field, Quantity::None)
-}
-
-/// True if one of the next `count` stages is for the same failures.
-const fn followed(stages: &[StageOptions], on: u8, count: u8) -> bool {
-    let mut rest = stages;
-    let mut left = count;
-    while let [stage, tail @ ..] = rest {
-        if left == 0 {
-            return false;
-        }
-        if stage.on() == on {
-            return true;
-        }
-        left = left.wrapping_sub(1);
-        rest = tail;
-    }
-    false
-}
-
-/// How many delays the stages for every kind of failure name, if they end.
-const fn ends(p: &Policy) -> Option<u32> {
-    let mut stage = &p.first;
-    let mut rest: &[RawStage] = &p.others;
-    let (mut left, mut sum) = (p.stages, 0_u32);
-    loop {
-        if stage.on == 0 {
-            if stage.times == 0 {
-                return None;
-            }
-            sum = sum.saturating_add(stage.times);
-        }
-        left = left.saturating_sub(1);
-        match rest {
-            [next, tail @ ..] if left > 0 => (stage, rest) = (next, tail),
-            _ => break,
-        }
-    }
-    Some(if sum > COUNTED { COUNTED } else { sum })
-}
-
-/// True if every stage is its own jitter.
-const fn all_random(p: &Policy) -> bool {
-    let mut all = p.first.is_random();
-    let mut rest: &[RawStage] = &p.others;
-    let mut left = p.stages;
-    while let [stage, tail @ ..] = rest {
-        left = left.saturating_sub(1);
-        all &= left == 0 || stage.is_random();
-        rest = tail;
-    }
-    all
 }

@@ -1,6 +1,6 @@
 //! The options of one stage of a backoff.
 
-use super::{Backoff, RawStage, backoff, nth};
+use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::jitter;
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
@@ -12,11 +12,19 @@ use crate::time::Span;
 pub(super) struct StageOptions {
     /// The value of each field but the list of delays, at its [`slot`].
     values: [u64; 8],
-    /// One bit for each field that was given, by its slot.
-    given: u64,
+    /// One bit for each field that is set, by its slot.
+    is_set: u64,
 }
 
-/// The place of a stage's field: numbers 1 to 5, then 16 to 19.
+/// The item with that index.
+pub(super) const fn nth<T>(row: &mut [T], index: usize) -> Option<&mut T> {
+    match row.split_at_mut_checked(index) {
+        Some((_, [item, ..])) => Some(item),
+        _ => None,
+    }
+}
+
+/// The slot of a stage's field: numbers 1 to 5, then 16 to 19.
 const fn slot(field: Field) -> u32 {
     let code = field.code() as u32;
     code.wrapping_sub(if code < 16 { 1 } else { 11 })
@@ -24,21 +32,21 @@ const fn slot(field: Field) -> u32 {
 
 impl StageOptions {
     /// A stage without any field set.
-    pub(super) const NEW: Self = Self { values: [0; 8], given: 0 };
+    pub(super) const NEW: Self = Self { values: [0; 8], is_set: 0 };
 
     pub(super) const fn is_new(&self) -> bool {
-        self.given == 0
+        self.is_set == 0
     }
 
     pub(super) const fn has(&self, field: Field) -> bool {
-        self.given.wrapping_shr(slot(field)) & 1 == 1
+        self.is_set.wrapping_shr(slot(field)) & 1 == 1
     }
 
     pub(super) const fn put(&mut self, field: Field, number: u64) {
         if let Some(value) = nth(&mut self.values, slot(field) as usize) {
             *value = number;
         }
-        self.given |= 1_u64.wrapping_shl(slot(field));
+        self.is_set |= 1_u64.wrapping_shl(slot(field));
     }
 
     /// The number of a field, or its default.
@@ -146,7 +154,7 @@ impl Takes {
 impl StageOptions {
     /// Any bits at all.
     pub(super) fn any(words: &[u64]) -> Self {
-        let mut stage = Self { given: words.iter().fold(0, |all, word| all ^ word), ..Self::NEW };
+        let mut stage = Self { is_set: words.iter().fold(0, |all, word| all ^ word), ..Self::NEW };
         stage.values.iter_mut().zip(words.iter().cycle()).for_each(|(slot, word)| *slot = *word);
         stage
     }

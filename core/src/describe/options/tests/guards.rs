@@ -306,7 +306,7 @@ proptest! {
 
     #[test]
     fn no_bits_panic(values: [u64; 30], given: [u64; 2], counts: [u8; 4], name in "[a-z._\\[\\]0-9]{0,20}") {
-        let mut options = Options { given, ..Options::NEW };
+        let mut options = Options { is_set: given, ..Options::NEW };
         for (slot, value) in options.values.iter_mut().zip(values.iter().cycle()) {
             *slot = *value;
         }
