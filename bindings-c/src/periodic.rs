@@ -1,16 +1,14 @@
 //! Running something again and again, as a machine.
 
 use crate::*;
-use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep, RawPeriodicStep, Timer};
+use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep, Timer};
 
 numbers! {
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
-    HOLDOFF_RUN: u32 = 1 is RawPeriodicStep::RUN;
+    HOLDOFF_RUN: u32 = 1 is PeriodicStep::RUN;
 }
 const _: () = assert!(
-    HOLDOFF_SLEEP == RawPeriodicStep::SLEEP
-        && HOLDOFF_WAIT == RawPeriodicStep::WAIT
-        && HOLDOFF_STOP == RawPeriodicStep::STOP
+    HOLDOFF_SLEEP == PeriodicStep::SLEEP && HOLDOFF_WAIT == PeriodicStep::WAIT && HOLDOFF_STOP == PeriodicStep::STOP
 );
 
 /// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or

@@ -105,12 +105,10 @@ pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
 pub use pace::keyed::config::{Direction, GateConfig, GateOptions, Growth};
 pub use pace::keyed::gate::Gate;
-pub use pace::keyed::longest;
 #[cfg(feature = "alloc")]
 pub use pace::keyed::store::Keyed;
 pub use pace::periodic::loop_backoff::{LoopBackoff, Reset};
 pub use pace::periodic::options::{PeriodicOptions, Timer};
-pub use pace::periodic::raw_step::RawPeriodicStep;
 pub use pace::periodic::{Answer, Ended, Periodic, PeriodicStep};
 pub use pace::wait_backoff::WaitBackoff;
 #[cfg(feature = "alloc")]

@@ -7,10 +7,3 @@ pub(crate) mod config;
 pub(crate) mod gate;
 #[cfg(feature = "alloc")]
 pub(crate) mod store;
-
-use crate::time::Span;
-
-/// The longest of some delays, none for none: what several limiters of one item come to. Ask all of them, since each counts.
-pub fn longest(delays: &[Span]) -> Span {
-    delays.iter().copied().max().unwrap_or(Span::ZERO)
-}

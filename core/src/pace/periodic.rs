@@ -7,7 +7,6 @@
 
 pub(crate) mod loop_backoff;
 pub(crate) mod options;
-pub(crate) mod raw_step;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +15,8 @@ use crate::time::{Span, Timestamp};
 use crate::words::words;
 use loop_backoff::LoopBackoff;
 use options::{
-    BY_STEPS, CANCELLED, FINAL, FIRST_IS_SURE, GRID, IMMEDIATE, LAST_AT_DEADLINE, NO_WAIT, PeriodicOptions,
-    SKIP_MISSED, SLIDING,
+    BY_STEPS, CANCELLED, FINAL, FIRST_IS_SURE, GRID, GRID_SKIPPING, IMMEDIATE, LAST_AT_DEADLINE, NO_WAIT,
+    PeriodicOptions, SLIDING,
 };
 
 words! {
@@ -107,12 +106,22 @@ const NEW: u8 = 1;
 const RUNNING: u8 = 2;
 const SLEEPING: u8 = 3;
 
+impl PeriodicStep {
+    /// The number of [`PeriodicStep::Run`] in other languages.
+    pub const RUN: u8 = 1;
+    /// The number of [`PeriodicStep::Sleep`].
+    pub const SLEEP: u8 = 2;
+    /// The number of [`PeriodicStep::Wait`].
+    pub const WAIT: u8 = 3;
+    /// The number of [`PeriodicStep::Stop`].
+    pub const STOP: u8 = 4;
+}
+
 impl Periodic {
     /// Something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed
     /// matters only for a loop backoff with jitter; for a good one see [`crate::Retry::new`].
     pub const fn new(loop_backoff: LoopBackoff, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
-        let (timer, flags) = options.raw();
         let deadline = match options.deadline {
             Some(span) => now.as_nanos().saturating_add(span.as_nanos()),
             None => u64::MAX,
@@ -125,8 +134,8 @@ impl Periodic {
             runs: 0,
             intervals: 0,
             interval: 0,
-            timer,
-            flags,
+            timer: options.timer.code(),
+            flags: options.flags(),
             phase: NEW,
             ended: 0,
             unused: [0; 4],
@@ -135,24 +144,50 @@ impl Periodic {
 
     /// Nothing but time has passed: begins it, or starts the next run if it is due at `now`.
     pub fn tick(&mut self, now: Timestamp) -> PeriodicStep {
-        self.ticked(now.as_now(), None)
+        self.tick_with(now, None)
     }
 
-    /// [`Periodic::tick`] with the uniform from [0, 1) for the interval, should it ask for one.
-    pub fn tick_with(&mut self, now: Timestamp, u: f64) -> PeriodicStep {
-        self.ticked(now.as_now(), Some(u))
+    /// [`Periodic::tick`] with the uniform from [0, 1) for the interval, should it ask for one; `None` for the seed's.
+    pub fn tick_with(&mut self, now: Timestamp, u: Option<f64>) -> PeriodicStep {
+        match self.phase {
+            NEW => self.begin(now.as_now(), u),
+            SLEEPING => self.wake(now.as_now(), u),
+            _ => self.current_step(),
+        }
     }
 
     /// The run with this number ended at `now`.
     pub fn finish(&mut self, run: u64, now: Timestamp, answer: Answer) -> PeriodicStep {
-        self.finished(run, now.as_now(), answer, None)
+        self.finish_with(run, now, answer, None)
     }
 
-    /// [`Periodic::finish`] with the uniform from [0, 1) for the interval, should it ask for one.
-    pub fn finish_with(&mut self, run: u64, now: Timestamp, answer: Answer, u: f64) -> PeriodicStep {
-        self.finished(run, now.as_now(), answer, Some(u))
+    /// [`Periodic::finish`] with the uniform from [0, 1) for the interval, should it ask for one; `None` for the seed's.
+    pub fn finish_with(&mut self, run: u64, now: Timestamp, answer: Answer, u: Option<f64>) -> PeriodicStep {
+        let now = now.as_now();
+        if self.phase != RUNNING || run != self.runs {
+            return self.current_step();
+        }
+        match answer {
+            Answer::Done => return self.stop(Ended::Done),
+            Answer::Failed => return self.stop(Ended::Failed),
+            Answer::Again => {}
+        }
+        if self.is(FINAL) {
+            return self.stop(Ended::Deadline);
+        }
+        // Sliding, a run costs its step only now, and the last one is not slept after.
+        let spent = if self.is(SLIDING) { 1 } else { 0 };
+        if self.is(BY_STEPS) && self.loop_backoff.backoff().steps() <= spent {
+            return self.stop(Ended::Steps);
+        }
+        if self.is(SLIDING) {
+            self.ask(now, u);
+        }
+        if self.timer == GRID_SKIPPING && self.next <= now.as_nanos() {
+            self.pass(now);
+        }
+        self.sleep(now)
     }
-
     /// The caller wants no more of it. Asleep it is over; a run in flight is the last one; before the beginning, the first
     /// tick says whether there is a run all the same.
     pub const fn cancel(&mut self) -> PeriodicStep {
@@ -183,14 +218,6 @@ impl Periodic {
     /// The loop backoff as it stands.
     pub const fn loop_backoff(&self) -> &LoopBackoff {
         &self.loop_backoff
-    }
-
-    fn ticked(&mut self, now: Timestamp, u: Option<f64>) -> PeriodicStep {
-        match self.phase {
-            NEW => self.begin(now, u),
-            SLEEPING => self.wake(now, u),
-            _ => self.current_step(),
-        }
     }
 
     fn begin(&mut self, now: Timestamp, u: Option<f64>) -> PeriodicStep {
@@ -231,57 +258,32 @@ impl Periodic {
         self.run(now)
     }
 
-    fn finished(&mut self, run: u64, now: Timestamp, answer: Answer, u: Option<f64>) -> PeriodicStep {
-        if self.phase != RUNNING || run != self.runs {
-            return self.current_step();
-        }
-        match answer {
-            Answer::Done => return self.stop(Ended::Done),
-            Answer::Failed => return self.stop(Ended::Failed),
-            Answer::Again => {}
-        }
-        if self.is(FINAL) {
-            return self.stop(Ended::Deadline);
-        }
-        // Sliding, a run costs its step only now, and the last one is not slept after.
-        let spent = if self.is(SLIDING) { 1 } else { 0 };
-        if self.is(BY_STEPS) && self.loop_backoff.backoff().steps() <= spent {
-            return self.stop(Ended::Steps);
-        }
-        if self.is(SLIDING) {
-            self.ask(now, u);
-        }
-        if self.timer == GRID && self.is(SKIP_MISSED) && self.next <= now.as_nanos() {
-            self.pass(now);
-        }
-        self.sleep(now)
-    }
-
     /// Asks the loop backoff for the interval that begins at `now`. A grid asks once, waiting for nothing never.
     fn ask(&mut self, now: Timestamp, u: Option<f64>) {
         if self.timer == NO_WAIT {
             self.next = now.as_nanos();
             return;
         }
-        if self.timer == GRID && self.intervals > 0 {
+        if self.is_grid() && self.intervals > 0 {
             return;
         }
-        let interval = match u {
-            Some(u) => self.loop_backoff.next(now, u),
-            None => {
+        let uniform = match u {
+            None if self.loop_backoff.draws() => {
                 let mut rng = Rng::new(self.seed);
-                let interval = self.loop_backoff.next_with(now, &mut rng);
+                let uniform = rng.uniform();
                 self.seed = rng.state();
-                interval
+                uniform
             }
+            _ => u.unwrap_or_default(),
         };
+        let interval = self.loop_backoff.next(now, uniform);
         self.interval = interval.as_nanos();
         self.intervals = self.intervals.saturating_add(1);
         self.next = now.after(interval).as_nanos();
     }
 
     const fn run(&mut self, now: Timestamp) -> PeriodicStep {
-        if self.timer == GRID && self.intervals > 0 && self.next <= now.as_nanos() {
+        if self.is_grid() && self.intervals > 0 && self.next <= now.as_nanos() {
             self.pass(now);
         }
         self.phase = RUNNING;
@@ -339,6 +341,10 @@ impl Periodic {
 
     const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    const fn is_grid(&self) -> bool {
+        matches!(self.timer, GRID | GRID_SKIPPING)
     }
 
     const fn is_late(&self, now: Timestamp) -> bool {

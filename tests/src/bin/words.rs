@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use holdoff_core::{
     Answer, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form, Growth,
-    GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, Preset, RawPeriodicStep, RawStep, Refusal,
+    GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, PeriodicStep, Preset, RawStep, Refusal,
     ReplayMode, StopReason, Timer,
 };
 
@@ -205,10 +205,10 @@ fn docs() {
         "Steps of a periodic",
         "means",
         [
-            (RawPeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
-            (RawPeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
-            (RawPeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
-            (RawPeriodicStep::STOP.into(), "stop", "it is over"),
+            (PeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
+            (PeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
+            (PeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
+            (PeriodicStep::STOP.into(), "stop", "it is over"),
         ],
     );
     section(

@@ -111,7 +111,7 @@ fn drive(
                     cancel_at = None;
                     machine.cancel();
                 }
-                machine.finish_with(number, Timestamp::from_nanos(now), what.finds, u.unwrap_or(0.0))
+                machine.finish_with(number, Timestamp::from_nanos(now), what.finds, Some(u.unwrap_or(0.0)))
             }
             PeriodicStep::Sleep { until } => match cancel_at {
                 Some(at) if at <= now || at < until.as_nanos() => {
@@ -121,7 +121,7 @@ fn drive(
                 }
                 _ => {
                     now = now.max(until.as_nanos());
-                    machine.tick_with(Timestamp::from_nanos(now), u.unwrap_or(0.0))
+                    machine.tick_with(Timestamp::from_nanos(now), Some(u.unwrap_or(0.0)))
                 }
             },
             PeriodicStep::Wait => return Err("it waits for a run that has ended".to_owned()),

@@ -89,10 +89,6 @@ impl Default for GateOptions {
 /// No limit, where a span may be missing.
 pub(super) const NONE: u64 = u64::MAX;
 
-pub(super) const FEEDBACK: u8 = 1;
-pub(super) const DOWNWARD: u8 = 2;
-pub(super) const AHEAD: u8 = 4;
-
 /// The checked choices for a gate: 96 bytes, `Copy`, plain numbers; every bit pattern gives an answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
@@ -109,9 +105,11 @@ pub struct GateConfig {
     pub(super) quantum: u64,
     pub(super) grace: u32,
     pub(super) forgives: u32,
-    pub(super) flags: u8,
+    pub(super) direction: u8,
+    pub(super) growth: u8,
+    pub(super) ahead: u8,
     /// No padding: a configuration is its bytes.
-    pub(super) unused: [u8; 7],
+    pub(super) unused: [u8; 5],
 }
 
 impl GateOptions {
@@ -120,14 +118,15 @@ impl GateOptions {
     /// # Errors
     /// [`ErrorCode::FactorRange`] or [`ErrorCode::JitterFactorRange`] for a `factor` or `jitter` out of its range.
     pub fn build(&self) -> Result<GateConfig, Error> {
-        let down = self.direction == Direction::Down;
+        let most_jitter = if self.direction == Direction::Down { 1.0 } else { f64::MAX };
         check(self.factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
-        check(self.jitter, if down { 1.0 } else { f64::MAX }, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let feedback = self.growth == Growth::Feedback;
-        let flags = flag(feedback, FEEDBACK) | flag(down, DOWNWARD) | flag(self.ahead, AHEAD);
+        check(self.jitter, most_jitter, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
+        Ok(self.unchecked())
+    }
+
+    fn unchecked(&self) -> GateConfig {
         let or_none = |span: Option<Span>| span.map_or(NONE, Span::as_nanos);
-        Ok(GateConfig {
+        GateConfig {
             initial: self.initial.as_nanos(),
             factor: self.factor,
             max: self.max.as_nanos(),
@@ -140,9 +139,16 @@ impl GateOptions {
             quantum: self.quantum.as_nanos(),
             grace: self.grace,
             forgives: self.forgives,
-            flags,
-            unused: [0; 7],
-        })
+            direction: self.direction.code(),
+            growth: self.growth.code(),
+            ahead: self.ahead.into(),
+            unused: [0; 5],
+        }
+    }
+
+    /// The options of an item that Kubernetes keeps until it is told to forget it.
+    fn item() -> Self {
+        Self { max: Span::MAX, forgives: u32::MAX, keep: None, keep_failed: None, ..Self::default() }
     }
 }
 
@@ -157,17 +163,8 @@ impl GateConfig {
     pub fn flowcontrol(initial: Span, max: Span, max_jitter: f64) -> Result<Self, Error> {
         let jitter = if max_jitter < 0.0 && max_jitter.is_finite() { 0.0 } else { max_jitter };
         let quiet = Span::from_nanos(max.as_nanos().saturating_mul(2));
-        let options = GateOptions {
-            initial,
-            max,
-            jitter,
-            growth: Growth::Feedback,
-            forgives: u32::MAX,
-            quiet: Some(quiet),
-            keep: None,
-            keep_failed: None,
-            ..GateOptions::default()
-        };
+        let options =
+            GateOptions { initial, max, jitter, growth: Growth::Feedback, quiet: Some(quiet), ..GateOptions::item() };
         options.build()
     }
 
@@ -182,14 +179,15 @@ impl GateConfig {
     /// `util/workqueue/default_rate_limiters.go`): `base * 2^failures` as a double, at most `max`. `When` is
     /// [`crate::Gate::failure`], `Forget` is [`crate::Gate::forget`], `NumRequeues` is [`crate::Gate::failures`].
     pub fn item_exponential(base: Span, max: Span) -> Self {
-        Self { initial: truncated(real(base.as_nanos())), factor: 2.0, max: max.as_nanos(), ..Self::ITEM }
+        let initial = Span::from_nanos(truncated(real(base.as_nanos())));
+        GateOptions { initial, max, ..GateOptions::item() }.unchecked()
     }
 
     /// An item of Kubernetes' `ItemFastSlowRateLimiter` (same source): `fast` for the first `max_fast_attempts` failures,
     /// then `slow`; `slow` at once where that number is not positive.
     pub fn fast_slow(fast: Span, slow: Span, max_fast_attempts: i64) -> Self {
         let grace = u32::try_from(max_fast_attempts.max(0)).unwrap_or(u32::MAX);
-        Self { initial: slow.as_nanos(), grace_delay: fast.as_nanos(), grace, ..Self::ITEM }
+        GateOptions { initial: slow, factor: 1.0, grace_delay: fast, grace, ..GateOptions::item() }.unchecked()
     }
 
     /// Chromium's `net::BackoffEntry` (`net/base/backoff_entry.cc`), from the fields of its policy in their order but for the
@@ -228,34 +226,16 @@ impl GateConfig {
         };
         options.build()
     }
-
-    /// The configuration of an item that Kubernetes keeps until it is told to forget it.
-    const ITEM: Self = Self {
-        initial: 0,
-        factor: 1.0,
-        max: Span::MAX.as_nanos(),
-        jitter: 0.0,
-        grace_delay: 0,
-        rest: 0,
-        quiet: NONE,
-        keep: NONE,
-        keep_failed: NONE,
-        quantum: 0,
-        grace: 0,
-        forgives: u32::MAX,
-        flags: 0,
-        unused: [0; 7],
-    };
-
-    pub(super) const fn is(&self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
 }
 
 #[cfg(test)]
 impl GateConfig {
     /// Any bits at all, for tests of the gate.
-    pub(super) const fn from_words(words: [u64; 9], [grace, forgives]: [u32; 2], flags: u8) -> Self {
+    pub(super) const fn from_words(
+        words: [u64; 9],
+        [grace, forgives]: [u32; 2],
+        [direction, growth, ahead]: [u8; 3],
+    ) -> Self {
         let [initial, factor, max, jitter, grace_delay, rest, quiet, keep, quantum] = words;
         let (factor, jitter) = (f64::from_bits(factor), f64::from_bits(jitter));
         let keep_failed = keep.rotate_left(7);
@@ -272,8 +252,10 @@ impl GateConfig {
             quantum,
             grace,
             forgives,
-            flags,
-            unused: [0; 7],
+            direction,
+            growth,
+            ahead,
+            unused: [0; 5],
         }
     }
 }

@@ -5,9 +5,8 @@
 //! differ in numbers: which failures count, how the delay grows, what a success forgives. Here those are the numbers of one
 //! configuration (spec 19), and the presets are the systems they come from.
 
-use super::config::{AHEAD, DOWNWARD, FEEDBACK, GateConfig, NONE};
+use super::config::{Direction, GateConfig, Growth, NONE};
 use crate::decide::backoff::{real, truncated};
-use crate::decide::rng::Rng;
 use crate::time::{Span, Timestamp};
 
 /// One key's failures and until when it is closed: 32 bytes, `Copy`, zeroes are a new one.
@@ -51,12 +50,6 @@ impl Gate {
         self.failed_at = now.as_nanos();
         self.release = self.release.max(now.after(Span::from_nanos(delay)).as_nanos());
         Span::from_nanos(delay)
-    }
-
-    /// [`Gate::failure`] with a uniform from `rng`, drawn only if [`Gate::draws`].
-    pub fn failure_with(&mut self, config: &GateConfig, now: Timestamp, rng: &mut Rng) -> Span {
-        let u = if self.draws(config, now) { rng.uniform() } else { 0.0 };
-        self.failure(config, now, u)
     }
 
     /// Says if a failure of something at `event` would use its uniform.
@@ -145,8 +138,8 @@ impl Gate {
             return rounded(config.grace_delay, 1.0, spread, config).min(config.max);
         }
         let level = self.failures.saturating_sub(grace).saturating_sub(1);
-        if !config.is(FEEDBACK) {
-            let growth = power(config.factor, level.saturating_add(u64::from(config.is(AHEAD))));
+        if Growth::read(config.growth) == Growth::Power {
+            let growth = power(config.factor, level.saturating_add(u64::from(config.ahead)));
             return rounded(config.initial, growth, spread, config).min(config.max);
         }
         // The jittered delay grows; the first delay is not capped.
@@ -169,7 +162,7 @@ fn rounded(base: u64, growth: f64, spread: f64, config: &GateConfig) -> u64 {
         return u64::MAX;
     }
     let part = spread * grown;
-    let moved = if config.is(DOWNWARD) { grown - part } else { grown + part };
+    let moved = if Direction::read(config.direction) == Direction::Down { grown - part } else { grown + part };
     if config.quantum == 0 { truncated(moved) } else { truncated(moved + 0.5).saturating_mul(quantum) }
 }
 
@@ -194,7 +187,7 @@ fn times(delay: u64, factor: f64) -> u64 {
 /// `to`, and the part `spread` of `from` more or less.
 fn moved(to: u64, from: u64, spread: f64, config: &GateConfig) -> u64 {
     let by = truncated(spread * real(from));
-    if config.is(DOWNWARD) { to.saturating_sub(by) } else { to.saturating_add(by) }
+    if Direction::read(config.direction) == Direction::Down { to.saturating_sub(by) } else { to.saturating_add(by) }
 }
 
 #[cfg(test)]
@@ -302,11 +295,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_numbers_panic(
-            state: [u64; 4], config: [u64; 9], numbers: [u32; 2], flags: u8, event: u64, now: u64, u: f64
+            state: [u64; 4], config: [u64; 9], numbers: [u32; 2], bytes: [u8; 3], event: u64, now: u64, u: f64
         ) {
             let [failures, delay, failed_at, release] = state;
             let mut gate = Gate { failures, delay, failed_at, release };
-            let config = GateConfig::from_words(config, numbers, flags);
+            let config = GateConfig::from_words(config, numbers, bytes);
             prop_assert!(gate.failure_of(&config, at(event), at(now), u) <= Span::MAX);
             prop_assert!(gate.delay() <= Span::MAX);
             gate.success(&config, at(now));

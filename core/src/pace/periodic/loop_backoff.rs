@@ -4,7 +4,6 @@
 //! time, or a while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they
 //! are one machine with a rule (spec 17).
 
-use crate::decide::rng::Rng;
 use crate::error::Error;
 use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::{Span, Timestamp};
@@ -117,12 +116,6 @@ impl LoopBackoff {
         self.backoff.step(u)
     }
 
-    /// [`LoopBackoff::next`] with a uniform from `rng`, drawn only if [`LoopBackoff::draws`].
-    pub fn next_with(&mut self, now: Timestamp, rng: &mut Rng) -> Span {
-        let u = if self.draws() { rng.uniform() } else { 0.0 };
-        self.next(now, u)
-    }
-
     /// Says if [`LoopBackoff::next`] uses its uniform.
     pub fn draws(&self) -> bool {
         self.backoff.draws()
@@ -147,7 +140,6 @@ impl LoopBackoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::rng::Rng; // proptest has one too
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -189,16 +181,6 @@ mod tests {
     fn without_a_cap_in_kubernetes_there_is_none_here() {
         let loop_backoff = LoopBackoff::exponential(ns(1), ns(0), ns(10), 4.0, -1.0, at(0)).unwrap();
         assert_eq!(delays(loop_backoff, &[0; 4]), [1, 4, 16, 64]);
-    }
-
-    #[test]
-    fn jitter_is_drawn_from_the_generator_as_from_the_caller() {
-        let mut loop_backoff = LoopBackoff::jittered(ns(1000), 0.5).unwrap();
-        let u = Rng::new(9).uniform();
-        assert_eq!(
-            loop_backoff.next_with(at(0), &mut Rng::new(9)),
-            LoopBackoff::jittered(ns(1000), 0.5).unwrap().next(at(0), u)
-        );
     }
 
     proptest! {

@@ -48,9 +48,9 @@ impl Default for PeriodicOptions {
     }
 }
 
-pub(super) const VARIABLE: u8 = 0;
-pub(super) const GRID: u8 = 1;
-pub(super) const NO_WAIT: u8 = 2;
+pub(super) const GRID: u8 = Timer::Grid.code();
+pub(super) const GRID_SKIPPING: u8 = Timer::GridSkipping.code();
+pub(super) const NO_WAIT: u8 = Timer::NoWait.code();
 
 pub(super) const SLIDING: u8 = 1;
 pub(super) const IMMEDIATE: u8 = 2;
@@ -60,7 +60,6 @@ pub(super) const LAST_AT_DEADLINE: u8 = 16;
 /// The two that are state: asked to end, and in the last run.
 pub(super) const CANCELLED: u8 = 32;
 pub(super) const FINAL: u8 = 64;
-pub(super) const SKIP_MISSED: u8 = 128;
 
 impl PeriodicOptions {
     /// For ever until cancelled, at once and then at the loop backoff's intervals: Kubernetes' `BackoffUntil`, `JitterUntil`,
@@ -117,20 +116,12 @@ impl PeriodicOptions {
         self
     }
 
-    pub(super) const fn raw(&self) -> (u8, u8) {
-        let (timer, skips) = match self.timer {
-            Timer::Variable => (VARIABLE, false),
-            Timer::Grid => (GRID, false),
-            Timer::GridSkipping => (GRID, true),
-            Timer::NoWait => (NO_WAIT, false),
-        };
-        let flags = flag(self.sliding, SLIDING)
+    pub(super) const fn flags(&self) -> u8 {
+        flag(self.sliding, SLIDING)
             | flag(self.immediate, IMMEDIATE)
             | flag(self.first_is_sure, FIRST_IS_SURE)
             | flag(self.by_steps, BY_STEPS)
             | flag(self.last_at_deadline, LAST_AT_DEADLINE)
-            | flag(skips, SKIP_MISSED);
-        (timer, flags)
     }
 }
 

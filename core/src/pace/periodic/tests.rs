@@ -236,7 +236,7 @@ proptest! {
             let step = match input {
                 0 => machine.tick(at(now)),
                 1 => machine.finish(machine.runs(), at(now), answer),
-                2 => machine.finish_with(run, at(now), answer, f64::from_bits(now)),
+                2 => machine.finish_with(run, at(now), answer, Some(f64::from_bits(now))),
                 _ => machine.cancel(),
             };
             if let PeriodicStep::Run { run } = step {
