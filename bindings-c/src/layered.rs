@@ -18,10 +18,7 @@ extern_c! {
     fn holdoff_layers_init(layers: *mut holdoff_layers, outer: *const holdoff_policy, inner: *const holdoff_policy,
         attempts: u32) -> c_int =
         status(pair(get(outer), get(inner)).and_then(|(outer, inner)| {
-            store(layers, match attempts {
-                0 => Layers::uncapped(*outer, *inner),
-                attempts => built(Layers::new(*outer, *inner, attempts))?,
-            })
+            store(layers, built(Layers::new(*outer, *inner, Some(attempts).filter(|attempts| *attempts != 0)))?)
         }));
 
     /// Says whether the outer level goes on when the inner one gave up for a HOLDOFF_REASON_ number. Unless set it does
@@ -93,7 +90,7 @@ extern_c! {
         now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
             let (failure, outward) = (Failure::try_from(failure)?, Failure::try_from(outward)?);
-            Ok(layered.fail_as(layers, Ticket::from_raw(ticket), now, failure, outward))
+            Ok(layered.fail_as(layers, Ticket::from_raw(ticket), now, failure, Some(outward)))
         });
         step.into()
     };

@@ -25,10 +25,7 @@ impl Layers {
         go_on_after: Option<Vec<StopWord>>,
     ) -> PyResult<Self> {
         let (outer, inner) = (*outer.core(), *inner.core());
-        let mut layers = match attempts {
-            Some(attempts) => crate::config::valid(py, holdoff_core::Layers::new(outer, inner, attempts))?,
-            None => holdoff_core::Layers::uncapped(outer, inner),
-        };
+        let mut layers = crate::config::valid(py, holdoff_core::Layers::new(outer, inner, attempts))?;
         if let Some(reasons) = go_on_after {
             for reason in holdoff_core::StopReason::ALL {
                 layers = layers.go_on_after(reason, reasons.iter().any(|listed| listed.0 == reason));
@@ -86,10 +83,8 @@ impl Layered {
         failure: &Failure,
         outward: Option<&Bound<'_, Failure>>,
     ) -> Step {
-        Step(match outward {
-            Some(outward) => self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward.get().0),
-            None => self.0.fail(&layers.0, ticket.0, now.0, failure.0),
-        })
+        let outward = outward.map(|outward| outward.get().0);
+        Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
     }
 
     /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.

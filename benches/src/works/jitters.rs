@@ -114,6 +114,9 @@ fn wait_backoff() -> Work {
         })
         .by("wait backoff", move || {
             let (mut ours, mut rng) = (*black_box(&ours), Rng::new(seed()));
-            eight_of(from_fn(|| Some(ours.step_with(&mut rng))));
+            eight_of(from_fn(|| {
+                let u = if ours.draws() { rng.uniform() } else { 0.0 };
+                Some(ours.step(u))
+            }));
         })
 }

@@ -17,7 +17,7 @@ fn layers() -> Layers {
         let backoff = Backoff::exponential(INITIAL, 2.0).max(MAX);
         Policy::options().backoff(backoff).attempts(attempts).build().expect("checked numbers")
     };
-    Layers::new(policy(4), policy(2), 8).expect("checked numbers")
+    Layers::new(policy(4), policy(2), Some(8)).expect("checked numbers")
 }
 
 /// Two attempts inside of each of four.

@@ -10,10 +10,7 @@ use holdoff_core::{Failure, Hint, Layered, Layers, StopReason, Ticket};
 extern "C" fn layers(attempts: u32) -> u32 {
     with(|memory| {
         let (outer, inner) = (memory.policy, memory.inner);
-        let made = match attempts {
-            u32::MAX => Ok(Layers::uncapped(outer, inner)),
-            attempts => Layers::new(outer, inner, attempts),
-        };
+        let made = Layers::new(outer, inner, Some(attempts).filter(|attempts| *attempts != u32::MAX));
         memory.made(made, |memory, layers| memory.layers = layers)
     })
 }
@@ -65,15 +62,8 @@ extern "C" fn layered_succeed() {
 extern "C" fn layered_fail(kind: u32, outward: u32) {
     with(|memory| {
         let (now, ticket) = (memory.time(0), Ticket::from_raw(memory.arg(1)));
-        let told = failure(memory, kind, 2);
-        memory.step = match outward {
-            0 => memory.layered.fail(&memory.layers, ticket, now, told),
-            outward => {
-                let outward = failure(memory, outward, 3);
-                memory.layered.fail_as(&memory.layers, ticket, now, told, outward)
-            }
-        }
-        .into();
+        let (outward, failure) = ((outward != 0).then(|| failure(memory, outward, 3)), failure(memory, kind, 2));
+        memory.step = memory.layered.fail_as(&memory.layers, ticket, now, failure, outward).into();
     });
 }
 

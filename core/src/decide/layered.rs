@@ -40,24 +40,23 @@ const fn bit(reason: StopReason) -> u16 {
 
 impl Layers {
     /// Two levels with at most `attempts` attempts over both of them, 1 to 4294967294: the first one counts, and the
-    /// attempts of every inner run.
+    /// attempts of every inner run. `None` for as many as the two policies allow, multiplied.
     ///
     /// The outer policy's deadline is shared: the inner level stops at it, or at the end of the outer level's attempt when
     /// that comes first (spec 14.3).
     ///
     /// # Errors
-    /// [`ErrorCode::AttemptsRange`] for 0 and for the number that means "for ever", which [`Layers::uncapped`] says.
-    pub const fn new(outer: Policy, inner: Policy, attempts: u32) -> Result<Self, Error> {
-        if attempts == 0 || attempts == UNCAPPED {
-            let given = Quantity::Number(attempts as f64);
-            return Err(Error::new(ErrorCode::AttemptsRange, Field::Attempts, given));
-        }
-        Ok(Self { attempts, ..Self::uncapped(outer, inner) })
-    }
-
-    /// Two levels without a cap over both: as many attempts as the two policies allow, multiplied.
-    pub const fn uncapped(outer: Policy, inner: Policy) -> Self {
-        Self { outer, inner, attempts: UNCAPPED, goes_on: GOES_ON, unused: 0 }
+    /// [`ErrorCode::AttemptsRange`] for 0 and for the number that means "for ever".
+    pub const fn new(outer: Policy, inner: Policy, attempts: Option<u32>) -> Result<Self, Error> {
+        let attempts = match attempts {
+            Some(attempts @ (0 | UNCAPPED)) => {
+                let given = Quantity::Number(attempts as f64);
+                return Err(Error::new(ErrorCode::AttemptsRange, Field::Attempts, given));
+            }
+            Some(attempts) => attempts,
+            None => UNCAPPED,
+        };
+        Ok(Self { outer, inner, attempts, goes_on: GOES_ON, unused: 0 })
     }
 
     /// True if the outer level goes on when the inner one gave up for `reason`. Unless set, it does after attempts, deadline
@@ -70,11 +69,9 @@ impl Layers {
 
     /// The most attempts there can be over both levels; `None` without a limit.
     pub fn attempts(&self) -> Option<u32> {
-        let product = match (self.outer.attempts(), self.inner.attempts()) {
-            (Some(outer), Some(inner)) => Some(outer.saturating_mul(inner)),
-            _ => None,
-        };
-        let cap = if self.attempts == UNCAPPED { None } else { Some(self.attempts) };
+        let product =
+            self.outer.attempts().zip(self.inner.attempts()).map(|(outer, inner)| outer.saturating_mul(inner));
+        let cap = Some(self.attempts).filter(|attempts| *attempts != UNCAPPED);
         product.into_iter().chain(cap).min()
     }
 
@@ -156,11 +153,12 @@ impl Layered {
     pub fn begin(layers: &Layers, seed: u64, now: Timestamp) -> (Self, Step) {
         let now = now.as_now();
         let (outer, step) = Call::begin(&layers.outer, seed, now);
+        let abort_at = if let Step::Attempt { abort_at, .. } = step { abort_at } else { Timestamp::NEVER };
         let mut layered = Self {
             outer,
             inner: Call::underway(seed, now),
             seed,
-            limit: Timestamp::NEVER,
+            limit: abort_at,
             at: Timestamp::NEVER,
             latest: now,
             attempts: 0,
@@ -171,8 +169,7 @@ impl Layered {
             kind: FailureKind::Transient.code(),
             unused: [0; 7],
         };
-        let limit = if let Step::Attempt { abort_at, .. } = step { abort_at } else { Timestamp::NEVER };
-        let step = layered.begin_inner(layers, now, limit);
+        let step = layered.begin_inner(layers, now, abort_at);
         (layered, step)
     }
 
@@ -203,7 +200,7 @@ impl Layered {
 
     /// Why the inner level last gave up, whether or not the outer one went on; `None` when it has not.
     pub fn inner_reason(&self) -> Option<StopReason> {
-        StopReason::ALL.into_iter().find(|reason| reason.code() == self.inner_reason)
+        StopReason::from_code(self.inner_reason.into())
     }
 
     /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
@@ -218,10 +215,10 @@ impl Layered {
 
     /// The attempt with this ticket failed at `now`.
     pub fn fail(&mut self, layers: &Layers, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
-        self.fail_with(layers, ticket, now, failure, None)
+        self.fail_as(layers, ticket, now, failure, None)
     }
 
-    /// [`Layered::fail`] for a host that judges the inner level's error anew: `outward` is what the outer level is told if
+    /// [`Layered::fail`] for a host that judges the inner level's error anew: `outward` is the failure for the outer level if
     /// the inner one gives up now, whatever the reason. A permanent one ends it.
     ///
     /// [`Layered::would_give_up`] says beforehand whether and why, for an error whose text depends on that.
@@ -231,9 +228,24 @@ impl Layered {
         ticket: Ticket,
         now: Timestamp,
         failure: Failure,
-        outward: Failure,
+        outward: Option<Failure>,
     ) -> Step {
-        self.fail_with(layers, ticket, now, failure, Some(outward))
+        let now = self.observe(now);
+        if !self.awaits(ticket) {
+            return self.current_step();
+        }
+        self.kind = failure.kind.code();
+        match self.inner_failed(layers, now, failure) {
+            Step::Sleep { until, cause } => self.sleep(layers, INNER_SLEEPS, until, cause),
+            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
+                let outward = match outward {
+                    Some(failure) => Some(failure).filter(|failure| failure.kind != FailureKind::Permanent),
+                    None => layers.outward(reason, failure),
+                };
+                self.inner_gave_up(layers, now, (reason, retry_at), outward)
+            }
+            _ => self.current_step(),
+        }
     }
 
     /// Why the inner level would give up if the attempt with this ticket failed like that; `None` when it would not.
@@ -291,32 +303,6 @@ impl Layered {
     /// How long to sleep from `now` for a step that sleeps; zero for any other.
     pub const fn remaining(&self, now: Timestamp) -> Span {
         if matches!(self.phase, INNER_SLEEPS | OUTER_SLEEPS) { self.at.since(now) } else { Span::ZERO }
-    }
-
-    fn fail_with(
-        &mut self,
-        layers: &Layers,
-        ticket: Ticket,
-        now: Timestamp,
-        failure: Failure,
-        outward: Option<Failure>,
-    ) -> Step {
-        let now = self.observe(now);
-        if !self.awaits(ticket) {
-            return self.current_step();
-        }
-        self.kind = failure.kind.code();
-        match self.inner_failed(layers, now, failure) {
-            Step::Sleep { until, cause } => self.sleep(layers, INNER_SLEEPS, until, cause),
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                let outward = match outward {
-                    Some(told) => Some(told).filter(|told| told.kind != FailureKind::Permanent),
-                    None => layers.outward(reason, failure),
-                };
-                self.inner_gave_up(layers, now, (reason, retry_at), outward)
-            }
-            _ => self.current_step(),
-        }
     }
 
     /// The inner level's step after a failure of its attempt.

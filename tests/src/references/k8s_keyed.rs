@@ -2,7 +2,7 @@
 
 use super::k8s::{Wrapped, real, refused, same, span, whole_or};
 use super::{Recording, Verdict};
-use holdoff_core::{Bucket, BucketConfig, Error, Gate, GateConfig, Keyed, Span, Timestamp, longest};
+use holdoff_core::{Bucket, BucketConfig, Error, Gate, GateConfig, Keyed, Span, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
@@ -137,9 +137,7 @@ impl Limiter {
             Self::Items(config, items) => items.entry(id.to_owned(), now, Gate::new).failure(config, now, 0.0),
             // Go says "never" as its longest duration.
             Self::Bucket(config, bucket) => bucket.reserve(config, 1, now).unwrap_or(Span::MAX),
-            Self::MaxOf(limiters) => {
-                longest(&limiters.iter_mut().map(|limiter| limiter.when(id, now)).collect::<Vec<_>>())
-            }
+            Self::MaxOf(limiters) => limiters.iter_mut().map(|limiter| limiter.when(id, now)).max().unwrap_or_default(),
         }
     }
 

@@ -162,7 +162,7 @@ fn call(retrying: &Retrying, context: &Context, run: &mut Run<'_>) -> Result<End
 
 /// A `RetryNode` under the graph's policy, which judges the text of the error that the node returns.
 fn layered(retrying: &Retrying, node: &NodeRetry<'_>, run: &mut Run<'_>) -> Result<Ended, String> {
-    let layers = Layers::uncapped(retrying.policy, node.policy);
+    let layers = Layers::new(retrying.policy, node.policy, None).map_err(|error| error.to_string())?;
     let context = Context::of(&Value::Null);
     let (mut layered, mut step) = Layered::begin(&layers, 0, run.now);
     let mut last = String::new();
@@ -178,7 +178,7 @@ fn layered(retrying: &Retrying, node: &NodeRetry<'_>, run: &mut Run<'_>) -> Resu
                     match layered.would_give_up(&layers, ticket, run.now, failure) {
                         Some(reason) => {
                             last = node.worded(reason, result)?;
-                            layered.fail_as(&layers, ticket, run.now, failure, retrying.failure(&last))
+                            layered.fail_as(&layers, ticket, run.now, failure, Some(retrying.failure(&last)))
                         }
                         None => layered.fail(&layers, ticket, run.now, failure),
                     }

@@ -66,18 +66,19 @@ impl Fields {
         let year = if self.short { self.full_year(wall)? } else { self.year };
         let day = day_number(year, self.month, self.day)?;
         if year < 1970 {
-            return Some(Moment { seconds: 0, nanos: 0 });
+            return Some(0);
         }
         let local = day.saturating_mul(DAY).saturating_add(self.second);
-        Some(Moment { seconds: local.saturating_add(self.behind).saturating_sub(self.ahead), nanos: self.nanos })
+        let seconds = local.saturating_add(self.behind).saturating_sub(self.ahead);
+        Some(number::moment(seconds, SECOND, self.nanos))
     }
 
     /// The latest year with these two digits that has this day and is not more than fifty years ahead.
     fn full_year(&self, wall: u64) -> Option<u64> {
-        let now = civil(wall / SECOND / DAY);
-        let latest = now.year.saturating_add(50);
+        let (now, month, day) = civil(wall / SECOND / DAY);
+        let latest = now.saturating_add(50);
         let year = latest.saturating_sub(latest.saturating_sub(self.year) % 100);
-        let late = (self.month, self.day, self.second) > (now.month, now.day, wall / SECOND % DAY);
+        let late = (self.month, self.day, self.second) > (month, day, wall / SECOND % DAY);
         let first = u64::from(year == latest && late);
         // One in four centuries begins with a leap year.
         let mut years = (first..5).map(|centuries| year.saturating_sub(centuries.saturating_mul(100)));
@@ -94,15 +95,8 @@ fn day_number(year: u64, month: u64, day: u64) -> Option<u64> {
     Some(days_before(year).saturating_add(before).saturating_add(day).saturating_sub(1))
 }
 
-/// A day of the calendar.
-struct Civil {
-    year: u64,
-    month: u64,
-    day: u64,
-}
-
-/// The day that many days after 1970-01-01.
-fn civil(days: u64) -> Civil {
+/// Year, month and day of the day that many days after 1970-01-01.
+fn civil(days: u64) -> (u64, u64, u64) {
     // A year is at most 366 days long, so the guess is never late; at 2554, the last year of u64, it is one early.
     let mut year = 1970_u64.saturating_add(days / 366);
     while days_before(year.saturating_add(1)) <= days {
@@ -113,7 +107,7 @@ fn civil(days: u64) -> Civil {
         rest = rest.saturating_sub(days_in(year, month));
         month = month.saturating_add(1);
     }
-    Civil { year, month, day: rest.saturating_add(1) }
+    (year, month, rest.saturating_add(1))
 }
 
 /// Days from 1970-01-01 to the first of January of a year from 1970 on.
@@ -205,8 +199,12 @@ mod tests {
     const NOW: u64 = 1_795_219_200 * SECOND;
     const LAST_HTTP_SECOND: u64 = 253_402_300_799; // 9999-12-31T23:59:59Z
 
+    fn in_seconds(moment: Moment) -> u64 {
+        u64::try_from(moment / u128::from(SECOND)).unwrap()
+    }
+
     fn seconds(text: &str) -> Option<u64> {
-        date(text.as_bytes(), NOW).map(|moment| moment.seconds)
+        date(text.as_bytes(), NOW).map(in_seconds)
     }
 
     #[test]
@@ -219,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_year_of_two_digits_is_at_most_fifty_years_ahead() {
-        let year = |text: &str| seconds(text).map(|seconds| civil(seconds / DAY).year);
+        let year = |text: &str| seconds(text).map(|seconds| civil(seconds / DAY).0);
         for (text, expected) in [
             ("Saturday, 21-Nov-26 00:00:00 GMT", 2026),
             ("Saturday, 21-Nov-76 00:00:00 GMT", 2076),
@@ -234,12 +232,12 @@ mod tests {
             assert_eq!(year(text), Some(expected), "{text}");
         }
         let late = date(b"Tuesday, 29-Feb-00 00:00:00 GMT", 5_680_281_600 * SECOND).unwrap(); // 2150, and 2100 has none
-        assert_eq!(civil(late.seconds / DAY).year, 2000);
+        assert_eq!(civil(in_seconds(late) / DAY).0, 2000);
         let before_2100 = date(b"Tuesday, 29-Feb-00 00:00:00 GMT", 2_840_140_800 * SECOND).unwrap(); // 2060
-        assert_eq!(civil(before_2100.seconds / DAY).year, 2000);
+        assert_eq!(civil(in_seconds(before_2100) / DAY).0, 2000);
         let late = 4_070_908_800 * SECOND; // 2099-01-01: 05 is 2105, not 94 years ago
         let moment = date(b"Friday, 01-Jan-05 00:00:00 GMT", late).unwrap();
-        assert_eq!(civil(moment.seconds / DAY).year, 2105);
+        assert_eq!(civil(in_seconds(moment) / DAY).0, 2105);
     }
 
     #[test]
@@ -294,7 +292,7 @@ mod tests {
     fn offsets_and_fractions_of_iso_count() {
         assert_eq!(seconds("1994-11-06T09:49:37+01:00"), Some(784_111_777));
         assert_eq!(seconds("1994-11-06 07:19:37-01:30"), Some(784_111_777));
-        let nanos = |text: &str| date(text.as_bytes(), NOW).unwrap().nanos;
+        let nanos = |text: &str| date(text.as_bytes(), NOW).unwrap() % u128::from(SECOND);
         assert_eq!(nanos("1994-11-06t08:49:37.25z"), 250_000_000);
         assert_eq!(nanos("1994-11-06T08:49:37.0000000001Z"), 1);
         assert_eq!(seconds("1970-01-01T00:30:00+01:00"), Some(0));
@@ -302,14 +300,15 @@ mod tests {
 
     #[test]
     fn a_span_to_a_moment_saturates_at_both_ends() {
-        let moment = Moment { seconds: LAST_HTTP_SECOND, nanos: SECOND };
-        assert_eq!(moment.since(0), Span::MAX);
-        assert_eq!(moment.since(u64::MAX - 1), Span::MAX);
-        assert_eq!(Moment { seconds: u64::MAX, nanos: u64::MAX }.since(0), Span::MAX);
-        assert_eq!(Moment { seconds: 5, nanos: 0 }.since(5 * SECOND + 1), Span::ZERO);
-        assert_eq!(Moment { seconds: 4, nanos: 999_999_999 }.since(5 * SECOND), Span::ZERO);
-        assert_eq!(Moment { seconds: 5, nanos: 7 }.since(5 * SECOND + 3), Span::from_nanos(4));
-        assert_eq!(Moment { seconds: 6, nanos: 0 }.since(6 * SECOND - 1), Span::from_nanos(1));
+        let since =
+            |[seconds, nanos]: [u64; 2], wall| number::hint_at(number::moment(seconds, SECOND, nanos), wall).span();
+        assert_eq!(since([LAST_HTTP_SECOND, SECOND], 0), Some(Span::MAX));
+        assert_eq!(since([LAST_HTTP_SECOND, SECOND], u64::MAX - 1), Some(Span::MAX));
+        assert_eq!(since([u64::MAX, u64::MAX], 0), Some(Span::MAX));
+        assert_eq!(since([5, 0], 5 * SECOND + 1), Some(Span::ZERO));
+        assert_eq!(since([4, 999_999_999], 5 * SECOND), Some(Span::ZERO));
+        assert_eq!(since([5, 7], 5 * SECOND + 3), Some(Span::from_nanos(4)));
+        assert_eq!(since([6, 0], 6 * SECOND - 1), Some(Span::from_nanos(1)));
     }
 
     /// The other two forms of a date that the `httpdate` crate wrote.
@@ -340,7 +339,7 @@ mod tests {
             let second = wall - 49 * 365 * DAY + offset;
             let imf = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
             let (rfc850, _) = other_forms(&imf);
-            let read = date(rfc850.as_bytes(), wall * SECOND).map(|moment| moment.seconds);
+            let read = date(rfc850.as_bytes(), wall * SECOND).map(in_seconds);
             prop_assert_eq!(read, Some(second), "{}", rfc850);
         }
 
@@ -357,7 +356,7 @@ mod tests {
 
         #[test]
         fn a_day_of_the_calendar_is_its_own_number(days in 0u64..3_000_000) {
-            let Civil { year, month, day } = civil(days);
+            let (year, month, day) = civil(days);
             prop_assert_eq!(day_number(year, month, day), Some(days));
         }
 

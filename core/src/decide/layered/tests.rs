@@ -25,7 +25,7 @@ fn limited(seconds: u64, attempts: u32, deadline: u64) -> Policy {
 
 /// Two attempts, a second apart, in each of three that are ten seconds apart.
 fn layers() -> Layers {
-    Layers::uncapped(every(10, 3), every(1, 2))
+    Layers::new(every(10, 3), every(1, 2), None).unwrap()
 }
 
 /// Fails every attempt at once until it stops: when each began, and the last step.
@@ -70,19 +70,19 @@ fn every_attempt_of_the_outer_level_is_a_run_of_the_inner() {
 #[test]
 fn the_cap_holds_over_both_levels() {
     for (cap, begun) in [(1, &[0][..]), (2, &[0, 1]), (3, &[0, 1, 11]), (5, &[0, 1, 11, 12, 22])] {
-        let layers = Layers::new(every(10, 3), every(1, 2), cap).unwrap();
+        let layers = Layers::new(every(10, 3), every(1, 2), Some(cap)).unwrap();
         let (times, step, layered) = run(&layers, Failure::TRANSIENT);
         assert_eq!((&times[..], step, layered.stopped_by()), (begun, used_up(), Some(Level::Cap)), "{cap}");
         assert_eq!(layers.attempts(), Some(cap));
     }
-    let layers = Layers::new(every(10, 3), every(1, 2), 6).unwrap();
+    let layers = Layers::new(every(10, 3), every(1, 2), Some(6)).unwrap();
     assert_eq!(run(&layers, Failure::TRANSIENT).2.stopped_by(), Some(Level::Outer));
 }
 
 #[test]
 fn a_cap_is_at_least_one_attempt() {
     for attempts in [0, u32::MAX] {
-        let error = Layers::new(every(1, 1), every(1, 1), attempts).unwrap_err();
+        let error = Layers::new(every(1, 1), every(1, 1), Some(attempts)).unwrap_err();
         assert_eq!((error.code, error.field), (ErrorCode::AttemptsRange, Some(Field::Attempts)));
     }
 }
@@ -100,7 +100,7 @@ fn a_permanent_failure_passes_outward_unless_the_outer_level_goes_on_after_it() 
 
 #[test]
 fn an_outer_level_that_does_not_go_on_leaves_the_reason_to_the_inner() {
-    let layers = Layers::uncapped(every(10, 3), limited(5, 9, 7)).go_on_after(StopReason::Deadline, false);
+    let layers = Layers::new(every(10, 3), limited(5, 9, 7), None).unwrap().go_on_after(StopReason::Deadline, false);
     let (begun, step, layered) = run(&layers, Failure::TRANSIENT);
     assert_eq!((&begun[..], step), (&[0, 5][..], gave_up(StopReason::Deadline, at(10))));
     assert_eq!(layered.stopped_by(), Some(Level::Inner));
@@ -110,7 +110,7 @@ fn an_outer_level_that_does_not_go_on_leaves_the_reason_to_the_inner() {
 fn a_hint_too_long_for_the_inner_level_is_obeyed_by_the_outer() {
     let hinted = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(90)));
     let patient = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).hint_max(SECOND * 100);
-    let layers = Layers::uncapped(patient.attempts(2).build().unwrap(), every(1, 2));
+    let layers = Layers::new(patient.attempts(2).build().unwrap(), every(1, 2), None).unwrap();
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
     let sleep = layered.fail(&layers, Ticket::FIRST, at(0), hinted);
     assert_eq!(sleep, Step::Sleep { until: at(90), cause: Cause::Hint });
@@ -119,7 +119,7 @@ fn a_hint_too_long_for_the_inner_level_is_obeyed_by_the_outer() {
 
 #[test]
 fn the_inner_level_does_not_sleep_past_the_deadline_of_the_outer() {
-    let layers = Layers::uncapped(limited(10, 3, 16), every(4, 9));
+    let layers = Layers::new(limited(10, 3, 16), every(4, 9), None).unwrap();
     let (begun, step, layered) = run(&layers, Failure::TRANSIENT);
     // At 12 the next attempt of the inner level would be at 16, and one of the outer at 22.
     assert_eq!((&begun[..], step), (&[0, 4, 8, 12][..], gave_up(StopReason::Deadline, at(22))));
@@ -130,7 +130,7 @@ fn the_inner_level_does_not_sleep_past_the_deadline_of_the_outer() {
 fn the_inner_level_ends_with_the_attempt_of_the_outer() {
     let outer = Policy::options().backoff(Backoff::constant(SECOND * 10)).jitter(Jitter::None);
     let outer = outer.attempts(2).attempt_timeout(SECOND * 3).build().unwrap();
-    let layers = Layers::uncapped(outer, every(2, 9));
+    let layers = Layers::new(outer, every(2, 9), None).unwrap();
     let (mut layered, step) = Layered::begin(&layers, 0, at(0));
     assert_eq!(step, Step::Attempt { ticket: Ticket::FIRST, abort_at: at(3), wake_at: Timestamp::NEVER });
     layered.fail(&layers, Ticket::FIRST, at(0), Failure::TRANSIENT);
@@ -144,7 +144,7 @@ fn the_inner_level_ends_with_the_attempt_of_the_outer() {
 
 #[test]
 fn an_inner_sleep_that_ends_too_late_is_a_failure_of_the_outer_level() {
-    let layers = Layers::uncapped(every(10, 2), limited(1, 9, 5));
+    let layers = Layers::new(every(10, 2), limited(1, 9, 5), None).unwrap();
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
     layered.fail(&layers, Ticket::FIRST, at(0), Failure::THROTTLED);
     let sleep = layered.tick(&layers, at(6));
@@ -156,7 +156,7 @@ fn an_inner_sleep_that_ends_too_late_is_a_failure_of_the_outer_level() {
 fn the_inner_level_is_clipped_to_the_deadline_of_the_outer() {
     let inner = Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).min_attempt(SECOND);
     let inner = inner.on_deadline(crate::decide::policy::OnDeadline::Clip).build().unwrap();
-    let layers = Layers::uncapped(limited(1, 3, 10), inner);
+    let layers = Layers::new(limited(1, 3, 10), inner, None).unwrap();
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
     let sleep = layered.fail(&layers, Ticket::FIRST, at(0), Failure::TRANSIENT);
     assert_eq!(sleep, Step::Sleep { until: at(9), cause: Cause::Clip });
@@ -171,12 +171,12 @@ fn a_host_may_judge_the_error_of_the_inner_level_anew() {
     assert_eq!(give_up(&layered, 1, Failure::TRANSIENT), None);
     assert_eq!(give_up(&layered, 1, Failure::PERMANENT), Some(StopReason::Permanent));
     assert_eq!(give_up(&layered, 2, Failure::PERMANENT), None);
-    let sleep = layered.fail_as(&layers, Ticket::FIRST, at(0), Failure::PERMANENT, Failure::TRANSIENT);
+    let sleep = layered.fail_as(&layers, Ticket::FIRST, at(0), Failure::PERMANENT, Some(Failure::TRANSIENT));
     assert_eq!(sleep, Step::Sleep { until: at(10), cause: Cause::Backoff });
     layered.tick(&layers, at(10));
-    layered.fail_as(&layers, Ticket::from_raw(2), at(10), Failure::TRANSIENT, Failure::PERMANENT);
+    layered.fail_as(&layers, Ticket::from_raw(2), at(10), Failure::TRANSIENT, Some(Failure::PERMANENT));
     layered.tick(&layers, at(11));
-    let stop = layered.fail_as(&layers, Ticket::from_raw(3), at(11), Failure::TRANSIENT, Failure::PERMANENT);
+    let stop = layered.fail_as(&layers, Ticket::from_raw(3), at(11), Failure::TRANSIENT, Some(Failure::PERMANENT));
     assert_eq!((stop, layered.stopped_by()), (used_up(), Some(Level::Inner)));
 }
 
@@ -260,7 +260,7 @@ proptest! {
     fn no_attempt_is_beyond_the_cap_or_past_the_deadline(
         outer in policy(), inner in policy(), cap in 1..20u32, seed: u64, start in 0..1u64 << 40, moves in moves(), goes_on: bool,
     ) {
-        let layers = Layers::new(outer, inner, cap).unwrap().go_on_after(StopReason::Permanent, goes_on);
+        let layers = Layers::new(outer, inner, Some(cap)).unwrap().go_on_after(StopReason::Permanent, goes_on);
         let start = Timestamp::from_nanos(start);
         let end = start.as_nanos().saturating_add(outer.deadline);
         let mut now = start;
@@ -293,7 +293,7 @@ proptest! {
 
     #[test]
     fn an_inner_level_of_one_attempt_is_not_there(outer in policy(), seed: u64, moves in moves()) {
-        let layers = Layers::uncapped(outer, every(1, 1));
+        let layers = Layers::new(outer, every(1, 1), None).unwrap();
         let mut now = Timestamp::from_nanos(5);
         let (mut layered, mut step) = Layered::begin(&layers, seed, now);
         let (mut call, expected) = Call::begin(&outer, seed, now);
@@ -320,7 +320,7 @@ proptest! {
 
     #[test]
     fn an_outer_level_of_one_attempt_leaves_the_inner_as_it_is(inner in policy(), seed: u64, moves in moves()) {
-        let layers = Layers::uncapped(every(1, 1), inner);
+        let layers = Layers::new(every(1, 1), inner, None).unwrap();
         let mut now = Timestamp::from_nanos(5);
         let (mut layered, mut step) = Layered::begin(&layers, seed, now);
         let (mut call, expected) = Call::begin(&inner, seed_at(seed, 0), now);
@@ -354,7 +354,7 @@ proptest! {
         numbers: [u64; 4], bytes: [u8; 5], attempts in prop_oneof![0..4u32, u32::MAX - 3..=u32::MAX], ticket: u64, now: u64,
         failure in failure(), prelude in moves(), outer in policy(), inner in policy(),
     ) {
-        let layers = Layers::new(outer, inner, 9).unwrap();
+        let layers = Layers::new(outer, inner, Some(9)).unwrap();
         let (mut layered, mut step) = Layered::begin(&layers, numbers[0], Timestamp::from_nanos(numbers[1]));
         for (failure, took, _) in prelude.iter().take(usize::from(bytes[0] % 8)) {
             step = match step {
@@ -371,7 +371,7 @@ proptest! {
         for ticket in tickets {
             let _ = layered.would_give_up(&layers, ticket, now, failure);
             layered.fail(&layers, ticket, now, failure);
-            layered.fail_as(&layers, ticket, now, failure, failure);
+            layered.fail_as(&layers, ticket, now, failure, Some(failure));
             layered.tick(&layers, now);
             layered.tick(&layers, Timestamp::NEVER);
             layered.succeed(ticket, now);
