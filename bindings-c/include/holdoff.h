@@ -616,7 +616,7 @@
 #define HOLDOFF_IN_TIME_NEVER 3
 
 /**
- * Lint. Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+ * Lint. Retries for ever without a deadline or a budget: a caller may wait for ever.
  */
 #define HOLDOFF_LINT_FOREVER 301
 

@@ -303,7 +303,7 @@ pub const HOLDOFF_IN_TIME_SOMETIMES: u32 = 2;
 /// In time. Not even with the smallest draws.
 pub const HOLDOFF_IN_TIME_NEVER: u32 = 3;
 
-/// Lint. Retries for ever without a deadline or a budget: whoever waits for it may wait for ever.
+/// Lint. Retries for ever without a deadline or a budget: a caller may wait for ever.
 pub const HOLDOFF_LINT_FOREVER: u32 = 301;
 
 /// Lint. A factor below 1: each delay is shorter than the one before, while the trouble gets older.
