@@ -46,7 +46,7 @@ impl<'w> Open<'w> {
     }
 
     /// A field that is a whole number.
-    pub(crate) fn whole(&mut self, name: &str, value: u64) -> fmt::Result {
+    pub(crate) fn integer(&mut self, name: &str, value: u64) -> fmt::Result {
         write!(self.field(name)?, "{value}")
     }
 

@@ -3,7 +3,6 @@
 
 use anyhow::{Result, bail};
 use sources::{CODE, Fault, Files, has_ending, is_test};
-use std::collections::BTreeMap;
 
 mod floors;
 mod riddles;
@@ -14,51 +13,29 @@ mod sources;
 /// The most lines of a file.
 const MOST_LINES: usize = 600;
 
-/// Folders in which a rule is not enforced yet: their faults are only counted.
-const LATER: [(&str, &[&str]); 4] = [
-    ("imports that go up", &[]),
-    ("imports in a circle", &["core/src/describe/"]),
-    ("long files", &[]),
-    ("riddles", &["core/", "bindings-c/", "bindings-python/", "bindings-wasm/", "benches/counts/"]),
-];
-
-/// Prints the faults of the sources, and fails if there is one where its rule is enforced. `all` prints the others too.
-pub(crate) fn check(all: bool) -> Result<()> {
+/// Prints the faults of the sources and their number, and fails if there is one.
+pub(crate) fn check() -> Result<()> {
     let files = sources::read()?;
     let parsed = rust::parse(&files);
     let mut arrows = rust::arrows(&parsed);
     arrows.extend(scripts::arrows(&files));
-    let rules =
-        [floors::upward(&files, &arrows), floors::circles(&arrows), long(&files), riddles::riddles(&files, &parsed)];
     let mut failed = 0;
-    for ((name, later), faults) in LATER.into_iter().zip(rules) {
-        let (later, now): (Vec<_>, Vec<_>) =
-            faults.into_iter().partition(|fault| later.iter().any(|folder| fault.path.starts_with(folder)));
-        for Fault { path, line, message } in now.iter().chain(later.iter().filter(|_| all)) {
+    for (rule, faults) in [
+        ("imports that go up", floors::upward(&files, &arrows)),
+        ("imports in a circle", floors::circles(&arrows)),
+        ("long files", long(&files)),
+        ("riddles", riddles::riddles(&files, &parsed)),
+    ] {
+        for Fault { path, line, message } in &faults {
             println!("{path}:{line}: {message}");
         }
-        if all {
-            by_folder(&later);
-        }
-        println!("{name}: {}, and {} to be done", now.len(), later.len());
-        failed += now.len();
+        println!("{rule}: {}", faults.len());
+        failed += faults.len();
     }
     if failed > 0 {
         bail!("{failed} faults in the sources");
     }
     Ok(())
-}
-
-/// Prints how many faults each folder has.
-fn by_folder(faults: &[Fault]) {
-    let mut counts = BTreeMap::<String, usize>::new();
-    for fault in faults {
-        let folders: Vec<_> = fault.path.split('/').collect();
-        *counts.entry(folders[..folders.len().min(4) - 1].join("/")).or_default() += 1;
-    }
-    for (folder, count) in counts {
-        println!("{count:6}  {folder}/");
-    }
 }
 
 fn long(files: &Files) -> Vec<Fault> {

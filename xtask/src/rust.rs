@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
-    house::check(false)?;
+    house::check()?;
     shell::step("rust: format", shell::cargo().args(["fmt", "--all", "--check"]))?;
     let clippy =
         ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];

@@ -123,7 +123,7 @@ impl Policy {
         all.flat_map(|stage| (0..stage.parts()).map(move |part| stage.part(part)))
     }
 
-    /// The memory of the stages, of which [`Policy::stages`] are in use.
+    /// The memory of the stages; the first [`Policy::stages`] are in use.
     pub(crate) const fn raw_stages(&self) -> [RawStage; STAGES] {
         let [second, third, fourth, fifth, sixth] = self.others;
         [self.first, second, third, fourth, fifth, sixth]

@@ -43,7 +43,7 @@ pub fn write_document<'p>(
     out: &mut dyn Write,
 ) -> fmt::Result {
     let mut document = Open::new(out, '{')?;
-    document.whole("version", 1)?;
+    document.integer("version", 1)?;
     stages(policy, document.field("backoff")?)?;
     jitter(policy, &mut document)?;
     for field in LIMITS {
@@ -82,7 +82,7 @@ fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
     list.end(']')
 }
 
-/// True if two parts are of one list: one that is full may go on in the next.
+/// True if two parts are of one list: a full part may go on in the next.
 fn continues(part: &RawStage, next: &RawStage) -> bool {
     part.kind == backoff::LIST && next.kind == backoff::LIST && part.on == next.on && part.times == 3
 }
@@ -157,7 +157,7 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
         Takes::Span { .. } | Takes::SpanOrNone { .. } => out.span(name, Span::from_nanos(number)),
         Takes::Number(_) => out.number(name, f64::from_bits(number)),
         Takes::Attempts if number == u64::from(FOREVER) => out.text(name, "forever"),
-        _ => out.whole(name, number),
+        _ => out.integer(name, number),
     }
 }
 
