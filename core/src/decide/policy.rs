@@ -208,7 +208,7 @@ impl Policy {
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        for stage in self.raw_stages().into_iter().take(usize::from(self.stages)) {
+        for stage in core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages)) {
             [stage.initial, stage.step, stage.max].into_iter().for_each(&mut mix);
             [stage.times, u32::from(stage.kind), u32::from(stage.on)].map(u64::from).into_iter().for_each(&mut mix);
         }
