@@ -2,16 +2,16 @@
 //!
 //! Twenty calls to a server that is down, on virtual time: with retries alone, and under a budget and a breaker.
 
-use holdoff::{BreakerConfig, BudgetConfig, GuardSet, KeyedGuards, Policy, VirtualTime};
+use holdoff::{BreakerConfig, BudgetConfig, KeyedGuards, Policy, SharedGuards, VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (budget, breaker) = (BudgetConfig::default(), BreakerConfig::default());
-    let sets: [(&str, GuardSet); 4] = [
-        ("retries alone", GuardSet::new()),
-        ("a budget", GuardSet::new().with_budget(budget)),
-        ("a breaker", GuardSet::new().with_breaker(breaker)),
-        ("both", GuardSet::new().with_budget(budget).with_breaker(breaker)),
+    let sets: [(&str, SharedGuards); 4] = [
+        ("retries alone", SharedGuards::new()),
+        ("a budget", SharedGuards::new().with_budget(budget)),
+        ("a breaker", SharedGuards::new().with_breaker(breaker)),
+        ("both", SharedGuards::new().with_budget(budget).with_breaker(breaker)),
     ];
     let policy = Policy::default();
     for (name, guards) in sets {
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // One breaker a host, so that a host that is down does not stop calls to the others.
-    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || GuardSet::new().with_breaker(breaker));
+    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || SharedGuards::new().with_breaker(breaker));
     for host in ["down.example", "down.example", "up.example"] {
         let get = || if host.starts_with("up") { Ok("page") } else { Err("connection refused") };
         let answer = holdoff::retry(&policy, get).sleeper(VirtualTime::new()).guards(&hosts.of(host)).call();

@@ -139,7 +139,7 @@ impl Wake for Unpark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GuardSet;
+    use crate::SharedGuards;
     use holdoff_core::{BulkheadConfig, Span};
     use std::cell::Cell;
     use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_place_that_comes_free_between_a_look_and_the_next_wait_is_not_missed() {
-        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
         let (policy, now) = (Policy::default(), Timestamp::ZERO);
         let begun =
             || crate::retry(&policy, || Ok::<(), ()>(())).guards(&guards).guards.begin(&policy, false, 0, now).0;

@@ -1,7 +1,7 @@
-//! The call that a loop drives: without guards, or under a [`GuardSet`] that it shares with other calls.
+//! The call that a loop drives: without guards, or under a [`SharedGuards`] that it shares with other calls.
 
 use crate::flights::{Flights, Many, One};
-use crate::guards::GuardSet;
+use crate::guards::SharedGuards;
 use crate::sleeper::not_before;
 use holdoff_core::{Call, Cause, Failure, GuardedCall, Guards, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
@@ -44,7 +44,7 @@ impl CallGuards for Unguarded {
     }
 }
 
-impl<B: Borrow<GuardSet>> CallGuards for Guarded<B> {
+impl<B: Borrow<SharedGuards>> CallGuards for Guarded<B> {
     type Call = SharedCall<B>;
 
     const LAZY: bool = false;
@@ -123,7 +123,7 @@ impl DrivenCall for Call {
 
 /// A call under guards: what it holds of them comes back when it is dropped, however that happens.
 #[derive(Debug)]
-pub struct SharedCall<B: Borrow<GuardSet>> {
+pub struct SharedCall<B: Borrow<SharedGuards>> {
     guards: Option<B>,
     call: GuardedCall,
     over: bool,
@@ -133,7 +133,7 @@ pub struct SharedCall<B: Borrow<GuardSet>> {
     key: Option<u64>,
 }
 
-impl<B: Borrow<GuardSet>> SharedCall<B> {
+impl<B: Borrow<SharedGuards>> SharedCall<B> {
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
@@ -147,7 +147,7 @@ impl<B: Borrow<GuardSet>> SharedCall<B> {
     }
 }
 
-impl<B: Borrow<GuardSet>> DrivenCall for SharedCall<B> {
+impl<B: Borrow<SharedGuards>> DrivenCall for SharedCall<B> {
     type Flights<F: Future, Z: Future> = Many<F, Z>;
 
     fn succeed(&mut self, ticket: Ticket, clock: impl FnOnce() -> Timestamp) {
@@ -182,7 +182,7 @@ impl<B: Borrow<GuardSet>> DrivenCall for SharedCall<B> {
     }
 }
 
-impl<B: Borrow<GuardSet>> Drop for SharedCall<B> {
+impl<B: Borrow<SharedGuards>> Drop for SharedCall<B> {
     fn drop(&mut self) {
         if !self.over {
             self.cancel(self.latest);

@@ -86,10 +86,10 @@ fn now() -> Timestamp {
 /// The guards of calls to one place: any of them, shared by every call that is given a clone of the set.
 ///
 /// ```
-/// use holdoff::{BudgetConfig, Field, GuardSet, Options, Policy};
+/// use holdoff::{BudgetConfig, Field, SharedGuards, Options, Policy};
 ///
 /// let breaker = Options::NEW.with_field(Field::BreakerFailures, 3)?.with_field(Field::BreakerOpenFor, "10s")?;
-/// let guards = GuardSet::of(&breaker, 7)?.with_budget(BudgetConfig::default());
+/// let guards = SharedGuards::of(&breaker, 7)?.with_budget(BudgetConfig::default());
 /// let policy = Policy::default();
 /// for _ in 0..2 {
 ///     let answer = holdoff::retry(&policy, || Err::<(), _>("down"))
@@ -101,10 +101,10 @@ fn now() -> Timestamp {
 /// # Ok::<(), holdoff::Error>(())
 /// ```
 ///
-/// [`GuardSet::of`] makes the guards that options or a document describe, and one guard is shared between sets by
+/// [`SharedGuards::of`] makes the guards that options or a document describe, and one guard is shared between sets by
 /// giving its [`Shared`] to each.
 #[derive(Clone, Default, Debug)]
-pub struct GuardSet {
+pub struct SharedGuards {
     budget: Option<Shared<BudgetConfig, Budget>>,
     breaker: Option<Shared<BreakerConfig, Breaker>>,
     limiter: Option<Shared<LimiterConfig, Limited>>,
@@ -122,7 +122,7 @@ pub struct Places {
     wakers: Wakers,
 }
 
-impl GuardSet {
+impl SharedGuards {
     /// No guards.
     pub fn new() -> Self {
         Self::default()
@@ -344,7 +344,7 @@ impl GuardSet {
         saved
     }
 
-    /// Takes up what [`GuardSet::save`] saved, in whatever language, on a clock that reads `now`. Names of guards that this set
+    /// Takes up what [`SharedGuards::save`] saved, in whatever language, on a clock that reads `now`. Names of guards that this set
     /// does not have are passed over; none of it changes when one cannot be read.
     ///
     /// # Errors

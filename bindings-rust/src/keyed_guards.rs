@@ -1,36 +1,36 @@
 //! Guards by host, partition or whatever else fails on its own.
 
-use crate::guards::GuardSet;
+use crate::guards::SharedGuards;
 use crate::sleeper::{Sleeper, System};
 use holdoff_core::{Keyed, Span};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A [`GuardSet`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the key used longest
+/// A [`SharedGuards`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the key used longest
 /// ago goes, and a key that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
 ///
 /// ```
-/// use holdoff::{BreakerConfig, GuardSet, KeyedGuards, Policy};
+/// use holdoff::{BreakerConfig, SharedGuards, KeyedGuards, Policy};
 /// use std::time::Duration;
 ///
-/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || GuardSet::new().with_breaker(BreakerConfig::default()));
+/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || SharedGuards::new().with_breaker(BreakerConfig::default()));
 /// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
 /// # assert!(answer.is_ok());
 /// ```
 pub struct KeyedGuards<K> {
-    sets: Mutex<Keyed<K, GuardSet>>,
-    make: Box<dyn Fn() -> GuardSet + Send + Sync>,
+    sets: Mutex<Keyed<K, SharedGuards>>,
+    make: Box<dyn Fn() -> SharedGuards + Send + Sync>,
 }
 
 impl<K: Ord + Clone> KeyedGuards<K> {
     /// No keys yet; `make` makes the guards of one, and asks for no key itself. How long a key was idle is by the system's clock.
-    pub fn new(most: usize, idle: Duration, make: impl Fn() -> GuardSet + Send + Sync + 'static) -> Self {
+    pub fn new(most: usize, idle: Duration, make: impl Fn() -> SharedGuards + Send + Sync + 'static) -> Self {
         Self { sets: Mutex::new(Keyed::new(most, Span::from_duration(idle))), make: Box::new(make) }
     }
 
     /// The guards of a key.
-    pub fn of(&self, key: K) -> GuardSet {
+    pub fn of(&self, key: K) -> SharedGuards {
         let now = Sleeper::now(&System);
         self.sets.lock().unwrap_or_else(PoisonError::into_inner).entry(key, now, &self.make).clone()
     }

@@ -100,7 +100,7 @@ pub use cancel::{CancelToken, Cancelled};
 pub use classify::{By, Classify, Everything, Ruled, When, io_failure, wall};
 pub use future::RetryFuture;
 pub use guarded::{CallGuards, Guarded, Unguarded};
-pub use guards::{GuardSet, Limited, Places, Shared};
+pub use guards::{Limited, Places, Shared, SharedGuards};
 pub use holdoff_core::*;
 pub use hook::{Hook, NoHook, OnRetry, Retried};
 pub use keyed_guards::KeyedGuards;

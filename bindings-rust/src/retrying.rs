@@ -6,7 +6,7 @@ use crate::cancel::CancelToken;
 use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, When};
 use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
-use crate::guards::GuardSet;
+use crate::guards::SharedGuards;
 use crate::hook::{Hook, NoHook, OnRetry, Retried};
 use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::System;
@@ -249,7 +249,7 @@ impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
     ///
     /// A guard may refuse the first attempt, too: then [`Stopped::attempts`] is 0 and there is no error.
     #[inline]
-    pub fn guards<B: Borrow<GuardSet>>(self, guards: B) -> Retrying<P, O, R, E, C, H, S, V, Guarded<B>> {
+    pub fn guards<B: Borrow<SharedGuards>>(self, guards: B) -> Retrying<P, O, R, E, C, H, S, V, Guarded<B>> {
         let guards = Guarded::new(guards);
         let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns, .. } = self;
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }

@@ -1,8 +1,8 @@
 //! Calls that share guards, on virtual time and from many threads.
 
 use holdoff::{
-    Backoff, BreakerState, BudgetConfig, BulkheadConfig, CancelToken, Field, GuardSet, Jitter, LimiterConfig, Options,
-    Policy, Refusal, Span, StopReason, Timestamp, Value, VirtualTime,
+    Backoff, BreakerState, BudgetConfig, BulkheadConfig, CancelToken, Field, Jitter, LimiterConfig, Options, Policy,
+    Refusal, SharedGuards, Span, StopReason, Timestamp, Value, VirtualTime,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,9 +16,9 @@ fn policy() -> Policy {
     Policy::options().backoff(backoff).jitter(Jitter::None).attempts(4).build().unwrap()
 }
 
-fn breaker(failures: u32) -> GuardSet {
+fn breaker(failures: u32) -> SharedGuards {
     let options = Options::NEW.with_field(Field::BreakerFailures, failures);
-    GuardSet::of(&options.unwrap(), 7).unwrap()
+    SharedGuards::of(&options.unwrap(), 7).unwrap()
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn an_open_breaker_refuses_a_call_before_it_begins() {
 
 #[test]
 fn a_budget_that_two_sets_share_is_one_budget() {
-    let first = GuardSet::new().with_budget(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());
+    let first = SharedGuards::new().with_budget(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());
     let second = breaker(50).with_shared_budget(first.budget().unwrap());
-    let attempts = |guards: &GuardSet| {
+    let attempts = |guards: &SharedGuards| {
         let down = || Err::<(), _>("down");
         holdoff::retry(policy(), down).sleeper(VirtualTime::new()).guards(guards).call().unwrap_err().attempts()
     };
@@ -50,7 +50,7 @@ fn a_budget_that_two_sets_share_is_one_budget() {
 
 #[test]
 fn what_a_call_holds_comes_back_when_its_operation_panics() {
-    let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
+    let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = holdoff::retry(policy(), || -> Result<(), ()> { panic!("oh") }).guards(&guards).call();
     }));
@@ -62,7 +62,7 @@ fn what_a_call_holds_comes_back_when_its_operation_panics() {
 fn the_guards_of_a_document_are_made_from_it() {
     let mut options = Options::NEW.with_field(Field::BreakerFailures, 1).unwrap();
     options.set("hedge", Value::Text("10ms")).unwrap();
-    let guards = GuardSet::of(&options, 7).unwrap();
+    let guards = SharedGuards::of(&options, 7).unwrap();
     assert!(guards.budget().is_none());
     let time = VirtualTime::new();
     let run = || holdoff::retry(policy(), || Err::<(), _>(())).sleeper(time.clone()).guards(&guards).call();
@@ -85,7 +85,7 @@ fn guards_are_saved_and_taken_up_elsewhere() {
 #[test]
 fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
     let limit = LimiterConfig::gcra(1, Span::from_secs(2), 1).unwrap();
-    let guards = GuardSet::new().with_limiter(limit.with_refusal(Refusal::Wait));
+    let guards = SharedGuards::new().with_limiter(limit.with_refusal(Refusal::Wait));
     let time = VirtualTime::new();
     for _ in 0..5 {
         holdoff::retry(policy(), || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
@@ -101,7 +101,7 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
         .and_then(|options| options.with_field(Field::BreakerMinCalls, 1))
         .and_then(|options| options.with_field(Field::BreakerFailureRate, 1.0))
         .and_then(|options| options.with_field(Field::BreakerMode, "observe"));
-    let guards = GuardSet::of(&observed.unwrap(), 7)
+    let guards = SharedGuards::of(&observed.unwrap(), 7)
         .unwrap()
         .with_bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
         .with_budget(BudgetConfig::share(0.5, 2).unwrap());
@@ -149,7 +149,7 @@ fn adaptive_mode_waits_as_long_as_smithys() {
     let policy = Policy::options().backoff(backoff).on(Throttled, throttled).jitter(Jitter::None).attempts(4);
     let policy = policy.build().unwrap();
     let run = |script: &[&[FailureKind]]| {
-        let (guards, time) = (GuardSet::of(&Preset::AwsAdaptive.guards(), 0).unwrap(), VirtualTime::new());
+        let (guards, time) = (SharedGuards::of(&Preset::AwsAdaptive.guards(), 0).unwrap(), VirtualTime::new());
         let ends = script.iter().map(|failures| {
             let mut failures = failures.iter();
             let _ = holdoff::retry(policy, || failures.next().map_or(Ok(()), |kind| Err(*kind)))
@@ -173,7 +173,7 @@ fn a_million_keys_leave_no_more_than_there_may_be() {
     let count = Arc::clone(&made);
     let hosts = holdoff::KeyedGuards::new(1000, Duration::MAX, move || {
         count.fetch_add(1, Ordering::SeqCst);
-        GuardSet::new()
+        SharedGuards::new()
     });
     (0..1_000_000).for_each(|host| drop(hosts.of(host)));
     hosts.of(999_999);
@@ -182,7 +182,7 @@ fn a_million_keys_leave_no_more_than_there_may_be() {
 
 #[test]
 fn a_call_that_waits_for_a_place_is_called_off_at_once() {
-    let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+    let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
     let (token, entered) = (CancelToken::new(), Arc::new(Mutex::new(())));
     let held = entered.lock().unwrap();
     std::thread::scope(|scope| {
@@ -214,8 +214,8 @@ mod awaited {
     use holdoff::HedgeConfig;
     use tokio::time::{Instant, sleep};
 
-    fn hedged(delay_ms: u64, attempts: u32) -> GuardSet {
-        GuardSet::new().with_hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
+    fn hedged(delay_ms: u64, attempts: u32) -> SharedGuards {
+        SharedGuards::new().with_hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
@@ -253,7 +253,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn tasks_queue_for_a_place_in_order() {
-        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
+        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
         let order = Arc::new(Mutex::new(Vec::new()));
         let calls = (0..6).map(|number| {
             let (guards, order) = (guards.clone(), Arc::clone(&order));
@@ -276,7 +276,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn a_future_that_is_dropped_gives_its_place_back() {
-        let guards = GuardSet::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
         let long = || async {
             sleep(SECOND * 100).await;
             Ok::<_, ()>(())

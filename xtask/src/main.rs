@@ -73,8 +73,8 @@ enum Task {
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
     Generate,
-    /// Say whether any of it is stale, whether the sources keep the rules of the house, and whether something grew by more than a twentieth: the instructions of the hot
-    /// paths, or the bytes of what is shipped.
+    /// Say whether any of it is stale, whether the sources keep the rules of the house, and whether something grew by more
+    /// than a twentieth: the instructions of the hot paths, or the bytes of what is shipped.
     Check {
         /// Only read the sources: imports that go up or in a circle, long files, words that a stranger would have to learn.
         #[arg(long)]

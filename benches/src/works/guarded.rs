@@ -7,7 +7,7 @@ use crate::floor::{Floor, Numbers};
 use crate::guards::{self, Even, Run};
 use crate::loops::{self, NoTime, operation};
 use crate::sample::Work;
-use holdoff::GuardSet;
+use holdoff::SharedGuards;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Failure,
     GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, Span, Step, Stretch, StretchConfig,
@@ -100,8 +100,8 @@ fn work(failures: u32) -> Work {
         (black_box(loops::policy()), black_box(loops::numbers()), move || black_box(failures));
     let (mut run, mut even) = (black_box(Run::new(5)), black_box(Even::new()));
     let (mut two, mut both, mut all) = (All::new(), All::new(), All::new());
-    let budgeted = GuardSet::new().with_breaker(breaker()).with_budget(budget());
-    let set = GuardSet::new().with_breaker(breaker()).with_limiter(limiter());
+    let budgeted = SharedGuards::new().with_breaker(breaker()).with_budget(budget());
+    let set = SharedGuards::new().with_breaker(breaker()).with_limiter(limiter());
     Work::new(format!("guarded loop, {failures} failures"))
         .by("floor", move || by_hand(black_box(&numbers), black_box(&mut run), black_box(&mut even), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
@@ -170,7 +170,7 @@ fn by_guarded(policy: &Policy, guards: &mut Guards<'_>, mut failures: u32, seed:
 
 /// The crate's own loop, its guards shared with other threads.
 #[inline(always)]
-fn by_holdoff(policy: &Policy, set: &GuardSet, mut failures: u32, seed: u64) -> Result<u32, u32> {
+fn by_holdoff(policy: &Policy, set: &SharedGuards, mut failures: u32, seed: u64) -> Result<u32, u32> {
     let retrying = holdoff::retry(policy, || operation(&mut failures)).seed(seed).sleeper(NoTime);
     retrying.guards(set).call().map_err(|stopped| stopped.into_error().unwrap_or(0))
 }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_guards_let_everything_through() {
         let (policy, mut all) = (loops::policy(), All::new());
-        let set = GuardSet::new().with_breaker(breaker()).with_limiter(limiter());
+        let set = SharedGuards::new().with_breaker(breaker()).with_limiter(limiter());
         let (mut run, mut even) = (Run::new(5), Even::new());
         for _ in 0..10_000 {
             assert_eq!(by_guarded(&policy, &mut all.all(), 3, 7), Ok(0));

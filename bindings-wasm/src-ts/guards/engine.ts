@@ -31,7 +31,7 @@ const BULKHEAD = 7;
 const FOREVER = 0xffffffff;
 
 /** A set of guards, as calls under it use it. */
-export interface GuardSet {
+export interface SharedGuards {
   readonly mask: number;
   readonly all: readonly StoredGuard[];
   readonly bulkhead: Bulkhead | undefined;
@@ -42,7 +42,7 @@ export interface GuardSet {
 
 /** A policy's own nesting, whichever guards there are. */
 export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
-  policy.guardFields === undefined ? undefined : (policy.guards as GuardSet | undefined)?.nesting;
+  policy.guardFields === undefined ? undefined : (policy.guards as SharedGuards | undefined)?.nesting;
 
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
@@ -57,7 +57,7 @@ class NestedAttempt extends Attempt {
 export class Guarded<T> implements Engine, Waiter {
   readonly discardsAsleep = false;
   readonly operation: Operation<T>;
-  private readonly guards: GuardSet;
+  private readonly guards: SharedGuards;
   private readonly options: HostOptions<Awaited<T>>;
   private readonly nesting: Nesting | undefined;
   /** The policy's words, with as many attempts as there may be inside others. */
@@ -71,7 +71,7 @@ export class Guarded<T> implements Engine, Waiter {
   /** In the bulkhead's queue: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined;
 
-  constructor(guards: GuardSet, fn: Work<T>, policy: CompiledPolicy, options: HostOptions<Awaited<T>> | undefined) {
+  constructor(guards: SharedGuards, fn: Work<T>, policy: CompiledPolicy, options: HostOptions<Awaited<T>> | undefined) {
     this.guards = guards;
     this.options = options ?? {};
     this.words = policy.words;

@@ -6,7 +6,7 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { Guarded, type GuardSet, nestingOf } from "./engine.js";
+import { Guarded, nestingOf, type SharedGuards } from "./engine.js";
 import {
   core,
   loadAll,
@@ -25,7 +25,7 @@ import {
  * without being asked whether it did, no state of the call is guardFields: it is put together again if the attempt fails.
  */
 export function runUnder<T>(
-  guards: GuardSet,
+  guards: SharedGuards,
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
@@ -51,7 +51,7 @@ export function runUnder<T>(
 
 /** Under nothing but a closed breaker, which needs no clock until something fails. */
 function light<T>(
-  guards: GuardSet,
+  guards: SharedGuards,
   breaker: Breaker,
   permit: number,
   fn: Work<T>,
@@ -78,7 +78,7 @@ function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): 
 
 /** Under any guards that let the first attempt through at once. */
 function quick<T>(
-  guards: GuardSet,
+  guards: SharedGuards,
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>> | undefined,
