@@ -55,7 +55,7 @@ impl LimiterConfig {
     /// `limit` calls in each `per`, evenly: a call each `per / limit`, and `burst` at once after a rest.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    /// [`crate::ErrorCode::CountRange`] for a `limit` or `burst` of 0, [`crate::ErrorCode::ZeroLimit`] for a `per` of zero.
     pub fn gcra(limit: u32, per: Span, burst: u32) -> Result<Self, Error> {
         gcra::check(limit, per, burst)?;
         Ok(Self::of(GCRA, 0.0, limit, per, burst))
@@ -65,8 +65,8 @@ impl LimiterConfig {
     /// `golang.org/x/time/rate` lets through.
     ///
     /// # Errors
-    /// [`ErrorCode::RateRange`] for a `limit` that is negative or not finite, [`ErrorCode::CountRange`] for a `burst` of 0,
-    /// [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    /// [`crate::ErrorCode::RateRange`] for a `limit` that is negative or not finite, [`crate::ErrorCode::CountRange`] for
+    /// a `burst` of 0, [`crate::ErrorCode::ZeroLimit`] for a `per` of zero.
     pub fn bucket(limit: f64, per: Span, burst: u32) -> Result<Self, Error> {
         let rate = Field::LimiterLimit.number(limit)?;
         gcra::check(1, per, burst)?;
@@ -77,7 +77,7 @@ impl LimiterConfig {
     /// window would cover it.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a `limit` of 0, [`ErrorCode::ZeroLimit`] for a `per` of zero.
+    /// [`crate::ErrorCode::CountRange`] for a `limit` of 0, [`crate::ErrorCode::ZeroLimit`] for a `per` of zero.
     pub fn window(limit: u32, per: Span) -> Result<Self, Error> {
         gcra::check(limit, per, 1)?;
         Ok(Self::of(WINDOW, 0.0, limit, per, 0))
@@ -87,7 +87,7 @@ impl LimiterConfig {
     /// limits nothing.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`] for a `limit` of 0.
+    /// [`crate::ErrorCode::CountRange`] for a `limit` of 0.
     pub fn log(limit: u32, per: Span) -> Result<Self, Error> {
         gcra::check(limit, Span::MAX, 1)?;
         Ok(Self::of(LOG, 0.0, limit, per, 0))
