@@ -170,8 +170,7 @@ export class Operation<T> {
   /** From the failure of the first attempt on, which nobody could abort. */
   rescue(error: unknown, now?: number): Promise<Awaited<T>> {
     this.attempt = 1;
-    this.running.push(new Attempt(1));
-    this.safely(() => this.failed(1, error, false, now));
+    this.judge(1, error, false, now);
     return this.promise;
   }
 
@@ -224,16 +223,20 @@ export class Operation<T> {
       return;
     }
     promised<T>(result).then(
-      (value) => this.safely(() => this.succeeded(attempt, value)),
-      (error: unknown) => this.safely(() => this.failed(attempt, error, false)),
+      (value) => this.succeeded(attempt, value),
+      (error: unknown) => this.failed(attempt, error, false),
     );
   }
 
   /** True if the result of an attempt is awaited; from then on it is not. */
   private lands(attempt: number): boolean {
-    const at = this.ended ? -1 : this.running.findIndex((running) => running.attempt === attempt);
-    if (at >= 0) this.running.splice(at, 1);
-    return at >= 0;
+    if (this.ended) return false;
+    const { running } = this;
+    const at = running.findIndex((one) => one.attempt === attempt);
+    if (at < 0) return false;
+    if (at === running.length - 1) running.pop();
+    else running.splice(at, 1);
+    return true;
   }
 
   private succeeded(attempt: number, value: Awaited<T>): void {
@@ -243,8 +246,12 @@ export class Operation<T> {
       return;
     }
     const { whenResult } = this.options;
-    if (whenResult) this.asked(attempt, value, whenResult);
-    else this.succeed(attempt, value);
+    try {
+      if (whenResult) this.asked(attempt, value, whenResult);
+      else this.succeed(attempt, value);
+    } catch (raised) {
+      this.raise(raised);
+    }
   }
 
   private succeed(attempt: number, value: Awaited<T>): void {
@@ -272,13 +279,18 @@ export class Operation<T> {
     this.decide(attempt, judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value), now);
   }
 
-  private failed(attempt: number, error: unknown, timeout: boolean, now = this.now()): void {
-    if (!this.lands(attempt)) return;
+  private failed(attempt: number, error: unknown, timeout: boolean, now?: number): void {
+    if (this.lands(attempt)) this.judge(attempt, error, timeout, now);
+  }
+
+  /** Judges an error: a failure of some kind, or an error of the program's own. */
+  private judge(attempt: number, error: unknown, timeout: boolean, at?: number): void {
     this.failedWith(error, undefined, false);
     const { when } = this.options;
     const idempotent = this.options.idempotent ?? true;
     const rules = this.policy.rules;
     try {
+      const now = at ?? this.now();
       // The user's code comes first: it may run other operations, and the core's memory is shared.
       const verdict = when && !timeout ? when(error) : undefined;
       if (this.ended) return;
@@ -404,19 +416,21 @@ export class Operation<T> {
     for (const { abortAt } of this.running) at = Math.min(at, abortAt);
     if (at === Infinity) return;
     const milliseconds = Math.min(Math.max(Math.ceil((at - this.now()) / 1e6), 0), LONGEST_TIMER);
-    this.timer = this.clock.setTimeout(() => {
-      this.timer = undefined;
-      this.safely(() => this.wake(this.now()));
-    }, milliseconds);
+    this.timer = this.clock.setTimeout(() => this.wake(), milliseconds);
   }
 
-  private wake(now: number): void {
-    for (const attempt of this.running.filter(({ abortAt }) => abortAt <= now)) {
-      if (this.running.includes(attempt)) this.timedOut(attempt, now);
+  private wake(): void {
+    this.timer = undefined;
+    try {
+      const now = this.now();
+      const isOver = ({ abortAt }: Attempt): boolean => abortAt <= now;
+      for (let over = this.running.find(isOver); over; over = this.running.find(isOver)) this.timedOut(over, now);
+      if (this.ended || this.timer !== undefined) return;
+      if (now >= this.wakeAt) this.follow(this.engine.tick(now));
+      else this.arm();
+    } catch (raised) {
+      this.raise(raised);
     }
-    if (this.ended || this.timer !== undefined) return;
-    if (now >= this.wakeAt) this.follow(this.engine.tick(now));
-    else this.arm();
   }
 
   /** Nanoseconds since the epoch of this operation. A clock that answers nonsense stands still. */
