@@ -71,7 +71,7 @@ impl DocumentError {
     }
 }
 
-/// Of fields that do not fit together: the path is the error's own.
+/// The error of fields that do not fit together, under the path that it has.
 impl From<Error> for DocumentError {
     fn from(error: Error) -> Self {
         let value = (error.value != Quantity::None).then(|| error.value.to_string());

@@ -29,10 +29,11 @@ const DELAYS: usize = STAGES * 3;
 
 /// The options of a policy and its guards: 1456 bytes of plain numbers, every bit pattern valid.
 ///
-/// # Contract Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names,
-/// in any order. Then [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and
-/// [`Options::budget`], [`Options::breaker`] and the others the guards' configurations. A field that is not set has the
-/// preset's value, else the default.
+/// # Contract
+/// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order.
+/// Then [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and [`Options::budget`],
+/// [`Options::breaker`] and the others the guards' configurations. A field that is not set has the preset's value, else the
+/// default.
 ///
 /// ```
 /// use core::time::Duration;

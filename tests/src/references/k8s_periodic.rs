@@ -22,7 +22,7 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// What makes a loop backoff: nothing where a number is negative that may not be.
+/// A loop backoff or its error; `None` where the original takes a negative number that ours cannot be given.
 type Made = Option<Result<LoopBackoff, Error>>;
 
 fn loop_backoff(config: &Value, start: Timestamp) -> Result<Made, String> {

@@ -74,7 +74,7 @@ impl CallGuards for Guards<'_> {
         }
         let failure = failure.with_hint(call.flight.hint);
         (call.flight.round, call.flight.hint) = (0, Hint::NONE);
-        // Of a call that is over the count of failures stays what it was.
+        // The call is over: its count of failures stays as it was.
         if call.attempt >= policy.attempts && !never {
             return Err(call.give_up(self, StopReason::Attempts, Timestamp::NEVER));
         }

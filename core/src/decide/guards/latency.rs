@@ -82,7 +82,8 @@ impl HedgeConfig {
     /// longer than that share of attempts; `attempts` in all, the first included, 1 to 8.
     ///
     /// # Errors
-    /// [`ErrorCode::ShareRange`](crate::ErrorCode::ShareRange) unless the percentile is above 0 and at most 1; [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for `attempts`.
+    /// [`ErrorCode::ShareRange`](crate::ErrorCode::ShareRange) unless the percentile is above 0 and at most 1;
+    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for `attempts`.
     pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, Error> {
         let percentile = percentile.map_or(Ok(0.0), |share| Field::HedgePercentile.number(share))?;
         let attempts = Field::HedgeAttempts.count(attempts)?;

@@ -27,7 +27,8 @@ impl StretchConfig {
     /// they are while there were fewer than `min_calls` attempts in it.
     ///
     /// # Errors
-    /// [`ErrorCode::FactorRange`](crate::ErrorCode::FactorRange) unless `factor` is finite and from 1 on; [`ErrorCode::ZeroLimit`](crate::ErrorCode::ZeroLimit) for a `window` of zero;
+    /// [`ErrorCode::FactorRange`](crate::ErrorCode::FactorRange) unless `factor` is finite and from 1 on;
+    /// [`ErrorCode::ZeroLimit`](crate::ErrorCode::ZeroLimit) for a `window` of zero;
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `min_calls` of 0.
     pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, Error> {
         let factor = Field::StretchFactor.number(factor)?;

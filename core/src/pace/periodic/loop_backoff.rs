@@ -25,10 +25,10 @@ const EVERY: u8 = 2;
 
 /// The delays between the runs of something that runs again and again: 80 bytes, `Copy`, its own configuration.
 ///
-/// # Contract [`LoopBackoff::next`] is the only input: the delay to wait now. It decides there, before the step, if the
-/// delays begin again, and strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before
-/// the last one reads as no time passed, and the next is measured from it. Every bit pattern of the state is valid and
-/// no input panics.
+/// # Contract
+/// [`LoopBackoff::next`] is the only input: the delay to wait now. It decides there, before the step, if the delays begin
+/// again, and strictly: a quiet time of exactly the limit does not. Time is not clamped: a `now` before the last one reads
+/// as no time passed, and the next is measured from it. Every bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
 pub struct LoopBackoff {

@@ -1,4 +1,4 @@
-//! What the options of a breaker take.
+//! The values that the options of a breaker take.
 
 use super::*;
 use crate::error::ErrorCode;
