@@ -95,7 +95,6 @@ pub use decide::schedule::Schedule;
 pub use describe::document::{Document, DocumentError};
 pub use describe::explain::{Explanation, InTime, Row, Rows};
 pub use describe::foreign::{ForeignPolicy, Form, FormReader};
-pub use describe::guard_words::GuardWords;
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
 pub use describe::preset::Preset;

@@ -8,14 +8,14 @@ use core::fmt;
 
 impl Options {
     /// The guards in words: a line for each, in the order of the sections; nothing for a guard that breaks a rule.
-    pub const fn guard_words(&self) -> GuardWords<'_> {
+    pub(crate) const fn guard_words(&self) -> GuardWords<'_> {
         GuardWords(self)
     }
 }
 
 /// Guards in words, by `Display`. Each line ends with a line feed.
 #[derive(Clone, Copy, Debug)]
-pub struct GuardWords<'g>(&'g Options);
+pub(crate) struct GuardWords<'g>(&'g Options);
 
 impl fmt::Display for GuardWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,7 +25,7 @@ const LOGGED: u32 = 1_000_000;
 
 impl Options {
     /// The preset, if one was given.
-    pub fn chosen_preset(&self) -> Option<Preset> {
+    fn chosen_preset(&self) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.code() == self.preset_code())
     }
 
