@@ -54,9 +54,9 @@ words! {
 }
 
 /// The numbers of the caps in a policy's memory.
-pub(crate) const CAP_KEEP_SPREAD: u8 = 0;
-pub(crate) const CAP_BEFORE_JITTER: u8 = 1;
-pub(crate) const CAP_CLIP: u8 = 2;
+pub(crate) const CAP_KEEP_SPREAD: u8 = Cap::KeepSpread.code();
+pub(crate) const CAP_BEFORE_JITTER: u8 = Cap::BeforeJitter.code();
+pub(crate) const CAP_CLIP: u8 = Cap::Clip.code();
 
 /// The numbers of the kinds in a policy's memory.
 pub(crate) const NONE: u8 = 0;
@@ -76,9 +76,9 @@ impl Jitter {
     /// The delay for the draw `u` from [0, 1), with `max` bounding what `cap` says (spec 5.2 to 5.5).
     pub fn apply_capped(self, delay: Span, max: Span, cap: Cap, u: f64) -> Span {
         let (kind, by) = self.raw();
-        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.raw(), u);
+        let spread = spread(kind, by, delay.as_nanos(), max.as_nanos(), cap.code(), u);
         // A draw of the generator never rounds past the top; a finer `u` of the caller's could.
-        let top = if cap.raw() == CAP_BEFORE_JITTER { Span::MAX } else { max };
+        let top = if cap.code() == CAP_BEFORE_JITTER { Span::MAX } else { max };
         Span::from_nanos(spread.value.min(top.as_nanos()))
     }
 
@@ -121,16 +121,6 @@ impl Jitter {
 /// True if a kind has a factor.
 pub(crate) const fn has_factor(kind: u8) -> bool {
     matches!(kind, ADDITIVE | PROPORTIONAL | SUBTRACTIVE)
-}
-
-impl Cap {
-    pub(crate) const fn raw(self) -> u8 {
-        match self {
-            Self::KeepSpread => CAP_KEEP_SPREAD,
-            Self::BeforeJitter => CAP_BEFORE_JITTER,
-            Self::Clip => CAP_CLIP,
-        }
-    }
 }
 
 /// A jittered delay and the range it was drawn from, `low` to `low + width`.

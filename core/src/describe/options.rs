@@ -231,7 +231,7 @@ impl Options {
 
     /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
     pub const fn cap(self, cap: Cap) -> Self {
-        self.with(Field::Cap, cap.raw() as u64)
+        self.with(Field::Cap, cap.code() as u64)
     }
 
     /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
