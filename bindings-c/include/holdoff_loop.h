@@ -284,6 +284,7 @@ typedef struct holdoff_loop {
   holdoff_failure last;
   uint64_t told_at;
   uint8_t told_cause;
+  bool ended;
   union {
     holdoff_call unguarded;
     holdoff_guarded_call guarded;
@@ -406,6 +407,19 @@ static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *
   }
 }
 
+/* Gives back what a call under guards holds, also when its operation or a hook does not return: by an exception, or by the
+ * cancellation of its thread where C is compiled with -fexceptions. A call without guards holds nothing: NULL. */
+static inline void holdoff_loop_leave(holdoff_loop **guarded) {
+  holdoff_loop *loop = *guarded;
+  if (loop != NULL && !loop->ended) {
+    holdoff_put_guarded(loop, HOLDOFF_PUT_CANCEL, 0, holdoff_host_now(loop->host), loop->last);
+  }
+  if (loop != NULL && loop->waiter.wake[0] != -1) {
+    close(loop->waiter.wake[0]);
+    close(loop->waiter.wake[1]);
+  }
+}
+
 /* The loop of every call: of one under guards from its beginning, of any other from the failure of its first attempt on.
  * `started` is HOLDOFF_NEVER when no clock was read before that attempt. */
 HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const holdoff_host *host, bool guarded,
@@ -414,8 +428,9 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
   uint64_t now = holdoff_host_now(host), ticket = HOLDOFF_FIRST_TICKET;
   bool failed = !guarded;
   holdoff_token token;
-  holdoff_loop loop;
   holdoff_step step;
+  holdoff_loop loop;
+  __attribute__((cleanup(holdoff_loop_leave))) holdoff_loop *leaving = NULL;
   loop.policy = policy;
   loop.host = host;
   loop.told_at = loop.told_cause = 0;
@@ -425,7 +440,9 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     loop.waiter.wake[0] = loop.waiter.wake[1] = -1;
     loop.waiter.bulkhead = host->guards->bulkhead;
     attempt.number = 0;
+    loop.ended = false;
     holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, now, loop.last);
+    leaving = &loop;
   } else {
     holdoff_call_underway(&loop.call.unguarded, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
   }
@@ -472,10 +489,7 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
       break;
     }
   }
-  if (guarded && loop.waiter.wake[0] != -1) {
-    close(loop.waiter.wake[0]);
-    close(loop.waiter.wake[1]);
-  }
+  loop.ended = true;
   holdoff_result_set(result, step.outcome, step.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step.reason,
                      attempt.number);
   if (result != NULL) {

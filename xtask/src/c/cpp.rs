@@ -1,0 +1,49 @@
+//! Testing `holdoff.hpp`: its tests and examples, by two compilers and three standards of C++.
+
+use super::compile::{STRICT, pkg_config, rpath};
+use crate::shell;
+use anyhow::Result;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles and runs the tests with each compiler and standard, once under valgrind, and runs the examples.
+pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
+    let tests = sources(&shell::root().join("bindings-c/tests/cpp"))?;
+    for compiler in ["g++", "clang++"] {
+        for standard in ["17", "20", "2b"] {
+            let program = scratch.join(format!("test-{compiler}-{standard}"));
+            compile(prefix, compiler, standard, &tests, &program)?;
+            shell::step(&format!("run the tests of {compiler}, C++{standard}"), &mut Command::new(&program))?;
+        }
+    }
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--quiet", "--error-exitcode=1", "--leak-check=full", "--show-leak-kinds=all"]);
+    shell::run(valgrind.arg(scratch.join("test-g++-2b")))?;
+    for source in sources(&shell::root().join("examples/cpp"))? {
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let program = scratch.join(format!("example-cpp-{name}"));
+        compile(prefix, "g++", "17", &[source], &program)?;
+        shell::step(&format!("run the C++ example {name}"), &mut Command::new(&program))?;
+    }
+    Ok(())
+}
+
+fn compile(prefix: &Path, compiler: &str, standard: &str, sources: &[PathBuf], program: &Path) -> Result<()> {
+    let mut compile = shell::command(compiler);
+    compile.args(STRICT).args([&format!("-std=c++{standard}"), "-g", "-O1", "-pthread"]).args(sources);
+    compile.arg("-o").arg(program).args(pkg_config(prefix, &["--cflags", "--libs", "holdoff"])?).arg(rpath(prefix));
+    shell::step(&format!("compile {} with {compiler}, C++{standard}", name_of(program)), &mut compile)
+}
+
+/// The C++ files of a folder, sorted.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut sources: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "cpp"));
+    sources.sort();
+    Ok(sources)
+}
+
+fn name_of(program: &Path) -> String {
+    program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
