@@ -1,6 +1,7 @@
 // Turns the wasm modules and the TypeScript sources into what is shipped: files for `import`, files for `require`, and types.
 import { execFileSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -28,6 +29,44 @@ const inlined = {
       loader: "text",
     })),
 };
+
+/** Replaces each text once, and stops where wasm-bindgen has come to write it in another way. */
+function patched(text, replacements) {
+  for (const [from, to] of replacements) {
+    const parts = text.split(from);
+    if (parts.length !== 2) throw new Error(`${parts.length - 1} times in what wasm-bindgen wrote: ${from}`);
+    text = parts.join(to);
+  }
+  return text;
+}
+
+const glue = readFileSync("dist/bindgen/tools.js", "utf8");
+/** The JavaScript of wasm-bindgen, where the module and its text coders are made at the first use and not at import. */
+const lazyGlue = patched(glue.slice(0, glue.indexOf("let __wbg_init_promise;")), [
+  ["let wasmModule, wasmInstance, wasm;", "let wasmModule, wasmInstance;\nlet wasm = atFirstUse(initSync);"],
+  ["if (wasm !== undefined) return wasm;", "if (wasmInstance !== undefined) return wasm;"],
+  ["let cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\ncachedTextDecoder.decode();", ""],
+  ["cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\n        cachedTextDecoder.decode();", ""],
+  ["return cachedTextDecoder.decode(bytes);", "return decoder.decode(bytes);"],
+  [/const cachedTextEncoder = new TextEncoder\(\);\n\nif .*?\n}\n/s, "const cachedTextEncoder = encoder;\n"],
+]);
+const bindgen = {
+  name: "wasm-bindgen",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/core\.js$/ }, ({ importer }) =>
+      importer.includes("tools") ? { path: resolve("dist/bindgen/tools.js") } : undefined,
+    );
+    onLoad({ filter: /bindgen.tools\.js$/ }, () => ({
+      contents: `import { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "./utf8.js";\n${lazyGlue}`,
+      loader: "ts",
+      resolveDir: resolve("src-ts/tools"),
+    }));
+  },
+};
+// Functions that make the module are not exported.
+const types = readFileSync("dist/bindgen/tools.d.ts", "utf8").replace(/export type InitInput.*/s, "");
+writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
+
 const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
 // Code that several entries need is in shared files, so that a program that loads them has one copy of it.
 await build({
@@ -45,7 +84,7 @@ await build({
   external: ["node:async_hooks"],
   bundle: true,
   splitting: true,
-  plugins: [inlined],
+  plugins: [inlined, bindgen],
   format: "esm",
   outdir: "dist/esm",
   chunkNames: "shared-[hash]",
@@ -53,6 +92,7 @@ await build({
 const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
 await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
+cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
 cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !path.endsWith(".js") });
 writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
 cpSync("bin.mjs", "dist/bin.mjs");

@@ -16,13 +16,12 @@ interface Memory {
   address(): number;
 }
 
-/** The fields in the memory of the machines and the tools, in their order. */
+/** The fields in the memory of the machines, in their order. */
 export const FIELDS = [
   "args",
   "problem",
   "step",
   "policy",
-  "rules",
   "inner",
   "retry",
   "call",
@@ -36,8 +35,6 @@ export const FIELDS = [
   "bucket",
   "layers",
   "layered",
-  "rows",
-  "builder",
   "name",
   "text",
 ] as const;

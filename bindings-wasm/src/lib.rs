@@ -4,11 +4,12 @@
 //! somebody frees it. So JavaScript keeps the machines' states as 32-bit words, and copies them into one fixed
 //! struct in wasm memory for each transition, and back. There is no allocator, no import and nothing to free.
 //!
-//! Five such modules are made of this crate: retries, which every page loads; with the feature `machines` the other machines; with
-//! `tools` documents and explanations; with `guards` the guards that calls share; with `log` guards and the logs of calls. A policy and a state are the same words in all of them. The sixth, with `wheel`, has timers, which
-//! take memory as they come, so each wheel is an instance of its own. The seventh, with `lite`, is for pages to which every
-//! kilobyte counts: plain policies and nothing else.
-#![cfg_attr(target_arch = "wasm32", no_std)]
+//! Four such modules are made of this crate: retries, which every page loads; with the feature `machines` the other machines; with
+//! `guards` the guards that calls share; with `log` guards and the logs of calls. A policy and a state are the same words in
+//! all of them. The fifth, with `wheel`, has timers, which take memory as they come, so each wheel is an instance of its own.
+//! The sixth, with `lite`, is for pages to which every kilobyte counts: plain policies and nothing else. The seventh, with
+//! `tools`, is made by wasm-bindgen: its functions take and give JavaScript's own values.
+#![cfg_attr(all(target_arch = "wasm32", not(feature = "tools")), no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
@@ -20,14 +21,18 @@ mod guards;
 mod layout;
 #[cfg(feature = "lite")]
 mod lite;
+#[cfg(not(feature = "tools"))]
 mod memory;
-#[cfg(any(feature = "machines", feature = "tools"))]
+#[cfg(feature = "machines")]
 mod more;
-#[cfg(not(any(feature = "wheel", feature = "lite")))]
+#[cfg(not(any(feature = "tools", feature = "wheel", feature = "lite")))]
 mod shared;
+#[cfg(feature = "tools")]
+mod tools;
 #[cfg(feature = "wheel")]
 mod wheel;
 
+#[cfg(not(feature = "tools"))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     core::arch::wasm32::unreachable()

@@ -1,32 +1,19 @@
-//! The memory of the other two modules.
+//! The memory of the machines.
 //!
 //! Their functions take numbers from `args` and leave numbers there; a span, a time and a double take one slot each.
 #![allow(unsafe_code)]
-// Both have the same memory, and each works on some fields of it.
-#![allow(dead_code, reason = "each module needs only some of this")]
 
-#[cfg(feature = "tools")]
-mod document;
-#[cfg(feature = "tools")]
-mod explain;
-#[cfg(feature = "machines")]
 mod keyed;
-#[cfg(feature = "machines")]
 mod layered;
-#[cfg(feature = "machines")]
 mod periodic;
-#[cfg(feature = "machines")]
 mod save;
 
 use crate::shared::{Name, Problem, Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Bucket, BucketConfig, Call, Error, FailureKind, FormReader, Gate, GateConfig, Layered, Layers, LoopBackoff,
-    Options, Periodic, Policy, RawStep, Retry, Rules, Saved, Span, Timestamp, Value as Setting, WaitBackoff,
+    Bucket, BucketConfig, Call, Error, FailureKind, Gate, GateConfig, Layered, Layers, LoopBackoff, Periodic, Policy,
+    RawStep, Retry, Saved, Span, Timestamp, Value as Setting, WaitBackoff,
 };
-
-/// How many rows of an explanation are in memory at once.
-const ROWS: usize = 128;
 
 /// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
@@ -35,7 +22,6 @@ struct Memory {
     problem: Problem,
     step: RawStep,
     policy: Policy,
-    rules: Rules,
     inner: Policy,
     retry: Retry,
     call: Call,
@@ -49,11 +35,8 @@ struct Memory {
     bucket: Bucket,
     layers: Layers,
     layered: Layered,
-    rows: [[u64; 8]; ROWS],
-    builder: Options,
     name: Name,
     text: Value,
-    form: FormReader,
 }
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -62,15 +45,15 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 22] = {
+static PLACES: [[u32; 2]; 19] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
     places!(
-        args: [u64; 16], problem: Problem, step: RawStep, policy: Policy, rules: Rules, inner: Policy, retry: Retry,
+        args: [u64; 16], problem: Problem, step: RawStep, policy: Policy, inner: Policy, retry: Retry,
         call: Call, saved: Saved, wait_backoff: WaitBackoff, loop_backoff: LoopBackoff, periodic: Periodic, gate_config: GateConfig, gate: Gate,
         bucket_config: BucketConfig, bucket: Bucket, layers: Layers, layered: Layered,
-        rows: [[u64; 8]; ROWS], builder: Options, name: Name, text: Value
+        name: Name, text: Value
     )
 };
 

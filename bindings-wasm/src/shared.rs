@@ -6,7 +6,7 @@ use holdoff_core::{Error, Quantity};
 
 /// How much text fits: longer names, words and headers are no valid ones.
 const NAME: usize = 1024;
-const TEXT: usize = if cfg!(feature = "tools") { 1 << 16 } else { 4096 };
+const TEXT: usize = 4096;
 
 /// Text on its way in or out.
 #[repr(transparent)]
@@ -54,28 +54,28 @@ impl Problem {
 }
 
 /// The word of an error.
-#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+#[cfg(any(feature = "machines", feature = "guards"))]
 const fn name_of(error: &Error) -> &'static str {
     error.code.name()
 }
 
 /// The path or the name of the field that an error is about.
-#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+#[cfg(any(feature = "machines", feature = "guards"))]
 fn path_of(error: &Error) -> &'static str {
     error.field.map_or(error.name, holdoff_core::Field::path)
 }
 
 /// The rule that it breaks.
-#[cfg(any(feature = "machines", feature = "tools", feature = "guards"))]
+#[cfg(any(feature = "machines", feature = "guards"))]
 const fn rule_of(error: &Error) -> &'static str {
     error.rule()
 }
 
-#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
+#[cfg(not(any(feature = "machines", feature = "guards")))]
 use small::{name_of, path_of, rule_of};
 
 /// The same without what concerns guards alone, for the module that every page loads.
-#[cfg(not(any(feature = "machines", feature = "tools", feature = "guards")))]
+#[cfg(not(any(feature = "machines", feature = "guards")))]
 mod small {
     use holdoff_core::{Error, ErrorCode, Field};
 
@@ -228,7 +228,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// Writes the text of a value, and returns its length.
-    #[cfg(any(feature = "machines", feature = "tools"))]
+    #[cfg(feature = "machines")]
     pub(crate) fn say(&mut self, said: &dyn core::fmt::Display) -> u32 {
         let mut out = Out { text: self, at: 0 };
         // Text that does not fit is left out.
@@ -254,13 +254,13 @@ impl<const N: usize> Text<N> {
     }
 }
 
-#[cfg(any(feature = "machines", feature = "tools"))]
+#[cfg(feature = "machines")]
 struct Out<'t, const N: usize> {
     text: &'t mut Text<N>,
     at: usize,
 }
 
-#[cfg(any(feature = "machines", feature = "tools"))]
+#[cfg(feature = "machines")]
 impl<const N: usize> core::fmt::Write for Out<'_, N> {
     fn write_str(&mut self, part: &str) -> core::fmt::Result {
         self.text.write(&mut self.at, part);

@@ -249,13 +249,22 @@ test("the modules are pure: they import nothing, and their memory cannot grow by
   for (const [name, pages] of [
     ["core", 2],
     ["machines", 3],
-    ["tools", 4],
   ]) {
     const module = new WebAssembly.Module(readFileSync(new URL(`../dist/${name}.wasm`, import.meta.url)));
     assert.deepEqual(WebAssembly.Module.imports(module), []);
     const { memory } = new WebAssembly.Instance(module).exports;
     assert.ok(memory.buffer.byteLength <= pages * 65_536, name);
   }
+});
+
+test("the module of tools imports what makes values and errors, and no clock", () => {
+  const module = new WebAssembly.Module(readFileSync(new URL("../dist/tools.wasm", import.meta.url)));
+  const imports = WebAssembly.Module.imports(module);
+  assert.deepEqual([...new Set(imports.map((one) => one.module))].sort(), ["./ffi.ts", "./tools_bg.js"]);
+  assert.deepEqual(
+    imports.filter(({ name }) => /date|now|performance|fetch|crypto/i.test(name)),
+    [],
+  );
 });
 
 test("the module is decoded the same way without the runtime's help", async () => {

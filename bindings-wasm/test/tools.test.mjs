@@ -80,7 +80,9 @@ test("retries inside retries are counted", () => {
   for (const quiet of [[], [three], [three, { attempts: 3, nested: "outermost" }], [{ nested: "innermost" }, three]]) {
     assert.equal(lintNested(quiet), undefined);
   }
-  assert.throws(() => lintNested(Array(129).fill(three)), { path: "policies" });
+  assert.equal(lintNested(Array(200).fill(new Policy({ attempts: 1 }))), undefined);
+  assert.throws(() => lintNested("default"), { word: "wrong_type", path: "policies" });
+  assert.throws(() => lintNested([{ attempts: 0 }]), { word: "attempts_range", path: "attempts" });
 });
 
 test("the total wait is milliseconds, or exact nanoseconds", () => {
@@ -139,6 +141,14 @@ test("other systems' forms are read and written", () => {
     path: "methodConfig[0].retryPolicy.maxAttemptz",
     nearest: "maxAttempts",
   });
+  for (const entry of [-1, 0.5, Number.NaN, "0"]) {
+    assert.throws(() => fromForm("grpc", config, { entry }), { word: "wrong_type", path: "entry" });
+  }
+  for (const policy of [{ attempts: 2 }, undefined]) {
+    assert.throws(() => toForm("grpc", policy), { word: "wrong_type", path: "policy" });
+    assert.throws(() => toJson(policy), { word: "wrong_type", path: "policy" });
+  }
+  assert.throws(() => toForm("temporal", temporal.policy, { errorTypes: "Bad" }), { path: "errorTypes" });
   assert.throws(() => fromForm("spring", {}), { word: "unknown_word", path: "form" });
   assert.throws(() => fromForm("grpc", "{"), { word: "not_json" });
   assert.throws(() => toForm("aster", new Policy({ deadline: "1s" })), { word: "not_in_form" });

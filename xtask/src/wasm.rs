@@ -34,29 +34,30 @@ pub(crate) fn build() -> Result<()> {
     let modules = [
         ("core.wasm", "", "wasm"),
         ("machines.wasm", "machines", "wasm"),
-        ("tools.wasm", "tools", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("log.wasm", "log", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
         ("lite.wasm", "lite", "lite"),
     ];
     for (file, features, profile) in modules {
-        let mut cargo = shell::cargo();
-        cargo.args([
-            "build",
-            "--quiet",
-            "--profile",
-            profile,
-            "--target",
-            "wasm32-unknown-unknown",
-            "-p",
-            "holdoff-wasm",
-        ]);
-        shell::step(&format!("compiling {file}"), cargo.args(["--features", features]))?;
-        let module = shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm");
+        let module = compile(file, features, profile)?;
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
     }
+    let mut bindgen = shell::cargo();
+    bindgen.args(["run", "--quiet", "--release", "-p", "bindgen", "--"]);
+    bindgen.arg(compile("tools.wasm", "tools", "bindgen")?).arg(dist.join("bindgen")).arg("tools");
+    shell::step("wasm-bindgen", &mut bindgen)?;
+    fs::rename(dist.join("bindgen/tools_bg.wasm"), dist.join("tools.wasm"))?;
     shell::step("building the npm package", &mut node("build.mjs"))
+}
+
+/// Compiles one module, and says where it is.
+fn compile(file: &str, features: &str, profile: &str) -> Result<PathBuf> {
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
+    cargo.args(["--profile", profile, "--features", features]);
+    shell::step(&format!("compiling {file}"), &mut cargo)?;
+    Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
 }
 
 /// Builds what is shipped into target/dist/npm, and says where it is.
@@ -83,7 +84,12 @@ pub(crate) fn pack(package: &Path) -> Result<PathBuf> {
 
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
+    let declarations = package().join("src-ts/tools/core.d.ts");
+    let before = fs::read(&declarations)?;
     let tarball = dist()?;
+    if fs::read(&declarations)? != before {
+        bail!("{} was stale: commit what it is now", declarations.display());
+    }
     let mut lint = shell::command(package().join("node_modules/.bin/biome"));
     lint.args(["check", "--error-on-warnings", "--config-path=bindings-wasm/lint.json"]);
     shell::step(

@@ -1,15 +1,5 @@
 /** Explanations of policies, and policies as text: loaded only if imported. */
 
 export type { FormName } from "../words.js";
-export { type FromForm, fromForm, toForm, toJson } from "./document.js";
-export {
-  type Explanation,
-  explain,
-  type Lint,
-  lintNested,
-  lints,
-  presets,
-  type Row,
-  totalWait,
-  totalWaitNanos,
-} from "./explain.js";
+export { explain, fromForm, lintNested, lints, presets, toForm, toJson, totalWait, totalWaitNanos } from "./core.js";
+export type { AnyPolicy, ExplainOptions, Explanation, FromForm, Lint, LintOptions, Row } from "./types.js";

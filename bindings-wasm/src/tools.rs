@@ -1,0 +1,10 @@
+//! The module of tools: documents and explanations, as functions that wasm-bindgen makes.
+//!
+//! It allocates and takes and gives JavaScript's own values. [`ffi`] reads and makes these; a method here is a line or three
+//! around the core's. Types that JavaScript sees stand in `src-ts/tools/types.ts`.
+#![allow(unsafe_code, reason = "wasm-bindgen makes it")]
+#![allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
+
+mod document;
+mod explain;
+mod ffi;

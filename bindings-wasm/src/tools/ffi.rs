@@ -1,0 +1,290 @@
+//! Values, policies and errors between JavaScript and the core, read and made once for every function.
+
+use holdoff_core::{
+    Error, ErrorCode, FailureKind, Field, HostText, Operations, Options, Policy, Preset, Quantity, Rules, Span, Value,
+};
+use js_sys::{Array, Object, Reflect, Uint32Array};
+use wasm_bindgen::convert::TryFromJsValue as _;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r#"import type { PresetName } from "../fields.js";
+import type { Policy } from "../policy.js";
+import type { FormName } from "../words.js";
+import type { AnyPolicy, ExplainOptions, Explanation, FromForm, Lint, LintOptions } from "./types.js";
+"#;
+
+#[wasm_bindgen(raw_module = "./ffi.ts")]
+extern "C" {
+    #[wasm_bindgen(typescript_type = "AnyPolicy")]
+    pub(super) type AnyPolicy;
+    #[wasm_bindgen(typescript_type = "Policy")]
+    pub(super) type PolicyObject;
+
+    /// The policy of a value that is one, or its fields, or the name of a preset.
+    #[wasm_bindgen(catch, js_name = policyOf)]
+    fn policy_of(value: &JsValue) -> Answer<PolicyObject>;
+    /// The same of a value that must be one.
+    #[wasm_bindgen(catch, js_name = checkPolicy)]
+    fn check_policy(value: &JsValue) -> Answer<PolicyObject>;
+    #[wasm_bindgen(method, getter)]
+    fn words(this: &PolicyObject) -> Vec<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn rules(this: &PolicyObject) -> Option<RulesObject>;
+    #[wasm_bindgen(method, getter, js_name = guardFields)]
+    fn guard_fields(this: &PolicyObject) -> JsValue;
+
+    pub(super) type RulesObject;
+    #[wasm_bindgen(method, getter)]
+    fn words(this: &RulesObject) -> Vec<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn patterns(this: &RulesObject) -> Array;
+
+    /// A field of a guard.
+    pub(super) type GuardField;
+    #[wasm_bindgen(method, getter)]
+    fn path(this: &GuardField) -> String;
+    #[wasm_bindgen(method, getter)]
+    fn value(this: &GuardField) -> JsValue;
+    /// Nanoseconds in one where the value is a number.
+    #[wasm_bindgen(js_name = unitOf)]
+    fn unit_of(field: &GuardField) -> f64;
+
+    #[wasm_bindgen(js_name = isFields)]
+    fn is_fields(value: &JsValue) -> bool;
+    #[wasm_bindgen(js_name = configError)]
+    fn config_error(
+        code: u16,
+        word: &str,
+        path: &str,
+        value: &JsValue,
+        unit: &str,
+        rule: &str,
+        nearest: Option<&str>,
+    ) -> JsValue;
+    #[wasm_bindgen(js_name = makePolicy)]
+    fn make_policy(
+        words: Vec<u32>,
+        limit: f64,
+        rules: Option<Vec<u32>>,
+        patterns: Vec<String>,
+        guards: Option<Vec<u32>>,
+    ) -> PolicyObject;
+}
+
+/// A value for JavaScript, or what it throws.
+pub(super) type Answer<T> = Result<T, JsValue>;
+
+/// Numbers without padding. Every bit pattern is a value, so JavaScript keeps them as words.
+///
+/// # Safety
+/// Only for such types.
+pub(super) unsafe trait Words: Copy {}
+// SAFETY: the core says of each that its state is its bytes, and that every bit pattern is valid.
+unsafe impl Words for Policy {}
+// SAFETY: as above.
+unsafe impl Words for Rules {}
+// SAFETY: as above.
+unsafe impl Words for Options {}
+
+/// The value of these words; none where there are more or fewer.
+pub(super) fn from_words<T: Words>(words: &[u32]) -> Option<T> {
+    // SAFETY: there are as many bytes, and each bit pattern is a value.
+    (size_of_val(words) == size_of::<T>()).then(|| unsafe { words.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// The words of a value.
+pub(super) fn to_words<T: Words>(value: &T) -> Vec<u32> {
+    // SAFETY: the value has no padding, and is aligned to words.
+    unsafe { core::slice::from_raw_parts(core::ptr::from_ref(value).cast(), size_of::<T>() / 4) }.to_vec()
+}
+
+/// The error of the core about a field that was called `name` and had that value, as JavaScript throws it.
+pub(super) fn fail(error: &Error, name: &str, value: &JsValue) -> JsValue {
+    let path = error.field.map_or(error.name, Field::path);
+    throwable(error, if path.is_empty() { name } else { path }, value)
+}
+
+/// The same by the path that was given, whatever the core calls the field.
+pub(super) fn throwable(error: &Error, path: &str, value: &JsValue) -> JsValue {
+    let (value, unit) = match error.value {
+        _ if !value.is_undefined() => (value.clone(), ""),
+        Quantity::None => (JsValue::UNDEFINED, ""),
+        Quantity::Number(number) => (number.into(), ""),
+        Quantity::Span(span) => (millis(span).into(), "ms"),
+    };
+    config_error(error.code.code(), error.code.name(), path, &value, unit, error.rule(), error.nearest)
+}
+
+/// The error with that code about a value that is none of the core's.
+pub(super) fn misuse(code: ErrorCode, path: &str, value: &JsValue) -> JsValue {
+    throwable(&Error::of_use(code), path, value)
+}
+
+pub(super) fn millis(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// A value as the core reads it, numbers counting that unit. Items and fields are read one by one.
+fn read<T>(value: &JsValue, unit: f64, take: impl FnOnce(Value<'_>) -> T) -> T {
+    let text = value.as_string();
+    take(match (&text, value.as_f64()) {
+        (Some(text), _) => Value::Text(text),
+        (_, Some(value)) => Value::Number { value, unit },
+        _ if value.is_null() || value.is_undefined() => Value::Nothing,
+        _ if Array::is_array(value) => Value::NoItems,
+        _ if is_fields(value) => Value::Empty,
+        _ => u64::try_from_js_value_ref(value).map_or(Value::Other, Value::Nanos),
+    })
+}
+
+/// Calls `take` with the path of every field of an object or a list, the value, and what the core reads of it.
+pub(super) fn walk(
+    value: &JsValue,
+    path: String,
+    depth: u32,
+    take: &mut dyn FnMut(&str, &JsValue, Value<'_>) -> Answer<()>,
+) -> Answer<()> {
+    if depth > DEPTH {
+        return take(&path, value, Value::Other);
+    }
+    if let Some(list) = value.dyn_ref::<Array>().filter(|list| list.length() > 0) {
+        return list
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, item)| walk(&item, format!("{path}[{at}]"), depth + 1, take));
+    }
+    let fields = if is_fields(value) { Object::keys(value.unchecked_ref::<Object>()) } else { Array::new() };
+    if fields.length() == 0 && (depth > 0 || !is_fields(value)) {
+        return read(value, 1.0, |read| take(&path, value, read));
+    }
+    fields.iter().try_for_each(|name| {
+        let text = name.as_string().unwrap_or_default();
+        let inner = if depth == 0 { text } else { format!("{path}.{text}") };
+        walk(&Reflect::get(value, &name)?, inner, depth + 1, take)
+    })
+}
+
+/// No field lies deeper, and an object may hold itself.
+const DEPTH: u32 = 8;
+
+/// The fields of an options object, which may be left out.
+pub(super) struct Fields<'v>(Option<&'v JsValue>);
+
+impl<'v> Fields<'v> {
+    pub(super) fn of<T: AsRef<JsValue>>(options: &'v Option<T>) -> Self {
+        Self(options.as_ref().map(AsRef::as_ref))
+    }
+
+    /// The value of a field; none where it is null or undefined.
+    pub(super) fn get(&self, name: &str) -> Answer<Option<JsValue>> {
+        let Some(options) = self.0 else { return Ok(None) };
+        let value = Reflect::get(options, &name.into())?;
+        Ok(if value.is_null() || value.is_undefined() { None } else { Some(value) })
+    }
+
+    /// A whole number of 32 bits; the error with that code for another value.
+    pub(super) fn integer(&self, name: &str, code: ErrorCode) -> Answer<Option<u32>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        let number =
+            value.as_f64().filter(|number| *number >= 0.0 && *number <= f64::from(u32::MAX) && number.fract() == 0.0);
+        number.map(|number| Some(number as u32)).ok_or_else(|| misuse(code, name, &value))
+    }
+
+    /// A length of time.
+    pub(super) fn length(&self, name: &str) -> Answer<Option<Span>> {
+        self.get(name)?.map(|value| length(&value, name)).transpose()
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&self, name: &str) -> Answer<Vec<String>> {
+        let Some(value) = self.get(name)? else { return Ok(Vec::new()) };
+        let texts = value.dyn_ref::<Array>().and_then(|list| list.iter().map(|text| text.as_string()).collect());
+        texts.ok_or_else(|| misuse(ErrorCode::WrongType, name, &value))
+    }
+}
+
+/// A length of time: milliseconds, text with a unit, or nanoseconds as a bigint.
+pub(super) fn length(value: &JsValue, name: &str) -> Answer<Span> {
+    let span = match (value.as_f64(), value.as_string()) {
+        (Some(millis), _) => Span::from_float(millis, 1e6),
+        (_, Some(text)) => Span::parse(&text),
+        _ => u64::try_from_js_value_ref(value).filter(|nanos| *nanos <= Span::MAX.as_nanos()).map(Span::from_nanos),
+    };
+    span.ok_or_else(|| misuse(ErrorCode::NotADuration, name, value))
+}
+
+/// The kind of a failure by its word.
+pub(super) fn kind(word: &JsValue) -> Answer<FailureKind> {
+    let kind = word.as_string().and_then(|word| FailureKind::from_name(&word));
+    kind.ok_or_else(|| misuse(ErrorCode::UnknownFailureKind, "failure", word))
+}
+
+/// A policy with its rules, their patterns and its guards.
+#[derive(Default)]
+pub(super) struct FullPolicy {
+    pub(super) policy: Policy,
+    pub(super) rules: Rules,
+    pub(super) patterns: [Vec<String>; 2],
+    pub(super) guards: Options,
+}
+
+impl FullPolicy {
+    /// Of a policy, its fields or the name of a preset.
+    pub(super) fn of(value: &AnyPolicy) -> Answer<Self> {
+        Self::read(&policy_of(value)?)
+    }
+
+    /// Of a policy that JavaScript made.
+    pub(super) fn of_policy(value: &PolicyObject) -> Answer<Self> {
+        Self::read(&check_policy(value)?)
+    }
+
+    fn read(object: &PolicyObject) -> Answer<Self> {
+        let mut full = Self { policy: from_words(&object.words()).unwrap_or_default(), ..Self::default() };
+        if let Some(rules) = object.rules() {
+            full.rules = from_words(&rules.words()).unwrap_or_default();
+            let list = |at| Array::from(&rules.patterns().get(at)).iter().filter_map(|text| text.as_string()).collect();
+            full.patterns = [list(0), list(1)];
+        }
+        full.guards = guards_of(&object.guard_fields())?;
+        Ok(full)
+    }
+
+    /// The policy for JavaScript.
+    pub(super) fn into_object(self) -> PolicyObject {
+        let limit = self.policy.first_limit().map_or(f64::INFINITY, |limit| limit.as_nanos() as f64);
+        let rules = (self.rules != Rules::NONE).then(|| to_words(&self.rules));
+        let guards = (self.guards != Options::NEW).then(|| to_words(&self.guards));
+        let [patterns, _] = self.patterns;
+        make_policy(to_words(&self.policy), limit, rules, patterns, guards)
+    }
+
+    /// Keeps a pattern that the core has read.
+    pub(super) fn keep(&mut self, text: &HostText<'_>) {
+        if let HostText::Pattern { operations: Operations::All, text, .. } = text {
+            let [patterns, _] = &mut self.patterns;
+            patterns.push((*text).into());
+        }
+    }
+}
+
+/// The guards among a policy's fields, or the words of guards that the core has made.
+fn guards_of(fields: &JsValue) -> Answer<Options> {
+    let mut guards = Options::NEW;
+    let Some(list) = fields.dyn_ref::<Array>() else {
+        let words = fields.dyn_ref::<Uint32Array>().map(Uint32Array::to_vec);
+        return Ok(words.and_then(|words| from_words(&words)).unwrap_or(guards));
+    };
+    let mut preset = None;
+    for field in list.iter().map(JsCast::unchecked_into::<GuardField>) {
+        let (path, value) = (field.path(), field.value());
+        if path == "preset" {
+            preset = value.as_string().and_then(|name| Preset::from_name(&name));
+            continue;
+        }
+        read(&value, unit_of(&field), |read| guards.set_field(&path, read))
+            .map_err(|error| fail(&error, &path, &value))?;
+    }
+    Ok(preset.map_or(guards, |preset| guards.preset(preset).guards()))
+}
