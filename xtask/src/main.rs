@@ -174,7 +174,10 @@ fn run(task: Task) -> Result<()> {
                             println!("{}", wheel.display());
                         }
                     }
-                    Lang::C => println!("{}", c::dist()?.display()),
+                    Lang::C => {
+                        let prefix = c::dist()?;
+                        println!("{}\n{}", prefix.display(), c::packages::dist(&prefix)?.display());
+                    }
                     Lang::Rust | Lang::All => {}
                 }
             }

@@ -26,7 +26,16 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     debian::install(&packages)?;
     rust_parts(needs)?;
     if needs.python {
-        python_packages()?;
+        let lists = [
+            "bindings-python/requirements-dev.txt",
+            "engines/requirements-dev.txt",
+            "examples/demo/python/requirements.txt",
+            "benches/peers/python/requirements.txt",
+        ];
+        python_packages("venv", &lists)?;
+    }
+    if needs.c {
+        python_packages("venv-c", &["tests/packages/conan/requirements.txt"])?;
     }
     if needs.wasm {
         npm_packages(&shell::root().join("bindings-wasm"))?;
@@ -52,7 +61,7 @@ fn programs(needs: Needs) -> Vec<String> {
             unmet.push("npm (https://nodejs.org has it together with Node.js)".to_owned());
         }
     }
-    if needs.python && !shell::has("python3") {
+    if (needs.python || needs.c) && !shell::has("python3") {
         unmet.push("Python 3.11 or later (https://python.org)".to_owned());
     }
     unmet
@@ -91,19 +100,14 @@ fn rustup(kind: &str, names: &[&str]) -> Result<()> {
     })
 }
 
-/// The project's own virtual environment, with what tests and demo import.
-fn python_packages() -> Result<()> {
-    let venv = shell::target().join("venv");
-    let lists = [
-        "bindings-python/requirements-dev.txt",
-        "engines/requirements-dev.txt",
-        "examples/demo/python/requirements.txt",
-        "benches/peers/python/requirements.txt",
-    ]
-    .map(|list| shell::root().join(list));
+/// A virtual environment in the target folder, with the packages of some lists.
+fn python_packages(name: &str, lists: &[&str]) -> Result<()> {
+    let venv = shell::target().join(name);
+    let python = venv.join("bin/python");
+    let lists: Vec<PathBuf> = lists.iter().map(|list| shell::root().join(list)).collect();
     let wanted = lists.iter().map(|list| read(list)).collect::<Result<Vec<_>>>()?.join("\n");
     let stamp = venv.join("installed.txt");
-    let works = answers(&shell::python());
+    let works = answers(&python);
     if works && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
@@ -112,7 +116,7 @@ fn python_packages() -> Result<()> {
         shell::step("making the Python environment", make.args(["-m", "venv", "--clear"]).arg(&venv))?;
     }
     shell::download("installing Python packages", || {
-        let mut pip = shell::command(shell::python());
+        let mut pip = shell::command(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         for list in &lists {
             pip.arg("-r").arg(list);

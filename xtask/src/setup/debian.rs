@@ -14,6 +14,9 @@ const VALGRIND: Package = Package { name: "valgrind", is_there: || shell::has("v
 const CLANG: Package = Package { name: "clang", is_there: || shell::has("clang") };
 const GCC: Package = Package { name: "gcc", is_there: || shell::has("gcc") };
 const MAKE: Package = Package { name: "make", is_there: || shell::has("make") };
+const CMAKE: Package = Package { name: "cmake", is_there: || shell::has("cmake") };
+const MESON: Package = Package { name: "meson", is_there: || shell::has("meson") };
+const NINJA: Package = Package { name: "ninja-build", is_there: || shell::has("ninja") };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
@@ -55,8 +58,10 @@ fn wanted(needs: Needs) -> Vec<Package> {
     if needs.wasm || needs.demo {
         wanted.push(CHROMIUM);
     }
-    if needs.python {
+    if needs.python || needs.c {
         wanted.push(VENV);
+    }
+    if needs.python {
         wanted.extend(servers::PACKAGES);
     } else if needs.wasm {
         wanted.push(servers::REDIS);
@@ -65,7 +70,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([PKG_CONFIG, CJSON]);
     }
     if needs.c {
-        wanted.extend([GXX, CLANG, MAKE, VALGRIND]);
+        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA]);
     }
     if needs.demo {
         wanted.push(CURL);
@@ -83,9 +88,10 @@ fn has_library(name: &str) -> bool {
     succeeds(Command::new("pkg-config").args(["--exists", name]))
 }
 
-/// Debian splits the standard library's `venv` off; an environment that is there already needs it no more.
+/// Debian splits the standard library's `venv` off; environments that are there already need it no more.
 fn has_venv() -> bool {
-    shell::python().exists() || succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
+    let made = ["venv", "venv-c"].map(|name| shell::target().join(name).join("bin/python").exists());
+    made == [true; 2] || succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
 }
 
 fn is_root() -> bool {
