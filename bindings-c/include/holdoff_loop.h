@@ -8,6 +8,8 @@
 #define HOLDOFF_LOOP_H
 
 #include "holdoff_posix.h"
+#include "holdoff/classify.h"
+#include "holdoff/guards.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,7 @@
 //! Which failures are worth another try, as a policy document's `retry_on` says.
 
 use crate::*;
-use core::fmt::{self, Display};
-use holdoff_core::{Facts, Failure, Operations, Options, Policy, Rules, write_document};
+use holdoff_core::{Facts, Failure, Operations, Rules};
 
 /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
 /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
@@ -63,33 +62,6 @@ extern_c! {
     /// Returns the same for memory without rules as for rules without lists.
     fn holdoff_rules_is_failure(rules: *const holdoff_rules, http: u32, non_idempotent: bool) -> bool =
         get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent));
-
-    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
-    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
-    ///
-    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
-    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
-    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
-        size: usize) -> c_int = {
-        let written = pair(get(policy), optional_rules(rules)).map(|(policy, (rules, patterns))| {
-            Written { policy: *policy, rules, guards: Options::NEW, patterns }
-        });
-        print(text, size, written.ok())
-    };
-
-    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
-    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
-    ///
-    /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
-    fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int = {
-        let written = || -> Result<_, holdoff_problem> {
-            let described = sound(options)?;
-            described.check_guards()?;
-            let (policy, rules) = (described.build()?, described.rules());
-            Ok(Written { policy, rules, guards: *described, patterns: patterns_of_options(options) })
-        };
-        print(text, size, written().ok())
-    };
 }
 
 /// Stores rules in the caller's memory, with the patterns that they name.
@@ -145,21 +117,5 @@ unsafe fn judged(
             idempotent,
         };
         Ok(inner.judge(facts, Failure::try_from(failure)?))
-    }
-}
-
-/// A policy, its rules and its guards as a document, by `Display`.
-struct Written<'a> {
-    policy: Policy,
-    rules: Rules,
-    guards: Options,
-    patterns: &'a [u8],
-}
-
-impl Display for Written<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts = |list| patterns::texts(self.patterns, list);
-        let (all, non_idempotent) = (texts(Operations::All), texts(Operations::NonIdempotent));
-        write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f)
     }
 }

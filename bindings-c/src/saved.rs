@@ -1,7 +1,7 @@
 //! A state that outlives its process: as bytes, as JSON, and back.
 
 use crate::*;
-use holdoff_core::{Call, Retry, Saved};
+use holdoff_core::{Call, GuardedCall, Guards, Retry, Saved};
 
 /// The number of bytes of a saved retry.
 pub const HOLDOFF_SAVED_RETRY: usize = 56;
@@ -55,6 +55,32 @@ extern_c! {
         report(problem, resume())
     };
 
+    /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
+    ///
+    /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
+    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy: *const holdoff_policy, now: Timestamp,
+        saved: *mut holdoff_saved) -> c_int =
+        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))));
+
+    /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
+    /// reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
+    /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
+    ///
+    /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
+    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved,
+        policy: *const holdoff_policy, guards: *const holdoff_guards, now: Timestamp,
+        problem: *mut holdoff_problem) -> c_int = {
+        let resume = || {
+            let mut borrowed = Guards::none();
+            borrow_guards(guards, &mut borrowed)?;
+            let (saved, policy) = pair(get(saved), get(policy))?;
+            check_memory(call)?;
+            let resumed = saved.call(policy, now)?;
+            Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
+        };
+        report(problem, resume())
+    };
+
     /// Reads the bytes that holdoff_saved_bytes or another language's save made.
     ///
     /// Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
@@ -81,6 +107,25 @@ extern_c! {
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
     fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int =
         print(text, size, get(saved).ok());
+
+    /// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end
+    /// need not be there). Takes memory as holdoff_options_read_json does.
+    ///
+    /// Returns 0 and writes `saved`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may be
+    /// NULL) says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of
+    /// resuming.
+    #[cfg(feature = "json")]
+    fn holdoff_saved_from_json(saved: *mut holdoff_saved, text: *const c_char, length: usize,
+        problem: *mut holdoff_problem) -> c_int = {
+        let from_json = || {
+            let mut state = Saved::EMPTY;
+            json::read_json(slice(text, length)?, json::STATE, &mut |path, value| {
+                state.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))
+            })?;
+            Ok(store(saved, state)?)
+        };
+        report(problem, from_json())
+    };
 
     /// Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
     /// do not count.

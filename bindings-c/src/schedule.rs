@@ -16,28 +16,11 @@ extern_c! {
     fn holdoff_schedule_init(schedule: *mut holdoff_schedule, policy: *const holdoff_policy, seed: u64) -> c_int =
         status(get(policy).and_then(|policy| store(schedule, Schedule::new(policy, seed))));
 
-    /// Makes the schedule of a policy whose every draw is this number: 0 shows the bottom of every range, 2^31 its middle,
-    /// 2^32-1 its top.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy: *const holdoff_policy,
-        draw: u32) -> c_int =
-        status(get(policy).and_then(|policy| store(schedule, Schedule::pinned(policy, draw))));
-
     /// Writes the next delay in nanoseconds to `ns` (which may be NULL).
     ///
     /// Returns whether there was one: false at the end, and for memory without a schedule.
     fn holdoff_schedule_next(schedule: *mut holdoff_schedule, ns: *mut Span) -> bool =
         write_some(ns, get_mut(schedule).ok().and_then(Iterator::next));
-
-    /// Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw
-    /// were `u` from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
-    ///
-    /// Returns whether there was one: false at the end, for another kind, and for memory without a schedule.
-    fn holdoff_schedule_next_at(schedule: *mut holdoff_schedule, kind: u32, u: f64, ns: *mut Span) -> bool = {
-        let asked = pair(get_mut(schedule), kind_of(kind)).ok();
-        write_some(ns, asked.and_then(|(schedule, kind)| schedule.next_at(kind, u)))
-    };
 
     /// Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after
     /// it, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.

@@ -3,6 +3,8 @@
 #define CHECK_H
 
 #include "holdoff_loop.h"
+#include "holdoff/all.h"
+#include "holdoff_testing.h"
 
 #include <stdio.h>
 #include <string.h>

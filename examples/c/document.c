@@ -3,7 +3,7 @@
  *
  *     cc document.c $(pkg-config --cflags --libs holdoff) && ./a.out kubernetes
  */
-#include <holdoff.h>
+#include <holdoff/document.h>
 
 #include <stdio.h>
 #include <string.h>

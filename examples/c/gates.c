@@ -3,7 +3,7 @@
  *
  *     cc gates.c $(pkg-config --cflags --libs holdoff) && ./a.out
  */
-#include <holdoff.h>
+#include <holdoff/machines.h>
 
 #include <stdio.h>
 #include <string.h>

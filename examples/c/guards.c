@@ -5,6 +5,7 @@
  *     cc -pthread guards.c $(pkg-config --cflags --libs holdoff) && ./a.out
  */
 #include <holdoff_loop.h>
+#include <holdoff/document.h>
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *
  *     cc hedge.c $(pkg-config --cflags --libs holdoff) && ./a.out
  */
-#include <holdoff.h>
+#include <holdoff/guards.h>
 
 #include <stdio.h>
 

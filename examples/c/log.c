@@ -7,6 +7,7 @@
  * third ends it.
  */
 #include <holdoff_loop.h>
+#include <holdoff/log.h>
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  *
  *     cc resume.c $(pkg-config --cflags --libs holdoff) && ./a.out
  */
-#include <holdoff.h>
+#include <holdoff/log.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 //! Generated files that are checked in: writing them again, and saying when one is stale.
 
+use crate::lang::Lang;
 use crate::shell;
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -20,9 +21,12 @@ const PRINTED: [(&str, &[&str]); 12] = [
     ("docs/policy.md", &["fields", "docs"]),
 ];
 
-/// Writes every generated file that is not up to date.
-pub(crate) fn generate() -> Result<()> {
-    each(false)
+/// Writes every generated file that is not up to date; for C only the headers and the interface.
+pub(crate) fn generate(lang: Lang) -> Result<()> {
+    match lang {
+        Lang::C => c(false),
+        _ => each(false),
+    }
 }
 
 /// Fails when a generated file is not what would be written.
@@ -43,7 +47,11 @@ fn each(check: bool) -> Result<()> {
         keep(check, Path::new(path), &shell::output(&mut print)?)?;
     }
     keep(check, Path::new("bindings-python/python/holdoff/_holdoff.pyi"), &crate::python::stub()?)?;
-    keep(check, Path::new("bindings-c/include/holdoff.h"), &crate::c::header()?)
+    c(check)
+}
+
+fn c(check: bool) -> Result<()> {
+    crate::c::printed()?.iter().try_for_each(|(path, content)| keep(check, Path::new(path), content))
 }
 
 /// Writes a file, or checks that it has the content.
@@ -56,6 +64,7 @@ fn keep(check: bool, path: &Path, content: &str) -> Result<()> {
     if check {
         bail!("{} is stale: run `cargo xtask generate`", path.display());
     }
+    std::fs::create_dir_all(full.parent().unwrap_or(&full))?;
     std::fs::write(full, content)?;
     println!("{}", path.display());
     Ok(())

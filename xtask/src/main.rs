@@ -72,7 +72,11 @@ enum Task {
         digests: bool,
     },
     /// Write what is generated and checked in: vectors, header, table of numbers.
-    Generate,
+    Generate {
+        /// For C only its headers and its interface.
+        #[arg(long, value_enum, default_value_t = Lang::All)]
+        lang: Lang,
+    },
     /// Say whether any of it is stale, whether the sources keep the rules of the house, and whether something grew by more
     /// than a twentieth: the instructions of the hot paths, or the bytes of what is shipped.
     Check {
@@ -196,9 +200,11 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             conform::agree(lang, seed, logs)
         }
-        Task::Generate => {
-            setup::setup(Lang::Python)?;
-            generate::generate()
+        Task::Generate { lang } => {
+            if lang != Lang::C {
+                setup::setup(Lang::Python)?;
+            }
+            generate::generate(lang)
         }
         Task::Check { house: true, .. } => house::check(),
         Task::Check { update, why, .. } => {

@@ -3,6 +3,7 @@
 #define WORKS_H
 
 #include "holdoff_loop.h"
+#include "holdoff/all.h"
 
 /* The compiler has to make the value, and knows nothing of the memory afterwards. */
 #define KEEP(value) __asm__ volatile("" : : "g"(value) : "memory")

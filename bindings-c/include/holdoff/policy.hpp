@@ -5,6 +5,7 @@
 #define HOLDOFF_POLICY_HPP
 
 #include "../holdoff_loop.h"
+#include "document.h"
 
 #include <chrono>
 #include <cstdint>

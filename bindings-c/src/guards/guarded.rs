@@ -130,30 +130,4 @@ extern_c! {
     /// without a call.
     fn holdoff_guarded_call_remaining(call: *const holdoff_guarded_call, now: Timestamp) -> Span =
         get(call).map_or(Span::ZERO, |call| call.remaining(now));
-
-    /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
-    ///
-    /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int =
-        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))));
-
-    /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
-    /// reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
-    /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
-    ///
-    /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved,
-        policy: *const holdoff_policy, guards: *const holdoff_guards, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int = {
-        let resume = || {
-            let mut borrowed = Guards::none();
-            borrow_guards(guards, &mut borrowed)?;
-            let (saved, policy) = pair(get(saved), get(policy))?;
-            check_memory(call)?;
-            let resumed = saved.call(policy, now)?;
-            Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
-        };
-        report(problem, resume())
-    };
 }

@@ -136,6 +136,47 @@ extern_c! {
         };
         print(text, size, line)
     };
+
+    /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not
+    /// be there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the
+    /// failure said go to `task` and `failure`, which have room for `task_size` and `failure_size` bytes with the zero at
+    /// their ends; NULL for a text that is not wanted; empty where the event has none. One with a zero in it ends there for
+    /// C. Takes memory as holdoff_options_read_json does.
+    ///
+    /// Returns 0 and writes `event` and the texts; or HOLDOFF_ERROR_NO_ROOM for a text that does not fit, or another
+    /// HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
+    /// NULL) says what is wrong, with code 0 for nothing.
+    #[cfg(feature = "json")]
+    fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length: usize, task: *mut c_char,
+        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int = {
+        let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
+        let mut from_json = || {
+            let text = slice(if event.is_null() { core::ptr::null() } else { text }, length)?;
+            let (mut found, mut has_reason) = (Event::EMPTY, false);
+            for text in [&mut *task, &mut *failure] {
+                keep_text(text, "");
+            }
+            json::read_json(text, json::EVENT, &mut |path, value| {
+                let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
+                    holdoff_core::ValueOwner::Event => return Ok(()),
+                    holdoff_core::ValueOwner::Task => &mut *task,
+                    // Of the two places that say it, Aster's payload counts less.
+                    holdoff_core::ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
+                    holdoff_core::ValueOwner::Failure => &mut *failure,
+                };
+                has_reason |= path == "failureReason";
+                match value {
+                    holdoff_core::Value::Text(text) if !keep_text(memory, text) => {
+                        Err(holdoff_problem::from(ErrorCode::NoRoom).at(&path))
+                    }
+                    _ => Ok(()),
+                }
+            })?;
+            write(event, found.check()?.into());
+            Ok(())
+        };
+        report(problem, from_json())
+    };
 }
 
 /// The event in memory of the caller's, if one is there: zeroes are none.
@@ -149,4 +190,17 @@ unsafe fn note<'a>(note: *const c_char) -> Result<Option<&'a str>, ErrorCode> {
     // SAFETY: passed on.
     let text = unsafe { c_bytes(note) }.map(core::str::from_utf8);
     text.transpose().map_err(|_| ErrorCode::WrongType)
+}
+
+/// Keeps a text with a zero at its end; whether there is room for it. Without any room it is not wanted.
+#[cfg(feature = "json")]
+fn keep_text(room: &mut [u8], text: &str) -> bool {
+    match room.get_mut(..text.len().saturating_add(1)).and_then(<[u8]>::split_last_mut) {
+        Some((zero, kept)) => {
+            kept.copy_from_slice(text.as_bytes());
+            *zero = 0;
+            true
+        }
+        None => room.is_empty(),
+    }
 }

@@ -1,7 +1,7 @@
 /* Threads that share guards: counts add up, nobody waits in vain. Built to find what is touched without the lock. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "holdoff.h"
+#include "holdoff/guards.h"
 
 /* The library is not built to be watched: this counter stands for what it touches. */
 static uint64_t touches;

@@ -1,5 +1,6 @@
 /* Somebody else's program: both headers and the installed library, nothing of this repository. */
 #include <holdoff_loop.h>
+#include <holdoff/document.h>
 
 #include <stdio.h>
 #include <string.h>

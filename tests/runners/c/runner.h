@@ -2,7 +2,8 @@
 #ifndef RUNNER_H
 #define RUNNER_H
 
-#include <holdoff.h>
+#include <holdoff/all.h>
+#include <holdoff_testing.h>
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 //! The program that measures C: benches/peers/c, with the shared library and the static one in one process.
 
-use super::{STRICT, dist, pkg_config, rpath};
+use super::compile::STRICT;
+use super::{dist, pkg_config, rpath};
 use crate::shell;
 use anyhow::Result;
 use std::fs;

@@ -1,8 +1,8 @@
-//! Policies in the forms of other systems.
+//! Policies written: as documents, and in the forms of other systems.
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{ForeignPolicy, Form, Operations, Options};
+use holdoff_core::{ForeignPolicy, Form, Operations, Options, Policy, Rules, write_document};
 
 /// The form with that number.
 pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
@@ -10,6 +10,33 @@ pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
 }
 
 extern_c! {
+    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
+    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
+    ///
+    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
+    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
+    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
+        size: usize) -> c_int = {
+        let written = pair(get(policy), optional_rules(rules)).map(|(policy, (rules, patterns))| {
+            Written { policy: *policy, rules, guards: Options::NEW, patterns }
+        });
+        print(text, size, written.ok())
+    };
+
+    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
+    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
+    ///
+    /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
+    fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int = {
+        let written = || -> Result<_, holdoff_problem> {
+            let described = sound(options)?;
+            described.check_guards()?;
+            let (policy, rules) = (described.build()?, described.rules());
+            Ok(Written { policy, rules, guards: *described, patterns: patterns_of_options(options) })
+        };
+        print(text, size, written().ok())
+    };
+
     /// Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the
     /// zero at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy
     /// and rules.
@@ -22,7 +49,7 @@ extern_c! {
         let written = || {
             let policy = get(policy)?;
             let (rules, patterns) = optional_rules(rules)?;
-            Ok(Written { form: form_of(form)?.export(policy, &rules, &Options::NEW)?, patterns })
+            Ok(InForm { form: form_of(form)?.export(policy, &rules, &Options::NEW)?, patterns })
         };
         print_or_report(text, size, problem, written())
     };
@@ -39,7 +66,7 @@ extern_c! {
             let policy = described.build()?;
             described.check_guards()?;
             let form = form_of(form)?.export(&policy, &described.rules(), described)?;
-            Ok(Written { form, patterns: patterns_of_options(options) })
+            Ok(InForm { form, patterns: patterns_of_options(options) })
         };
         print_or_report(text, size, problem, written())
     };
@@ -53,7 +80,7 @@ unsafe fn print_or_report(
     text: *mut c_char,
     size: usize,
     problem: *mut holdoff_problem,
-    written: Result<Written<'_>, holdoff_problem>,
+    written: Result<InForm<'_>, holdoff_problem>,
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
@@ -63,13 +90,29 @@ unsafe fn print_or_report(
 }
 
 /// A policy in a form, by `Display`.
-struct Written<'a> {
+struct InForm<'a> {
     form: ForeignPolicy,
+    patterns: &'a [u8],
+}
+
+impl Display for InForm<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.form.write(patterns::texts(self.patterns, Operations::All), [], f)
+    }
+}
+
+/// A policy, its rules and its guards as a document, by `Display`.
+struct Written<'a> {
+    policy: Policy,
+    rules: Rules,
+    guards: Options,
     patterns: &'a [u8],
 }
 
 impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.form.write(patterns::texts(self.patterns, Operations::All), [], f)
+        let texts = |list| patterns::texts(self.patterns, list);
+        let (all, non_idempotent) = (texts(Operations::All), texts(Operations::NonIdempotent));
+        write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f)
     }
 }

@@ -1,0 +1,34 @@
+//! The binary interface itself: its number and its sizes, for languages that are no C.
+
+use crate::*;
+
+/// The number of the binary interface of this header, see holdoff_abi.
+pub const HOLDOFF_ABI: u32 = 1;
+
+/// Finds the size of a struct by its name.
+macro_rules! size_by_name {
+    ($name:expr; $($struct:ident),*) => {
+        match $name {
+            $(stringify!($struct) => size_of::<$struct>(),)*
+            _ => 0,
+        }
+    };
+}
+
+extern_c! {
+    /// Returns the number of the library's binary interface. It grows with every change that would break a program that was
+    /// compiled before; until version 1.0.0 also with every minor version.
+    fn holdoff_abi() -> u32 = HOLDOFF_ABI;
+
+    /// Returns the size in bytes of the struct with that name, such as "holdoff_policy"; 0 for any other name and for NULL.
+    fn holdoff_sizeof(name: *const c_char) -> usize = size_by_name!(c_str(name).unwrap_or_default();
+        holdoff_adaptive, holdoff_adaptive_start, holdoff_breaker, holdoff_bucket, holdoff_bucket_config,
+        holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_divergence, holdoff_event, holdoff_event_fields,
+        holdoff_events, holdoff_facts, holdoff_failure, holdoff_gate, holdoff_gate_config, holdoff_gate_options,
+        holdoff_guarded_call, holdoff_guards, holdoff_headers, holdoff_hedge, holdoff_layered, holdoff_layers,
+        holdoff_limiter, holdoff_loop_backoff, holdoff_nesting, holdoff_options, holdoff_periodic,
+        holdoff_periodic_options, holdoff_periodic_step, holdoff_policy, holdoff_problem, holdoff_recorder,
+        holdoff_retry, holdoff_row, holdoff_rules, holdoff_saved, holdoff_schedule, holdoff_step, holdoff_stretch,
+        holdoff_token, holdoff_wait_backoff
+    );
+}

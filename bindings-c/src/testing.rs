@@ -1,0 +1,23 @@
+//! A policy's delays for draws that a test chooses. No installed header declares these functions.
+
+use crate::*;
+use holdoff_core::Schedule;
+
+extern_c! {
+    /// Makes the schedule of a policy whose every draw is this number: 0 shows the bottom of every range, 2^31 its middle,
+    /// 2^32-1 its top.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+    fn holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy: *const holdoff_policy,
+        draw: u32) -> c_int =
+        status(get(policy).and_then(|policy| store(schedule, Schedule::pinned(policy, draw))));
+
+    /// Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw
+    /// were `u` from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.
+    ///
+    /// Returns whether there was one: false at the end, for another kind, and for memory without a schedule.
+    fn holdoff_schedule_next_at(schedule: *mut holdoff_schedule, kind: u32, u: f64, ns: *mut Span) -> bool = {
+        let asked = pair(get_mut(schedule), kind_of(kind)).ok();
+        write_some(ns, asked.and_then(|(schedule, kind)| schedule.next_at(kind, u)))
+    };
+}
