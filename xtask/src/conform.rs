@@ -1,6 +1,6 @@
 //! Running vectors in every language.
 
-use crate::{Lang, c, python, rust, shell, wasm};
+use crate::{Lang, c, python, ruby, rust, shell, wasm};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,10 +18,15 @@ pub(crate) fn conform(lang: Lang, dir: Option<PathBuf>) -> Result<()> {
     }
     let mut failed = Vec::new();
     for lang in lang.each() {
-        let (name, mut command) = runner(lang, &dir)?;
-        println!("{name}");
-        if !command.status()?.success() {
-            failed.push(name);
+        let mut runners = vec![runner(lang, &dir)?];
+        if lang == Lang::C {
+            runners.push(("ruby", ruby::runner(&dir)?));
+        }
+        for (name, mut command) in runners {
+            println!("{name}");
+            if !command.status()?.success() {
+                failed.push(name);
+            }
         }
     }
     if !failed.is_empty() {

@@ -10,6 +10,8 @@ pub(crate) enum Lang {
     #[value(alias = "js")]
     Wasm,
     Python,
+    /// With `ruby`, which is made from the interface of C.
+    #[value(alias = "ruby")]
     C,
     All,
 }

@@ -19,6 +19,7 @@ mod generate;
 mod house;
 mod lang;
 mod python;
+mod ruby;
 mod rust;
 mod setup;
 mod shell;

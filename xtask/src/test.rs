@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, conform, crash, demo, engines, python, rust, wasm};
+use crate::{Lang, baseline, c, conform, crash, demo, engines, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         });
         match lang {
             Lang::Wasm => parts.push(("bullmq", engines::bullmq::test)),
+            Lang::C => parts.push(("ruby", ruby::test)),
             Lang::Python => parts.extend([("engines", engines::test as fn() -> _), ("crash", crash::short)]),
             _ => {}
         }

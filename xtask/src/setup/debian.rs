@@ -17,6 +17,8 @@ const MAKE: Package = Package { name: "make", is_there: || shell::has("make") };
 const CMAKE: Package = Package { name: "cmake", is_there: || shell::has("cmake") };
 const MESON: Package = Package { name: "meson", is_there: || shell::has("meson") };
 const NINJA: Package = Package { name: "ninja-build", is_there: || shell::has("ninja") };
+const RUBY: Package = Package { name: "ruby", is_there: || shell::has("ruby") };
+const RUBY_FFI: Package = Package { name: "ruby-ffi", is_there: has_ruby_ffi };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
@@ -70,7 +72,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([PKG_CONFIG, CJSON]);
     }
     if needs.c {
-        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA]);
+        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI]);
     }
     if needs.demo {
         wanted.push(CURL);
@@ -92,6 +94,10 @@ fn has_library(name: &str) -> bool {
 fn has_venv() -> bool {
     let made = ["venv", "venv-c"].map(|name| shell::target().join(name).join("bin/python").exists());
     made == [true; 2] || succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
+}
+
+fn has_ruby_ffi() -> bool {
+    succeeds(Command::new("ruby").args(["-e", "require 'ffi'"]))
 }
 
 fn is_root() -> bool {
