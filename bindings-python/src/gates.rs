@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// How the delays of a gate grow, checked once.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.machines")]
 #[derive(PartialEq)]
 pub(crate) struct GateConfig(holdoff_core::GateConfig);
 
@@ -134,7 +134,7 @@ fn forgives(value: &Bound<'_, PyAny>) -> PyResult<u32> {
 }
 
 /// The failures of one key, and until when it is closed. Times are ints of nanoseconds.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Gate {
     machine: holdoff_core::Gate,
     draws: Draws,
@@ -233,7 +233,7 @@ fn fail(
 type Gates = (holdoff_core::Keyed<String, holdoff_core::Gate>, Draws);
 
 /// A gate for each key, bounded: a new key replaces the key used longest ago. May be shared by threads.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff.machines")]
 pub(crate) struct Keyed(Shared<holdoff_core::GateConfig, Gates>);
 
 #[pymethods]
@@ -308,7 +308,7 @@ impl Keyed {
 }
 
 /// Tokens that drip into a bucket: `rate` in each `per`, and at most `burst` at once. May be shared by threads.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff.machines")]
 pub(crate) struct Bucket(Shared<holdoff_core::BucketConfig, holdoff_core::Bucket>);
 
 #[pymethods]

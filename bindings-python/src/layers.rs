@@ -7,7 +7,7 @@ use crate::policy::PolicyOrName;
 use pyo3::prelude::*;
 
 /// The configuration of a retry inside a retry: the policies of both levels, and the limits between them.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.machines")]
 #[derive(PartialEq)]
 pub(crate) struct Layers(holdoff_core::Layers);
 
@@ -49,7 +49,7 @@ impl Layers {
 }
 
 /// A call inside a call, from the first attempt to the end; driven as a `Call` is.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Layered(holdoff_core::Layered);
 
 #[pymethods]

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// A backoff of steps: each step returns the delay and moves on (Kubernetes' wait.Backoff). Delays are nanoseconds.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct WaitBackoff {
     machine: holdoff_core::WaitBackoff,
     draws: Draws,
@@ -117,7 +117,7 @@ impl WaitBackoff {
 }
 
 /// The delays between the runs of a repeated task: a wait backoff that begins again by itself.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct LoopBackoff {
     machine: holdoff_core::LoopBackoff,
     draws: Draws,
@@ -220,7 +220,7 @@ impl LoopBackoff {
 }
 
 /// The next action for the host of a `Periodic`. Fields that do not fit the kind are None.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.machines")]
 #[derive(PartialEq)]
 pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);
 
@@ -261,7 +261,7 @@ impl PeriodicStep {
 }
 
 /// A repeated task as a machine. Every method returns the current step.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Periodic(holdoff_core::Periodic);
 
 #[pymethods]

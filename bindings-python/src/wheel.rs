@@ -7,7 +7,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 /// Timers, the next one due first. Times are nanoseconds since any epoch. May be shared by threads.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff.machines")]
 pub(crate) struct Wheel(Shared<(), holdoff_core::Wheel>);
 
 #[pymethods]

@@ -9,23 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from holdoff import (
-    NEVER,
-    Bucket,
-    ConfigError,
-    Failure,
-    Gate,
-    GateConfig,
-    Keyed,
-    Layered,
-    Layers,
-    LoopBackoff,
-    Periodic,
-    Policy,
-    Schedule,
-    WaitBackoff,
-    testing,
-)
+from holdoff import NEVER, ConfigError, Failure, Policy, Schedule, testing
+from holdoff.machines import Bucket, Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, Periodic, WaitBackoff
 from holdoff.testing import next_at, pinned, uniform
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,7 +6,8 @@ import threading
 from typing import Any
 
 import pytest
-from holdoff import NEVER, ConfigError, Wheel
+from holdoff import NEVER, ConfigError
+from holdoff.machines import Wheel
 from hypothesis import given
 from hypothesis import strategies as st
 

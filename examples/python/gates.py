@@ -1,10 +1,10 @@
 """Hosts that failed are left alone for a while, each for itself."""
 
-import holdoff
+from holdoff.machines import GateConfig, Keyed
 
 SECOND = 1_000_000_000
 
-gates = holdoff.Keyed(holdoff.GateConfig(initial="1s", factor=2, max="1m", forgives="all"), most=1000, idle="1h")
+gates = Keyed(GateConfig(initial="1s", factor=2, max="1m", forgives="all"), most=1000, idle="1h")
 
 now = 0
 for _ in range(3):

@@ -12,7 +12,7 @@ from random import Random
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-import holdoff
+import holdoff.machines
 from sampling import Work
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _delays(seed: int) -> list[int]:
 
 
 def by_wheel() -> Sample:
-    wheel, delays, now, turn = holdoff.Wheel(), _delays(1), 0, 0
+    wheel, delays, now, turn = holdoff.machines.Wheel(), _delays(1), 0, 0
     for delay in delays[:PENDING]:
         wheel.insert(delay)
 

@@ -5,7 +5,7 @@ import importlib.metadata
 import subprocess
 import sys
 
-import holdoff
+import holdoff.machines
 
 installed = {distribution.metadata["Name"].lower() for distribution in importlib.metadata.distributions()}
 assert installed <= {"holdoff", "pip", "setuptools"}, installed
@@ -64,7 +64,7 @@ call, _ = holdoff.Call.begin("temporal", 7, 0)
 call.fail("temporal", 1, 0, holdoff.Failure("throttled"))
 assert holdoff.Call.resume(call.save("temporal", 0), "temporal", 5).remaining(5) == 1_000_000_000
 
-gates = holdoff.Keyed(holdoff.GateConfig.item_exponential("5ms", "1000s"))
+gates = holdoff.machines.Keyed(holdoff.machines.GateConfig.item_exponential("5ms", "1000s"))
 assert [gates.failure("item", 0) for _ in range(3)] == [5_000_000, 10_000_000, 20_000_000]
 
 guards = holdoff.Guards(breaker={"failures": 1, "open_for": "1h"}, budget="throttle")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
-import holdoff
+import holdoff.machines
 from holdoff.types import PolicyFields
 
 
@@ -80,13 +80,13 @@ def preset_by_name(number: int) -> int:
 
 
 def machines(state: bytes) -> int | None:
-    layers = holdoff.Layers("kubernetes", holdoff.Policy(), attempts=9, go_on_after=["attempts"])
-    layered, step = holdoff.Layered.begin(layers, 7, 0)
-    loop_backoff = holdoff.LoopBackoff(holdoff.WaitBackoff("1s", factor=2, steps=4), after_quiet=60)
-    loop: holdoff.PeriodicStep = holdoff.Periodic(loop_backoff, timer="grid").tick(0)
-    wait: int | None = holdoff.Bucket(10, 5).reserve(0)
-    keyed = holdoff.Keyed(holdoff.GateConfig(forgives="all"), most=9)
-    gate: holdoff.Gate | None = keyed.peek("key", 0)
+    layers = holdoff.machines.Layers("kubernetes", holdoff.Policy(), attempts=9, go_on_after=["attempts"])
+    layered, step = holdoff.machines.Layered.begin(layers, 7, 0)
+    loop_backoff = holdoff.machines.LoopBackoff(holdoff.machines.WaitBackoff("1s", factor=2, steps=4), after_quiet=60)
+    loop: holdoff.machines.PeriodicStep = holdoff.machines.Periodic(loop_backoff, timer="grid").tick(0)
+    wait: int | None = holdoff.machines.Bucket(10, 5).reserve(0)
+    keyed = holdoff.machines.Keyed(holdoff.machines.GateConfig(forgives="all"), most=9)
+    gate: holdoff.machines.Gate | None = keyed.peek("key", 0)
     print(layered.stopped_by, step.ticket, loop.ended, wait, gate, preset_by_name(3))
     return holdoff.Retry.resume(state, "default", 0, away="1m").on_failure("default", 0, holdoff.Failure()).until
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from holdoff import Call, ConfigError, Event, Failure, Policy, Recorder, Schedule, Step, Wheel
+from holdoff import Call, ConfigError, Event, Failure, Policy, Recorder, Schedule, Step
+from holdoff.machines import Wheel
 from holdoff.testing import jittered
 from holdoff.types import Word
 from recorded import LONGEST, OUT_OF_DOMAIN, Case, Different, Verdict, nanos, refusal, same, steps, whole

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, Wheel, replay
+from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, replay
+from holdoff.machines import Wheel
 from recorded import Case, Different
 from words import failure, number, plain, same, step, written
 

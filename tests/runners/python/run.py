@@ -24,8 +24,6 @@ from holdoff import (
     NEVER,
     Call,
     ConfigError,
-    Gate,
-    GateConfig,
     Policy,
     Retry,
     SaveError,
@@ -37,6 +35,7 @@ from holdoff import (
     seed_at,
     testing,
 )
+from holdoff.machines import Gate, GateConfig
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, span, step, word, written
 

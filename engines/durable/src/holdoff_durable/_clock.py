@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdoff import Wheel
 from holdoff.clock import time_ns, virtual_time
+from holdoff.machines import Wheel
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, TimerHandle
