@@ -20,12 +20,23 @@ pub(crate) fn dist() -> Result<PathBuf> {
     if out.exists() {
         std::fs::remove_dir_all(&out)?;
     }
-    let mut maturin = tool("maturin", &["build", "--release", "--quiet", "--manifest-path"]);
+    let mut maturin = tool("maturin", &["build", "--quiet", "--compression-level", "9", "--manifest-path"]);
     maturin.arg(binding().join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
-    shell::step("build the wheel", maturin.env("CARGO_TARGET_DIR", shell::target()))?;
+    maturin.arg("--target").arg(shell::host()?);
+    shell::step("build the wheel", without_symbolizer(maturin.env("CARGO_TARGET_DIR", shell::target())))?;
     let wheels = std::fs::read_dir(&out)?.collect::<std::io::Result<Vec<_>>>()?;
     let wheel = wheels.into_iter().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
     wheel.with_context(|| format!("no wheel in {}", out.display()))
+}
+
+/// Builds the standard library, too, without what turns the addresses of a backtrace into names: a sixth of the wheel, used
+/// by no caller. Stable compilers build it only if told to; a build from the sources has the standard library that
+/// comes with the compiler.
+fn without_symbolizer(maturin: &mut Command) -> &mut Command {
+    maturin
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind")
+        .env("CARGO_UNSTABLE_BUILD_STD_FEATURES", "optimize_for_size")
 }
 
 /// The stub of the native module: the part written by hand, and the part that PyO3 prints from a build with the types in it.

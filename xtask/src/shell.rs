@@ -39,6 +39,13 @@ pub(crate) fn rustc() -> Command {
     command(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
+/// The target that the compiler builds for unless told otherwise.
+pub(crate) fn host() -> Result<String> {
+    let version = output(rustc().arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).with_context(|| format!("the compiler names no host:\n{version}"))
+}
+
 /// Runs a command whose output the person wants to see.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
