@@ -40,7 +40,8 @@ function patched(text, replacements) {
   return text;
 }
 
-const glue = readFileSync("dist/bindgen/tools.js", "utf8");
+// Bundlers rename classes, so an error about an object names the argument.
+const glue = readFileSync("dist/bindgen/tools.js", "utf8").replace(/( _assertClass\((\w+), [A-Z]\w+)\)/g, '$1, "$2")');
 /** The JavaScript of wasm-bindgen, where the module and its text coders are made at the first use and not at import. */
 const lazyGlue = patched(glue.slice(0, glue.indexOf("let __wbg_init_promise;")), [
   ["let wasmModule, wasmInstance, wasm;", "let wasmModule, wasmInstance;\nlet wasm = atFirstUse(initSync);"],
@@ -48,6 +49,9 @@ const lazyGlue = patched(glue.slice(0, glue.indexOf("let __wbg_init_promise;")),
   ["let cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\ncachedTextDecoder.decode();", ""],
   ["cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\n        cachedTextDecoder.decode();", ""],
   ["return cachedTextDecoder.decode(bytes);", "return decoder.decode(bytes);"],
+  ["function _assertClass(instance, klass) {", "function _assertClass(instance, klass, name) {"],
+  [/throw new Error\(`expected instance of .*?`\);/, "throw notA(name, instance);"],
+  ["throw new Error(getStringFromWasm0(arg0, arg1));", "throw thrown(getStringFromWasm0(arg0, arg1));"],
   [/const cachedTextEncoder = new TextEncoder\(\);\n\nif .*?\n}\n/s, "const cachedTextEncoder = encoder;\n"],
 ]);
 const bindgen = {
@@ -57,14 +61,18 @@ const bindgen = {
       importer.includes("tools") ? { path: resolve("dist/bindgen/tools.js") } : undefined,
     );
     onLoad({ filter: /bindgen.tools\.js$/ }, () => ({
-      contents: `import { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "./utf8.js";\n${lazyGlue}`,
+      contents: `import { notA, thrown } from "./ffi.js";\nimport { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "./utf8.js";\n${lazyGlue}`,
       loader: "ts",
       resolveDir: resolve("src-ts/tools"),
     }));
   },
 };
 // Functions that make the module are not exported.
-const types = readFileSync("dist/bindgen/tools.d.ts", "utf8").replace(/export type InitInput.*/s, "");
+const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
+  .replace(/export type InitInput.*/s, "")
+  // A time comes back as the type that went in, and a gate has any key.
+  .replace(/^((?: {4}static | {4}|export function )\w+)(\(.*\bT\b)/gm, "$1<T extends Time>$2")
+  .replace(/^export class Gates \{/m, "export class Gates<K> {");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
@@ -73,7 +81,6 @@ await build({
   ...shared,
   entryPoints: {
     index: "src-ts/index.ts",
-    machines: "src-ts/machines/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     log: "src-ts/log/index.ts",

@@ -16,31 +16,8 @@ interface Memory {
   address(): number;
 }
 
-/** The fields in the memory of the machines, in their order. */
-export const FIELDS = [
-  "args",
-  "problem",
-  "step",
-  "policy",
-  "inner",
-  "retry",
-  "call",
-  "saved",
-  "wait_backoff",
-  "loop_backoff",
-  "periodic",
-  "gateConfig",
-  "gate",
-  "bucketConfig",
-  "bucket",
-  "layers",
-  "layered",
-  "name",
-  "text",
-] as const;
-
 /** The memory of one module, and the functions over it. */
-export class ModuleMemory<Name extends string, Field extends string = (typeof FIELDS)[number]> {
+export class ModuleMemory<Name extends string, Field extends string> {
   readonly core: Functions<Name>;
   private readonly fields: readonly Field[];
   private readonly from: Memory;

@@ -54,28 +54,28 @@ impl Problem {
 }
 
 /// The word of an error.
-#[cfg(any(feature = "machines", feature = "guards"))]
+#[cfg(feature = "guards")]
 const fn name_of(error: &Error) -> &'static str {
     error.code.name()
 }
 
 /// The path or the name of the field that an error is about.
-#[cfg(any(feature = "machines", feature = "guards"))]
+#[cfg(feature = "guards")]
 fn path_of(error: &Error) -> &'static str {
     error.field.map_or(error.name, holdoff_core::Field::path)
 }
 
 /// The rule that it breaks.
-#[cfg(any(feature = "machines", feature = "guards"))]
+#[cfg(feature = "guards")]
 const fn rule_of(error: &Error) -> &'static str {
     error.rule()
 }
 
-#[cfg(not(any(feature = "machines", feature = "guards")))]
+#[cfg(not(feature = "guards"))]
 use small::{name_of, path_of, rule_of};
 
 /// The same without what concerns guards alone, for the module that every page loads.
-#[cfg(not(any(feature = "machines", feature = "guards")))]
+#[cfg(not(feature = "guards"))]
 mod small {
     use holdoff_core::{Error, ErrorCode, Field};
 
@@ -227,17 +227,8 @@ impl<const N: usize> Text<N> {
         at as u32
     }
 
-    /// Writes the text of a value, and returns its length.
-    #[cfg(feature = "machines")]
-    pub(crate) fn say(&mut self, said: &dyn core::fmt::Display) -> u32 {
-        let mut out = Out { text: self, at: 0 };
-        // Text that does not fit is left out.
-        let _ = core::fmt::write(&mut out, format_args!("{said}"));
-        out.at as u32
-    }
-
     /// The first bytes, to be written.
-    #[cfg(any(feature = "machines", feature = "guards"))]
+    #[cfg(feature = "guards")]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> u32 {
         self.0.get_mut(..bytes.len()).map_or(0, |room| {
             room.copy_from_slice(bytes);
@@ -251,19 +242,5 @@ impl<const N: usize> Text<N> {
             room.copy_from_slice(part.as_bytes());
             *at += part.len();
         }
-    }
-}
-
-#[cfg(feature = "machines")]
-struct Out<'t, const N: usize> {
-    text: &'t mut Text<N>,
-    at: usize,
-}
-
-#[cfg(feature = "machines")]
-impl<const N: usize> core::fmt::Write for Out<'_, N> {
-    fn write_str(&mut self, part: &str) -> core::fmt::Result {
-        self.text.write(&mut self.at, part);
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { Call, ConfigError, Policy } from "holdoff";
 import { Event, Guards, Recorder, ReplayError, replay } from "holdoff/log";
-import { save } from "holdoff/machines";
+import { save } from "holdoff/tools";
 
 const START = 1_700_000_000_000_000_000n;
 const second = 1_000_000_000n;

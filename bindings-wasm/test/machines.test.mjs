@@ -17,7 +17,7 @@ import {
   save,
   saveJson,
   WaitBackoff,
-} from "holdoff/machines";
+} from "holdoff/tools";
 
 const SECOND = 1_000_000_000;
 const policy = new Policy({ attempts: 5, jitter: "equal" });
@@ -176,6 +176,55 @@ test("a retry inside a retry has one cap over both levels", () => {
   assert.equal(told.fail(1, 0, "permanent", "transient").kind, "sleep");
   assert.throws(() => new Layers(quick, quick, { attempts: 0 }), { word: "attempts_range" });
   assert.throws(() => new Layers(quick, quick, { goOnAfter: { often: true } }), ConfigError);
+});
+
+test("an object of another class is refused by its name, and one that was freed says so", () => {
+  const layers = new Layers(policy, policy);
+  for (const [attempt, path] of [
+    [() => Layered.begin({}, 7, 0), "layers"],
+    [() => Layered.begin(policy, 7, 0), "layers"],
+    [() => new Periodic(new WaitBackoff({ duration: 1 }), {}, 7, 0), "loopBackoff"],
+    [() => new Periodic(undefined, {}, 7, 0), "loopBackoff"],
+    [() => new Layers({}, policy), "policy"],
+    [() => applyJitter({}, 1, 1, 0.5), "policy"],
+    [() => save({}, 0), "machine"],
+  ]) {
+    assert.throws(
+      attempt,
+      (error) => error instanceof ConfigError && error.word === "wrong_type" && error.path === path,
+    );
+  }
+  layers.free();
+  for (const attempt of [() => layers.attempts, () => Layered.begin(layers, 7, 0), () => layers.free()]) {
+    assert.throws(attempt, /^Error: this object of holdoff\/tools was freed$/);
+  }
+  const gates = new Gates();
+  gates[Symbol.dispose ?? "free"]();
+  assert.throws(() => gates.failure("key", 0), /freed/);
+  assert.throws(() => new Gates({}, { most: 0 }), { path: "most" });
+});
+
+test("machines that nobody frees do not stay", async () => {
+  const turns = 40;
+  const used = () => process.memoryUsage().arrayBuffers;
+  const make = () => {
+    for (let i = 0; i < 2000; i++) Layered.underway(new Layers(policy, policy), i, 0).fail(1, 0, "transient");
+  };
+  const rest = async () => {
+    globalThis.gc();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  for (let i = 0; i < 5; i++) {
+    make();
+    await rest();
+  }
+  const before = used();
+  for (let i = 0; i < turns; i++) {
+    make();
+    await rest();
+  }
+  // All of them together would take 150 MB.
+  assert.ok(used() - before < 10_000_000, `${used() - before}`);
 });
 
 test("jitter is a function of one draw", () => {

@@ -1,6 +1,6 @@
 // Gates: a host that fails is left alone for a while, and longer each time.
 import assert from "node:assert/strict";
-import { Bucket, Gates } from "holdoff/machines";
+import { Bucket, Gates } from "holdoff/tools";
 
 const seconds = (n) => n * 1e9;
 const hosts = new Gates({ initial: "1s", max: "1m" }, { most: 1000 });

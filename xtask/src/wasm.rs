@@ -33,7 +33,6 @@ pub(crate) fn build() -> Result<()> {
     fs::create_dir_all(&dist)?;
     let modules = [
         ("core.wasm", "", "wasm"),
-        ("machines.wasm", "machines", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("log.wasm", "log", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),

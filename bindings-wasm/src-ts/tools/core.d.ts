@@ -1,11 +1,284 @@
 /* tslint:disable */
 /* eslint-disable */
+import type { Failure } from "../failure.js";
 import type { PresetName } from "../fields.js";
+import type { Call, Retry, Step } from "../machine.js";
+import type { Length } from "../memory.js";
 import type { Policy } from "../policy.js";
-import type { FormName } from "../words.js";
-import type { AnyPolicy, ExplainOptions, Explanation, FromForm, Lint, LintOptions } from "./types.js";
+import type { Same, Time } from "../times.js";
+import type { Answer, FailureKind, FormName, StopReason } from "../words.js";
+import type {
+    AnyPolicy,
+    BucketOptions,
+    ChromiumPolicy,
+    ExplainOptions,
+    Explanation,
+    ExponentialOptions,
+    FlowcontrolOptions,
+    FromForm,
+    GateOptions,
+    GatesOptions,
+    GateState,
+    KubernetesBackoff,
+    LayeredState,
+    LayersOptions,
+    Lint,
+    LintOptions,
+    LoopBackoffReset,
+    PeriodicOptions,
+    PeriodicState,
+    PeriodicStep,
+    ResumeOptions,
+    Saved,
+    WaitBackoffOptions,
+    WaitBackoffState,
+} from "./types.js";
+
+declare global {
+    interface SymbolConstructor {
+        /** Declared here for programs whose `lib` is older. */
+        readonly dispose: unique symbol;
+    }
+}
 
 
+
+/**
+ * Tokens that drip into a bucket, as `golang.org/x/time/rate` counts them. Full at `now`.
+ */
+export class Bucket {
+    free(): void;
+    [Symbol.dispose](): void;
+    constructor(options: BucketOptions, now: Time);
+    /**
+     * Takes `count` tokens at `now` and says how long they take to be there, in nanoseconds; undefined, and nothing is taken,
+     * for more than a burst or when that is longer than `longest` (0 takes only the tokens there are).
+     */
+    reserve<T extends Time>(count: Time, now: T, longest?: Time | null): Same<T> | undefined;
+    /**
+     * The tokens there are at `now`; negative while some are reserved that are not there yet.
+     */
+    tokensAt(now: Time): number;
+}
+
+/**
+ * The checked choices for gates.
+ */
+export class GateConfig {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * Chromium's `net::BackoffEntry`, from its policy, whose times are milliseconds and whose -1 is no limit.
+     */
+    static chromium(policy: ChromiumPolicy): GateConfig;
+    /**
+     * An item of Kubernetes' `ItemFastSlowRateLimiter`; `slow` at once for a number of attempts that is not positive.
+     */
+    static fastSlow(fast: Length, slow: Length, maxFastAttempts: number | bigint): GateConfig;
+    /**
+     * An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given.
+     */
+    static flowcontrol(options: FlowcontrolOptions): GateConfig;
+    /**
+     * An item of Kubernetes' `ItemExponentialFailureRateLimiter`.
+     */
+    static itemExponential(base: Length, max: Length): GateConfig;
+    constructor(options?: GateOptions | null);
+}
+
+/**
+ * A gate for each key: a host, an item, an image. A key that is not known has a gate that is open. Times are nanoseconds since
+ * any moment, as numbers or bigints, and come back in the same type.
+ */
+export class Gates<K> {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * Throws away the gates that are not worth keeping at `now`; how many.
+     */
+    collect(now: Time): number;
+    /**
+     * It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`.
+     */
+    failure<T extends Time>(key: K, now: T, u?: number | null, event?: Time | null): Same<T>;
+    /**
+     * Starts anew; true if there was anything to forget.
+     */
+    forget(key: K): boolean;
+    /**
+     * True if it is open at `now`.
+     */
+    isOpen(key: K, now: Time): boolean;
+    /**
+     * The keys, the one used longest ago first.
+     */
+    keys(): IterableIterator<K>;
+    /**
+     * How it stands at `now`, with regard to something that happened at `event`.
+     */
+    look<T extends Time>(key: K, now: T, event?: Time | null): GateState<Same<T>>;
+    constructor(config?: GateConfig | GateOptions | null, options?: GatesOptions | null);
+    /**
+     * It opens at `release` and no other time, until a failure puts it off: a server's answer, or a person's choice.
+     */
+    releaseAt(key: K, release: Time): void;
+    /**
+     * It succeeded at `now`.
+     */
+    success(key: K, now: Time): void;
+    /**
+     * The number of keys.
+     */
+    readonly size: number;
+}
+
+/**
+ * A call inside a call: driven as a {@link Call} is.
+ */
+export class Layered {
+    private constructor();
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * Begins at `now` with the first attempt of both levels, and its first step.
+     */
+    static begin<T extends Time>(layers: Layers, seed: number | bigint, now: T): [layered: Layered, step: Step<Same<T>>];
+    /**
+     * The caller wants no more of it.
+     */
+    cancel<T extends Time>(now: T): Step<Same<T>>;
+    /**
+     * The attempt with this ticket failed at `now`. `outward` is what the outer level is told if the inner one gives up.
+     */
+    fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind, outward?: Failure | FailureKind | null): Step<Same<T>>;
+    /**
+     * The attempt with this ticket succeeded at `now`.
+     */
+    succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>>;
+    /**
+     * Nothing but time has passed.
+     */
+    tick<T extends Time>(now: T): Step<Same<T>>;
+    /**
+     * One whose first attempt, ticket 1, already runs since `started`.
+     */
+    static underway(layers: Layers, seed: number | bigint, started: Time): Layered;
+    /**
+     * Why the inner level would give up if that attempt failed like that; undefined when it would not.
+     */
+    wouldGiveUp(ticket: number | bigint, now: Time, failure: Failure | FailureKind): StopReason | undefined;
+    /**
+     * The attempts so far, and once it gave up the level that did and why the inner one last did.
+     */
+    readonly state: LayeredState;
+}
+
+/**
+ * The policies of both levels.
+ */
+export class Layers {
+    free(): void;
+    [Symbol.dispose](): void;
+    constructor(outer: Policy, inner: Policy, options?: LayersOptions | null);
+    /**
+     * The most attempts there can be over both levels, or Infinity.
+     */
+    readonly attempts: number;
+}
+
+/**
+ * The delays between the runs of something that runs for ever.
+ */
+export class LoopBackoff {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * Kubernetes' `NewExponentialBackoffManager`.
+     */
+    static exponential(options: ExponentialOptions, now?: Time | null): LoopBackoff;
+    /**
+     * Kubernetes' `NewJitteredBackoffManager`.
+     */
+    static jittered(period: Length, jitter: number): LoopBackoff;
+    /**
+     * The delays of a wait backoff, made at `now`.
+     */
+    constructor(backoff: WaitBackoff | WaitBackoffOptions, reset?: LoopBackoffReset | null, now?: Time | null);
+    /**
+     * The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1).
+     */
+    next<T extends Time>(now: T, u?: number | null): Same<T>;
+    /**
+     * Kubernetes' `Backoff.DelayWithReset`.
+     */
+    static withReset(backoff: WaitBackoff | WaitBackoffOptions, reset: Length, now?: Time | null): LoopBackoff;
+    /**
+     * Its backoff as it stands.
+     */
+    readonly state: WaitBackoffState;
+}
+
+/**
+ * Something that runs again and again, as a machine: no timer, no clock.
+ */
+export class Periodic {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * The caller wants no more of it; a run in flight is the last one.
+     */
+    cancel(): PeriodicStep;
+    /**
+     * The run with this number ended at `now`.
+     */
+    finish<T extends Time>(run: number, now: T, answer: Answer): PeriodicStep<Same<T>>;
+    /**
+     * Runs at the intervals of a loop backoff, made at `now`, from which a deadline counts.
+     */
+    constructor(loopBackoff: LoopBackoff, options: PeriodicOptions, seed: number | bigint, now: Time);
+    /**
+     * Nothing but time has passed: begins it, or starts the next run if it is due.
+     */
+    tick<T extends Time>(now: T): PeriodicStep<Same<T>>;
+    /**
+     * How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline.
+     */
+    readonly state: PeriodicState;
+}
+
+/**
+ * A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints.
+ */
+export class WaitBackoff {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1.
+     */
+    static kubernetesJitter(duration: Length, maxFactor: number): WaitBackoff;
+    /**
+     * From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none.
+     */
+    static kubernetes(fields: KubernetesBackoff): WaitBackoff;
+    constructor(options: WaitBackoffOptions);
+    /**
+     * The next delay, for a draw `u` from [0, 1).
+     */
+    step(u?: number | null): bigint;
+    readonly state: WaitBackoffState;
+}
+
+/**
+ * A policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number, a bigint of 64 bits with a sign or a
+ * safe integer, in place of a uniform: `delay + (drawn mod bound)`, the remainder from 0 on. Exact where a bound has more
+ * bits than a double. Other kinds leave the delay as it is.
+ */
+export function applyDrawn<T extends Time>(policy: Policy, delay: T, drawn: number | bigint): Same<T>;
+
+/**
+ * A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1).
+ */
+export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time, u: number): Same<T>;
 
 /**
  * Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
@@ -35,6 +308,27 @@ export function lints(policy: AnyPolicy, options?: LintOptions | null): Lint[];
  * The names of the presets.
  */
 export function presets(): PresetName[];
+
+/**
+ * The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
+ * abandoned: it fails now, as a timeout.
+ */
+export function resumeCall(saved: Saved, policy: Policy, now: Time, options?: ResumeOptions | null): Call;
+
+/**
+ * The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's.
+ */
+export function resumeRetry(saved: Saved, policy: Policy, now: Time, options?: ResumeOptions | null): Retry;
+
+/**
+ * The state of a machine at `now` as bytes: 56 of a retry, 72 of a call.
+ */
+export function save(machine: Retry | Call, now: Time): Uint8Array;
+
+/**
+ * The same as JSON.
+ */
+export function saveJson(machine: Retry | Call, now: Time): string;
 
 /**
  * The policy as another system writes it. Throws a ConfigError when it cannot be said there.

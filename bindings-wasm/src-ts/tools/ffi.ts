@@ -1,11 +1,25 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
 
+import { CALL, stateOf as keptState, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
 import type { Rules } from "../failure.js";
+import { Call, Retry, type Step, stepOf } from "../machine.js";
 import { Policy, policyOf as policyFrom } from "../policy.js";
+import type { Time } from "../times.js";
 import { type FieldValue, isFields, NUMBER } from "../values.js";
-import type { InTime } from "../words.js";
-import type { AnyPolicy, Explanation, FromForm, Lint, Row } from "./types.js";
+import type { Ended, InTime, Level, StopReason } from "../words.js";
+import type {
+  AnyPolicy,
+  Explanation,
+  FromForm,
+  GateState,
+  LayeredState,
+  Lint,
+  PeriodicState,
+  PeriodicStep,
+  Row,
+  WaitBackoffState,
+} from "./types.js";
 
 export { isFields };
 
@@ -87,3 +101,92 @@ export function parseDocument(document: unknown): unknown {
     throw problem(NOT_JSON, "", document, cause);
   }
 }
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw problem(NOT_JSON, "", text, cause);
+  }
+}
+
+/** Throws unless it is an object of fields. */
+export function checkFields(value: unknown): unknown {
+  if (!isFields(value)) throw problem(WRONG_TYPE, "", value);
+  return value;
+}
+
+/** A machine as words: its policy and its state. */
+export function stateOf(machine: unknown): { policy: Uint32Array; words: Uint32Array } {
+  if (machine instanceof Call) return { policy: machine["policy"], words: keptState(CALL, machine["keeper"]) };
+  if (machine instanceof Retry) return { policy: machine["policy"], words: keptState(RETRY, machine["keeper"]) };
+  throw problem(WRONG_TYPE, "machine", machine);
+}
+
+const machine = <M>(prototype: M, policy: Uint32Array, state: Uint32Array): M =>
+  Object.assign(Object.create(prototype as object), { policy, keeper: { state } });
+
+export const makeCall = (policy: Uint32Array, words: Uint32Array): Call => machine(Call.prototype, policy, words);
+
+export const makeRetry = (policy: Uint32Array, words: Uint32Array): Retry => machine(Retry.prototype, policy, words);
+
+export const makeStep = (codes: number, attempt: number, at: Time, wakeAt: Time): Step<Time> =>
+  stepOf(codes, attempt, (first) => (first ? at : wakeAt));
+
+export function makeGateState(failures: number, delay: Time, release: Time, is: ArrayLike<number>): GateState<Time> {
+  const [isOpen, isDiscardable, covers, coversSince, draws] = Array.from(is, Boolean) as [
+    boolean,
+    boolean,
+    boolean,
+    boolean,
+    boolean,
+  ];
+  return { failures, delay, release, isOpen, isDiscardable, covers, coversSince, draws };
+}
+
+export const makeWaitBackoffState = (
+  duration: bigint,
+  steps: bigint,
+  cap: bigint,
+  draws: boolean,
+): WaitBackoffState => ({ duration, steps, cap, draws });
+
+export function makePeriodicStep(
+  kind: PeriodicStep["kind"],
+  run: number,
+  until: Time,
+  ended: Ended,
+): PeriodicStep<Time> {
+  switch (kind) {
+    case "run":
+      return { kind, run };
+    case "sleep":
+      return { kind, until };
+    case "wait":
+      return { kind };
+    default:
+      return { kind, ended };
+  }
+}
+
+export const makePeriodicState = (
+  runs: number,
+  intervals: number,
+  interval: bigint,
+  deadline: bigint,
+): PeriodicState => ({ runs, intervals, interval, deadline });
+
+export const makeLayeredState = (
+  attempt: number,
+  outerAttempt: number,
+  innerAttempt: number,
+  stoppedBy: Level | undefined,
+  innerReason: StopReason | undefined,
+): LayeredState => ({ attempt, outerAttempt, innerAttempt, stoppedBy, innerReason });
+
+/** The error about an argument that is no object of its class. */
+export const notA = (name: string, value: unknown): ConfigError => problem(WRONG_TYPE, name, value);
+
+/** An error of wasm-bindgen's own, about an object that is no more or in use. */
+export const thrown = (message: string): Error =>
+  new Error(message.startsWith("null pointer") ? "this object of holdoff/tools was freed" : message);

@@ -1,5 +1,56 @@
-/** Explanations of policies, and policies as text: loaded only if imported. */
+/** Everything that a plain retry does without, loaded only if imported. */
 
+export type { Length } from "../memory.js";
 export type { FormName } from "../words.js";
-export { explain, fromForm, lintNested, lints, presets, toForm, toJson, totalWait, totalWaitNanos } from "./core.js";
-export type { AnyPolicy, ExplainOptions, Explanation, FromForm, Lint, LintOptions, Row } from "./types.js";
+export {
+  applyDrawn,
+  applyJitter,
+  Bucket,
+  explain,
+  fromForm,
+  GateConfig,
+  Gates,
+  Layered,
+  Layers,
+  LoopBackoff,
+  lintNested,
+  lints,
+  Periodic,
+  presets,
+  resumeCall,
+  resumeRetry,
+  save,
+  saveJson,
+  toForm,
+  toJson,
+  totalWait,
+  totalWaitNanos,
+  WaitBackoff,
+} from "./core.js";
+export type {
+  AnyPolicy,
+  BucketOptions,
+  ChromiumPolicy,
+  ExplainOptions,
+  Explanation,
+  ExponentialOptions,
+  FlowcontrolOptions,
+  FromForm,
+  GateOptions,
+  GateState,
+  GatesOptions,
+  KubernetesBackoff,
+  LayeredState,
+  LayersOptions,
+  Lint,
+  LintOptions,
+  LoopBackoffReset,
+  PeriodicOptions,
+  PeriodicState,
+  PeriodicStep,
+  ResumeOptions,
+  Row,
+  Saved,
+  WaitBackoffOptions,
+  WaitBackoffState,
+} from "./types.js";

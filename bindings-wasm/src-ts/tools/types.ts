@@ -3,7 +3,10 @@
 import type { PolicyFields, PresetName } from "../fields.js";
 import type { Length } from "../memory.js";
 import type { Policy } from "../policy.js";
-import type { FailureKind, InTime } from "../words.js";
+import type { Time } from "../times.js";
+import type { Direction, Ended, FailureKind, Growth, InTime, Level, StopReason, Timer } from "../words.js";
+
+type Maybe<T> = T | null | undefined;
 
 /** A policy, its fields or the name of a preset. */
 export type AnyPolicy = Policy | PolicyFields | PresetName;
@@ -64,3 +67,209 @@ export interface FromForm {
   /** The names of the types of errors that are never retried (Temporal). */
   readonly errorTypes: readonly string[];
 }
+
+/** The choices for a gate. */
+export interface GateOptions {
+  /** The first delay; 1 s unless given. */
+  initial?: Maybe<Length>;
+  /** The factor of each further failure; 2 unless given. */
+  factor?: Maybe<number>;
+  /** The longest delay; 5 minutes unless given, `"none"` for no limit. */
+  max?: Maybe<Length>;
+  /** The part of a delay that jitter moves it by, and which way; none and up unless given. */
+  jitter?: Maybe<number>;
+  direction?: Maybe<Direction>;
+  /** `initial * factor^n`, or the last delay, jitter included, times the factor; power unless given. */
+  growth?: Maybe<Growth>;
+  /** How many failures are let off, and with what delay instead; none unless given. */
+  grace?: Maybe<number>;
+  graceDelay?: Maybe<Length>;
+  /** True if the first failure after the grace already counts as the second. */
+  ahead?: Maybe<boolean>;
+  /** How many failures a success takes back, or all; 1 unless given. */
+  forgives?: Maybe<number | "all">;
+  /** For how long at least it closes after a success. */
+  rest?: Maybe<Length>;
+  /** After more than this between two failures the second is the first again; never unless given. */
+  quiet?: Maybe<Length>;
+  /** For how long an entry that has been open is worth keeping, without failures and with; 5 minutes unless given. */
+  keep?: Maybe<Length>;
+  keepFailed?: Maybe<Length>;
+  /** The unit that delays are rounded to. */
+  quantum?: Maybe<Length>;
+}
+
+/** The choices for an entry of Kubernetes' `flowcontrol.Backoff`. */
+export interface FlowcontrolOptions {
+  initial: Length;
+  max: Length;
+  /** The part of a delay that jitter may add; 0 unless given. */
+  maxJitter?: Maybe<number>;
+  /** After more than this between two failures the second is the first again; twice `max` unless given. */
+  quiet?: Maybe<Length>;
+}
+
+/** Chromium's policy, by its own names. */
+export interface ChromiumPolicy {
+  num_errors_to_ignore: number;
+  initial_delay_ms: number;
+  multiply_factor: number;
+  jitter_factor: number;
+  maximum_backoff_ms: number;
+  entry_lifetime_ms: number;
+  always_use_initial_delay: boolean;
+}
+
+/** How a gate stands. */
+export interface GateState<T extends Time = number> {
+  readonly failures: number;
+  /** The delay after the last failure. */
+  readonly delay: T;
+  /** When it opens or opened. */
+  readonly release: T;
+  readonly isOpen: boolean;
+  /** True if it can be thrown away. */
+  readonly isDiscardable: boolean;
+  /** True if the last delay, counted from the failure, still covers something that happened at `event`. */
+  readonly covers: boolean;
+  /** True if less time than the last delay has passed since `event`. */
+  readonly coversSince: boolean;
+  /** True if a failure would use its draw. */
+  readonly draws: boolean;
+}
+
+/** How many keys there may be. */
+export interface GatesOptions {
+  /** Then the one used longest ago is given up for a new one; 10000 unless given. */
+  most?: Maybe<number>;
+}
+
+/** How fast a bucket fills and how much it holds. */
+export interface BucketOptions {
+  /** How many tokens drip in each `per`, 1 s unless given. */
+  rate: number;
+  per?: Maybe<Length>;
+  /** How many of them are kept. */
+  burst: number;
+}
+
+/** A backoff that carries its configuration: Kubernetes' `wait.Backoff`. */
+export interface WaitBackoffOptions {
+  /** The first delay: milliseconds, text with a unit, or nanoseconds as a bigint. */
+  duration: Length;
+  /** The factor of the duration at each step; 0, unless given, for none. */
+  factor?: Maybe<number>;
+  /** The part of a delay that jitter may add; 0 unless given. */
+  jitter?: Maybe<number>;
+  /** How many steps may multiply; none unless given. */
+  steps?: Maybe<number | bigint>;
+  /** The largest duration; `"none"` unless given. */
+  cap?: Maybe<Length>;
+}
+
+/** The fields of a Kubernetes `wait.Backoff`. */
+export interface KubernetesBackoff {
+  duration: Length;
+  factor: number;
+  jitter: number;
+  steps: number | bigint;
+  /** Nanoseconds. */
+  cap: number | bigint;
+}
+
+/** How a wait backoff stands. */
+export interface WaitBackoffState {
+  /** The delay of the next step before jitter, in nanoseconds. */
+  readonly duration: bigint;
+  /** How many steps may still multiply it. */
+  readonly steps: bigint;
+  readonly cap: bigint;
+  /** True if a step uses its draw. */
+  readonly draws: boolean;
+}
+
+/** When a loop backoff begins again with its first delay: after so much quiet, or so long after it last did; else never. */
+export interface LoopBackoffReset {
+  afterQuiet?: Maybe<Length>;
+  every?: Maybe<Length>;
+}
+
+/** The arguments of Kubernetes' `NewExponentialBackoffManager`. */
+export interface ExponentialOptions {
+  initial: Length;
+  max: Length;
+  reset: Length;
+  factor: number;
+  jitter: number;
+}
+
+/** How a periodic loop goes about it. */
+export interface PeriodicOptions {
+  /**
+   * Where the time between runs comes from: asked of the loop backoff before each (`"variable"`, unless given), a grid
+   * whose mesh is asked once, of whose missed ticks one is kept or none, or nowhere. `"poll"` is what Kubernetes'
+   * `Backoff.Timer` takes.
+   */
+  timer?: Maybe<Timer | "poll">;
+  /** True (the default) if an interval begins with the end of a run. */
+  sliding?: Maybe<boolean>;
+  /** True (the default) if the first run comes before the first interval. */
+  immediate?: Maybe<boolean>;
+  /** True if an immediate first run takes place even after a cancellation or the deadline. */
+  firstIsSure?: Maybe<boolean>;
+  /** True if runs end with the steps of the backoff. */
+  bySteps?: Maybe<boolean>;
+  /** True for one last run when the time is up. */
+  lastAtDeadline?: Maybe<boolean>;
+  /** How long the whole may take; `"none"` unless given. */
+  deadline?: Maybe<Length>;
+}
+
+/** The next step of a periodic loop. */
+export type PeriodicStep<T extends Time = number> =
+  /** Run it, then tell what it found with `finish`. */
+  | { readonly kind: "run"; readonly run: number }
+  /** Wait until then, then tick. */
+  | { readonly kind: "sleep"; readonly until: T }
+  /** A run is in flight. */
+  | { readonly kind: "wait" }
+  | { readonly kind: "stop"; readonly ended: Ended };
+
+/** How far a periodic loop is: its runs and intervals, the last interval in nanoseconds, and its deadline. */
+export interface PeriodicState {
+  readonly runs: number;
+  readonly intervals: number;
+  readonly interval: bigint;
+  readonly deadline: bigint;
+}
+
+/** The options between two levels of retries. */
+export interface LayersOptions {
+  /** How many attempts there may be over both; as many as the two policies allow unless given. */
+  attempts?: Maybe<number>;
+  /**
+   * True for each reason after which the outer level goes on when the inner one gave up. By default it goes on after attempts,
+   * deadline and hint, and not after a permanent failure.
+   */
+  goOnAfter?: Maybe<Partial<Record<StopReason, boolean>>>;
+}
+
+/** The attempts of a call inside a call, and how it ended. */
+export interface LayeredState {
+  readonly attempt: number;
+  readonly outerAttempt: number;
+  readonly innerAttempt: number;
+  readonly stoppedBy: Level | undefined;
+  readonly innerReason: StopReason | undefined;
+}
+
+/** How to resume. */
+export interface ResumeOptions {
+  /** Take it although it was saved under another policy, which is known to differ harmlessly. */
+  forced?: Maybe<boolean>;
+  /** How long it lay, if that is to count: against the deadline, and as sleep. */
+  away?: Maybe<Length>;
+}
+
+/** A saved state: bytes, JSON as text, or the object read from it. */
+export type Saved = Uint8Array | string | object;

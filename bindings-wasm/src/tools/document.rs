@@ -7,15 +7,15 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(raw_module = "./ffi.ts")]
 extern "C" {
     #[wasm_bindgen(typescript_type = "FormName")]
-    pub(super) type FormName;
+    pub type FormName;
     #[wasm_bindgen(typescript_type = "string | object")]
-    pub(super) type DocumentObject;
+    pub type DocumentObject;
     #[wasm_bindgen(typescript_type = "{ entry?: number }")]
-    pub(super) type FormOptions;
+    pub type FormOptions;
     #[wasm_bindgen(typescript_type = "{ errorTypes?: readonly string[] }")]
-    pub(super) type Types;
+    pub type Types;
     #[wasm_bindgen(typescript_type = "FromForm")]
-    pub(super) type FromForm;
+    pub type FromForm;
 
     /// The value of a document: JSON as text, whose whole numbers keep all their bits, or what was read from it.
     #[wasm_bindgen(catch, js_name = parseDocument)]

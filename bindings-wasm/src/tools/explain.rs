@@ -8,16 +8,16 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(raw_module = "./ffi.ts")]
 extern "C" {
     #[wasm_bindgen(typescript_type = "ExplainOptions")]
-    pub(super) type ExplainOptions;
+    pub type ExplainOptions;
     #[wasm_bindgen(typescript_type = "LintOptions")]
-    pub(super) type LintOptions;
+    pub type LintOptions;
     #[wasm_bindgen(typescript_type = "readonly AnyPolicy[]")]
-    pub(super) type Policies;
+    pub type Policies;
     #[wasm_bindgen(typescript_type = "Explanation")]
-    pub(super) type ExplanationObject;
+    pub type ExplanationObject;
     #[wasm_bindgen(typescript_type = "Lint")]
-    pub(super) type LintObject;
-    pub(super) type RowObject;
+    pub type LintObject;
+    pub type RowObject;
 
     #[wasm_bindgen(js_name = makeExplanation)]
     fn make_explanation(rows: Vec<RowObject>, lints: Vec<LintObject>, text: &str) -> ExplanationObject;

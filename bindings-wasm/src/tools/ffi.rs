@@ -1,29 +1,66 @@
 //! Values, policies and errors between JavaScript and the core, read and made once for every function.
 
 use holdoff_core::{
-    Error, ErrorCode, FailureKind, Field, HostText, Operations, Options, Policy, Preset, Quantity, Rules, Span, Value,
+    Call, Error, ErrorCode, Failure, FailureKind, Field, GateConfig, Hint, HostText, Operations, Options, Policy,
+    Preset, Quantity, RawStep, Retry, Rules, Span, Step, Ticket, Timestamp, Value, WaitBackoff,
 };
-use js_sys::{Array, Object, Reflect, Uint32Array};
+use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
-const TYPES: &str = r#"import type { PresetName } from "../fields.js";
+const TYPES: &str = r#"import type { Failure } from "../failure.js";
+import type { PresetName } from "../fields.js";
+import type { Call, Retry, Step } from "../machine.js";
+import type { Length } from "../memory.js";
 import type { Policy } from "../policy.js";
-import type { FormName } from "../words.js";
-import type { AnyPolicy, ExplainOptions, Explanation, FromForm, Lint, LintOptions } from "./types.js";
+import type { Same, Time } from "../times.js";
+import type { Answer, FailureKind, FormName, StopReason } from "../words.js";
+import type {
+  AnyPolicy,
+  BucketOptions,
+  ChromiumPolicy,
+  ExplainOptions,
+  Explanation,
+  ExponentialOptions,
+  FlowcontrolOptions,
+  FromForm,
+  GateOptions,
+  GatesOptions,
+  GateState,
+  KubernetesBackoff,
+  LayeredState,
+  LayersOptions,
+  Lint,
+  LintOptions,
+  LoopBackoffReset,
+  PeriodicOptions,
+  PeriodicState,
+  PeriodicStep,
+  ResumeOptions,
+  Saved,
+  WaitBackoffOptions,
+  WaitBackoffState,
+} from "./types.js";
+
+declare global {
+  interface SymbolConstructor {
+    /** Declared here for programs whose `lib` is older. */
+    readonly dispose: unique symbol;
+  }
+}
 "#;
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]
 extern "C" {
     #[wasm_bindgen(typescript_type = "AnyPolicy")]
-    pub(super) type AnyPolicy;
+    pub type AnyPolicy;
     #[wasm_bindgen(typescript_type = "Policy")]
-    pub(super) type PolicyObject;
+    pub type PolicyObject;
 
     /// The policy of a value that is one, or its fields, or the name of a preset.
     #[wasm_bindgen(catch, js_name = policyOf)]
-    fn policy_of(value: &JsValue) -> Answer<PolicyObject>;
+    fn made_policy(value: &JsValue) -> Answer<PolicyObject>;
     /// The same of a value that must be one.
     #[wasm_bindgen(catch, js_name = checkPolicy)]
     fn check_policy(value: &JsValue) -> Answer<PolicyObject>;
@@ -34,14 +71,14 @@ extern "C" {
     #[wasm_bindgen(method, getter, js_name = guardFields)]
     fn guard_fields(this: &PolicyObject) -> JsValue;
 
-    pub(super) type RulesObject;
+    pub type RulesObject;
     #[wasm_bindgen(method, getter)]
     fn words(this: &RulesObject) -> Vec<u32>;
     #[wasm_bindgen(method, getter)]
     fn patterns(this: &RulesObject) -> Array;
 
     /// A field of a guard.
-    pub(super) type GuardField;
+    pub type GuardField;
     #[wasm_bindgen(method, getter)]
     fn path(this: &GuardField) -> String;
     #[wasm_bindgen(method, getter)]
@@ -50,6 +87,9 @@ extern "C" {
     #[wasm_bindgen(js_name = unitOf)]
     fn unit_of(field: &GuardField) -> f64;
 
+    /// The value, if it is an object of fields.
+    #[wasm_bindgen(catch, js_name = checkFields)]
+    pub(super) fn check_fields(value: JsValue) -> Answer<JsValue>;
     #[wasm_bindgen(js_name = isFields)]
     fn is_fields(value: &JsValue) -> bool;
     #[wasm_bindgen(js_name = configError)]
@@ -73,7 +113,7 @@ extern "C" {
 }
 
 /// A value for JavaScript, or what it throws.
-pub(super) type Answer<T> = Result<T, JsValue>;
+pub type Answer<T> = Result<T, JsValue>;
 
 /// Numbers without padding. Every bit pattern is a value, so JavaScript keeps them as words.
 ///
@@ -86,6 +126,14 @@ unsafe impl Words for Policy {}
 unsafe impl Words for Rules {}
 // SAFETY: as above.
 unsafe impl Words for Options {}
+// SAFETY: as above.
+unsafe impl Words for Retry {}
+// SAFETY: as above.
+unsafe impl Words for Call {}
+// SAFETY: as above.
+unsafe impl Words for GateConfig {}
+// SAFETY: as above.
+unsafe impl Words for WaitBackoff {}
 
 /// The value of these words; none where there are more or fewer.
 pub(super) fn from_words<T: Words>(words: &[u32]) -> Option<T> {
@@ -138,6 +186,15 @@ fn read<T>(value: &JsValue, unit: f64, take: impl FnOnce(Value<'_>) -> T) -> T {
     })
 }
 
+/// A value of a flat object as the core reads it, numbers and bigints as they are.
+pub(super) fn read_raw<T>(value: &JsValue, take: impl FnOnce(Value<'_>) -> T) -> T {
+    let digits = value.dyn_ref::<BigInt>().and_then(|number| number.to_string(10).ok()).map(String::from);
+    if let Some(digits) = digits {
+        return take(Value::Text(&digits));
+    }
+    read(value, 1.0, |read| take(if matches!(read, Value::Empty | Value::NoItems) { Value::Other } else { read }))
+}
+
 /// Calls `take` with the path of every field of an object or a list, the value, and what the core reads of it.
 pub(super) fn walk(
     value: &JsValue,
@@ -172,13 +229,18 @@ const DEPTH: u32 = 8;
 pub(super) struct Fields<'v>(Option<&'v JsValue>);
 
 impl<'v> Fields<'v> {
+    /// Of an object that must be given, as far as it has fields.
+    pub(super) const fn at(options: &'v JsValue) -> Self {
+        Self(Some(options))
+    }
+
     pub(super) fn of<T: AsRef<JsValue>>(options: &'v Option<T>) -> Self {
         Self(options.as_ref().map(AsRef::as_ref))
     }
 
     /// The value of a field; none where it is null or undefined.
     pub(super) fn get(&self, name: &str) -> Answer<Option<JsValue>> {
-        let Some(options) = self.0 else { return Ok(None) };
+        let Some(options) = self.0.filter(|options| options.is_object()) else { return Ok(None) };
         let value = Reflect::get(options, &name.into())?;
         Ok(if value.is_null() || value.is_undefined() { None } else { Some(value) })
     }
@@ -189,6 +251,40 @@ impl<'v> Fields<'v> {
         let number =
             value.as_f64().filter(|number| *number >= 0.0 && *number <= f64::from(u32::MAX) && number.fract() == 0.0);
         number.map(|number| Some(number as u32)).ok_or_else(|| misuse(code, name, &value))
+    }
+
+    /// A number of 64 bits.
+    pub(super) fn exact(&self, name: &str) -> Answer<Option<u64>> {
+        self.get(name)?.map(|value| exact(&value, name)).transpose()
+    }
+
+    /// A number; no number for any other value, which the core refuses.
+    pub(super) fn real(&self, name: &str, otherwise: f64) -> Answer<f64> {
+        Ok(self.get(name)?.map_or(otherwise, |value| value.as_f64().unwrap_or(f64::NAN)))
+    }
+
+    pub(super) fn flag(&self, name: &str, otherwise: bool) -> Answer<bool> {
+        Ok(self.get(name)?.map_or(otherwise, |value| value.is_truthy()))
+    }
+
+    /// One of the words that `read` knows.
+    pub(super) fn word<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>, otherwise: T) -> Answer<T> {
+        let Some(value) = self.get(name)? else { return Ok(otherwise) };
+        value.as_string().and_then(|word| read(&word)).ok_or_else(|| misuse(ErrorCode::WrongType, name, &value))
+    }
+
+    /// A length of time that must be given.
+    pub(super) fn required(&self, name: &str) -> Answer<Span> {
+        length(&self.get(name)?.unwrap_or_default(), name)
+    }
+
+    /// A length of time, or `"none"`.
+    pub(super) fn limit(&self, name: &str, otherwise: Option<Span>) -> Answer<Option<Span>> {
+        match self.get(name)? {
+            None => Ok(otherwise),
+            Some(value) if value.as_string().is_some_and(|text| text == "none") => Ok(None),
+            Some(value) => length(&value, name).map(Some),
+        }
     }
 
     /// A length of time.
@@ -229,10 +325,15 @@ pub(super) struct FullPolicy {
     pub(super) guards: Options,
 }
 
+/// A policy that JavaScript made, alone.
+pub(super) fn policy_of(value: &PolicyObject) -> Answer<Policy> {
+    Ok(from_words(&check_policy(value)?.words()).unwrap_or_default())
+}
+
 impl FullPolicy {
     /// Of a policy, its fields or the name of a preset.
     pub(super) fn of(value: &AnyPolicy) -> Answer<Self> {
-        Self::read(&policy_of(value)?)
+        Self::read(&made_policy(value)?)
     }
 
     /// Of a policy that JavaScript made.
@@ -287,4 +388,112 @@ fn guards_of(fields: &JsValue) -> Answer<Options> {
             .map_err(|error| fail(&error, &path, &value))?;
     }
     Ok(preset.map_or(guards, |preset| guards.preset(preset).guards()))
+}
+
+#[wasm_bindgen(raw_module = "./ffi.ts")]
+extern "C" {
+    /// A time whose type the answer has, too.
+    #[wasm_bindgen(typescript_type = "T")]
+    pub type Time;
+    #[wasm_bindgen(typescript_type = "Same<T>")]
+    pub type SameTime;
+    #[wasm_bindgen(typescript_type = "Time")]
+    pub type AnyTime;
+    #[wasm_bindgen(typescript_type = "Length")]
+    pub type Length;
+    #[wasm_bindgen(typescript_type = "number")]
+    pub type Draw;
+    #[wasm_bindgen(typescript_type = "number | bigint")]
+    pub type Whole;
+    #[wasm_bindgen(typescript_type = "Failure | FailureKind")]
+    pub type FailureObject;
+    #[wasm_bindgen(typescript_type = "Step<Same<T>>")]
+    pub type StepObject;
+
+    #[wasm_bindgen(js_name = makeStep)]
+    fn make_step(codes: u32, attempt: u32, at: JsValue, wake_at: JsValue) -> StepObject;
+}
+
+/// A time, or another number of 64 bits: a number that holds it exactly, Infinity for never, or a bigint.
+pub(super) fn exact(value: &JsValue, name: &str) -> Answer<u64> {
+    let number = match value.as_f64() {
+        Some(f64::INFINITY) => Some(u64::MAX),
+        Some(number) if (0.0..=js_sys::Number::MAX_SAFE_INTEGER).contains(&number) => Some(number as u64),
+        Some(_) => None,
+        None => u64::try_from_js_value_ref(value),
+    };
+    number.ok_or_else(|| misuse(ErrorCode::TimeRange, name, value))
+}
+
+/// A time called `now`.
+pub(super) fn time_of(value: &JsValue) -> Answer<Timestamp> {
+    exact(value, "now").map(Timestamp::from_nanos)
+}
+
+/// Nanoseconds as the type of a time that was given; 2^64-1 is never.
+pub(super) fn like(sample: &JsValue, nanos: u64) -> SameTime {
+    let time: JsValue = match nanos {
+        _ if sample.is_bigint() => nanos.into(),
+        u64::MAX => f64::INFINITY.into(),
+        _ => (nanos as f64).into(),
+    };
+    time.unchecked_into()
+}
+
+/// The seed of a machine.
+pub(super) fn seed_of(value: &JsValue) -> Answer<u64> {
+    let number = match value.as_f64() {
+        Some(number) if (0.0..=js_sys::Number::MAX_SAFE_INTEGER).contains(&number) && number.fract() == 0.0 => {
+            Some(number as u64)
+        }
+        Some(_) => None,
+        None => u64::try_from_js_value_ref(value),
+    };
+    number.ok_or_else(|| misuse(ErrorCode::SeedRange, "seed", value))
+}
+
+/// The ticket of an attempt. A ticket that no attempt has is answered with the step that holds.
+pub(super) fn ticket_of(value: &JsValue) -> Answer<Ticket> {
+    match value.as_f64() {
+        Some(number) => Ok(Ticket::from_raw(if number.fract() == 0.0 { number as u64 } else { 0 })),
+        None if value.is_bigint() => Ok(Ticket::from_raw(u64::try_from_js_value_ref(value).unwrap_or(0))),
+        None => Err(misuse(ErrorCode::WrongType, "ticket", value)),
+    }
+}
+
+/// A draw from [0, 1), JavaScript's own unless given. Another value is no number, which the core reads as it does.
+pub(super) fn draw(given: Option<Draw>) -> f64 {
+    given.map_or_else(js_sys::Math::random, |draw| draw.as_f64().unwrap_or(f64::NAN))
+}
+
+/// A failure: its kind, or its kind and its hint.
+pub(super) fn failure_of(value: &JsValue) -> Answer<Failure> {
+    if value.is_string() {
+        return kind(value).map(Failure::new);
+    }
+    let fields = Fields(Some(value));
+    let kind = kind(&fields.get("kind")?.unwrap_or_default())?;
+    Ok(Failure::new(kind).with_hint(fields.get("hint")?.map_or(Ok(Hint::NONE), |hint| hint_of(&hint))?))
+}
+
+/// A hint: milliseconds, text with a unit, nanoseconds as a bigint, or never. A time in the past is now, and the longest time
+/// stands for what is too long.
+fn hint_of(value: &JsValue) -> Answer<Hint> {
+    let wrong = || misuse(ErrorCode::NotADuration, "hint", value);
+    Ok(match (value.as_f64(), value.as_string()) {
+        (Some(millis), _) if millis.is_nan() => Hint::NONE,
+        (Some(millis), _) => Hint::from_raw((millis * 1e6 + 0.5).floor().clamp(0.0, 2_f64.powi(63)) as u64),
+        (_, Some(text)) if text == "never" => Hint::NEVER,
+        (_, Some(text)) => Hint::after(Span::parse(&text).ok_or_else(wrong)?),
+        _ if !value.is_bigint() => return Err(wrong()),
+        _ if value.lt(&JsValue::from(0_u64)) => Hint::after(Span::ZERO),
+        _ => Hint::from_raw(u64::try_from_js_value_ref(value).unwrap_or(u64::MAX).min(Hint::NEVER.as_raw() - 1)),
+    })
+}
+
+/// A step, its times of the type of a time that was given.
+pub(super) fn step(sample: &JsValue, step: Step) -> StepObject {
+    let raw = RawStep::from(step);
+    let codes = u32::from_le_bytes([raw.kind, raw.outcome, raw.reason, raw.cause]);
+    make_step(codes, raw.attempt, like(sample, raw.at).into(), like(sample, raw.wake_at).into())
 }

@@ -20,17 +20,19 @@ import {
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
 import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
+import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
+  explain,
+  fromForm,
   Gates,
   type Layered,
   LoopBackoff,
   type PeriodicStep,
+  type Row,
   type resumeCall,
   save,
   WaitBackoff,
-} from "holdoff/machines";
-import { type Due, Timers, Wheel } from "holdoff/timers";
-import { explain, fromForm, type Row } from "holdoff/tools";
+} from "holdoff/tools";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const check = <A, B>(_: Same<A, B> extends true ? true : false): void => {};

@@ -1,6 +1,6 @@
 const assert = require("node:assert/strict");
 const { ConfigError, outcomeOf, Policy, retry, Schedule } = require("holdoff");
-const { applyJitter } = require("holdoff/machines");
+const { applyJitter } = require("holdoff/tools");
 const { explain } = require("holdoff/tools");
 
 async function main() {

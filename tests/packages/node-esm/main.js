@@ -4,10 +4,9 @@ import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { Event, Recorder, replay } from "holdoff/log";
-import { Gates, resumeRetry, save } from "holdoff/machines";
 import { currentToken } from "holdoff/node";
 import { Timers, Wheel } from "holdoff/timers";
-import { explain, toJson } from "holdoff/tools";
+import { explain, Gates, resumeRetry, save, toJson } from "holdoff/tools";
 
 let calls = 0;
 const result = await retry(

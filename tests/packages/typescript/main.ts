@@ -2,9 +2,8 @@ import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from 
 import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { Event, type Recorded, Recorder, type ReplayOptions, replay } from "holdoff/log";
-import { type GateState, Gates } from "holdoff/machines";
 import { Timers, type TimersOptions } from "holdoff/timers";
-import { type Explanation, explain } from "holdoff/tools";
+import { type Explanation, explain, type GateState, Gates } from "holdoff/tools";
 
 interface Page {
   title: string;

@@ -1,7 +1,7 @@
 import { outcomeOf, Policy, retry, Schedule } from "holdoff";
 import { Guards } from "holdoff/guards";
 import * as lite from "holdoff/lite";
-import { Gates } from "holdoff/machines";
+import { Gates } from "holdoff/tools";
 
 const seen = [];
 const onRetry = ({ attempt, failure, hint, cause }) => seen.push({ attempt, failure, hint, cause });

@@ -2,8 +2,8 @@
 import { Guards } from "../../../bindings-wasm/dist/esm/guards.js";
 import { Policy } from "../../../bindings-wasm/dist/esm/index.js";
 import { Event, Recorder, ReplayError, replay } from "../../../bindings-wasm/dist/esm/log.js";
-import { save } from "../../../bindings-wasm/dist/esm/machines.js";
 import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
+import { save } from "../../../bindings-wasm/dist/esm/tools.js";
 import { answer, bytesOf, expected, failureOf, hex, N, sectionsOf, text } from "./words.mjs";
 
 /** JSON with names in a fixed order, whatever it is. */

@@ -27,14 +27,7 @@ import {
   Schedule,
   seedAt,
 } from "../../../bindings-wasm/dist/esm/index.js";
-import {
-  GateConfig,
-  Gates,
-  resumeCall,
-  resumeRetry,
-  save,
-  saveJson,
-} from "../../../bindings-wasm/dist/esm/machines.js";
+import { GateConfig, Gates, resumeCall, resumeRetry, save, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
 import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";
