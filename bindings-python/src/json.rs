@@ -38,7 +38,7 @@ fn read(text: &[u8], form: Option<FormReader>) -> Result<Document, DocumentError
 }
 
 pub(crate) fn document_error(py: Python<'_>, wrong: DocumentError) -> PyErr {
-    let DocumentError { error, path, value, cause } = wrong;
+    let DocumentError { error, path, value, cause, .. } = wrong;
     let value = value.map(|value| crate::config::cut(&value));
     exception(py, &error, &path, value.as_deref(), cause.as_deref()).unwrap_or_else(|error| error)
 }

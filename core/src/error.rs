@@ -10,6 +10,7 @@ use core::fmt;
 
 words! {
     /// Why an operation stopped without success.
+    #[non_exhaustive]
     pub enum StopReason: u8 {
         /// The failure is never retried, or the server said never.
         Permanent = 1 "permanent" "the failure is permanent";
@@ -34,6 +35,7 @@ words! {
 
 words! {
     /// The number of an error. A configuration error is explained by [`Error`], which adds the field.
+    #[non_exhaustive]
     pub enum ErrorCode: u16 {
         /// No policy field has this name.
         UnknownField = 100 "unknown_field" "is no field of a policy";
@@ -234,6 +236,7 @@ pub enum Subject {
 
 /// An error: the rule that was broken, the field, the value, and the nearest valid name.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Error {
     /// The number of the rule that was broken.
     pub code: ErrorCode,

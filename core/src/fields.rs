@@ -186,6 +186,7 @@ macro_rules! fields {
         /// A field of a policy or of a guard, by the number it has in every language.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
+        #[non_exhaustive]
         pub enum Field {
             $(
                 #[doc = concat!("`", $path, "`:")]

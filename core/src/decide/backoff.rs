@@ -10,6 +10,7 @@ use core::time::Duration;
 
 /// How the delay grows from one failure to the next, before jitter. `n` counts the delays from 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Backoff {
     /// Always the same: `d(n) = delay`.
     Constant {

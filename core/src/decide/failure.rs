@@ -7,6 +7,7 @@ use crate::words::words;
 
 words! {
     /// The kinds of failure a decision depends on.
+    #[non_exhaustive]
     pub enum FailureKind: u8 {
         /// May go away by itself: a lost connection, an overloaded server.
         Transient = 1 "transient" "may go away by itself";

@@ -18,6 +18,7 @@ use crate::words::words;
 
 words! {
     /// The behaviour of a call when a guard refuses its next attempt.
+    #[non_exhaustive]
     pub enum Refusal: u8 = Stop {
         /// Give up at once, and say when the guard would let it through.
         Stop = 0 "stop";

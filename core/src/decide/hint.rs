@@ -85,6 +85,7 @@ impl core::fmt::Debug for Hint {
 
 words! {
     /// The use of a hint by a policy (spec 7).
+    #[non_exhaustive]
     pub enum HintMode: u8 = Floor {
         /// Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
         Floor = 0 "floor";
@@ -101,6 +102,7 @@ words! {
 
 words! {
     /// The use of a hint above the policy's maximum (spec 7).
+    #[non_exhaustive]
     pub enum HintOver: u8 = Stop {
         /// Give up and say when the server wants to be asked again.
         Stop = 0 "stop";

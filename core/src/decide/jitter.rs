@@ -11,6 +11,7 @@ use crate::words::words;
 
 /// How a delay is spread. `d` is the backoff's delay, `u` the draw from [0, 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Jitter {
     /// `d`: no draw is made.
     None,

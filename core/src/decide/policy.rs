@@ -56,6 +56,7 @@ pub struct Policy {
 
 words! {
     /// The choice when the next attempt would not fit before the deadline (spec 6).
+    #[non_exhaustive]
     pub enum OnDeadline: u8 = Stop {
         /// Give up at once instead of sleeping in vain.
         Stop = 0 "stop";

@@ -11,6 +11,7 @@ use crate::words::words;
 
 words! {
     /// Why a sleep is as long as it is.
+    #[non_exhaustive]
     pub enum Cause: u8 {
         /// The policy's backoff and jitter.
         Backoff = 1 "backoff" "the policy's own delay";

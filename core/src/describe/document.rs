@@ -33,6 +33,7 @@ pub struct Document {
 
 /// The error of a document, with path and value as the document has them.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct DocumentError {
     /// The rule that was broken; [`ErrorCode::NotJson`] where the text is not of its format at all.
     pub error: Box<Error>,

@@ -32,6 +32,7 @@ use values::{Item, Kind, Row, System, Values, error, find, indexed};
 
 words! {
     /// A system whose form of a policy is read and written.
+    #[non_exhaustive]
     pub enum Form: u8 {
         /// gRPC's service config (grpc/grpc-proto, service_config.proto, and gRFC A6): `retryThrottling`,
         /// `methodConfig[i].retryPolicy` or `hedgingPolicy` and the `timeout` beside it, or the `retryPolicy` alone. Times are text as protobuf writes it: `"0.1s"`.

@@ -19,6 +19,7 @@ use core::fmt;
 
 words! {
     /// A kind of lint: its number, the same in every language.
+    #[non_exhaustive]
     pub enum LintKind: u16 {
         /// Retries for ever without a deadline or a budget: a caller may wait for ever.
         Forever = 301 "forever" "retries for ever without a deadline or a budget";

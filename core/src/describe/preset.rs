@@ -8,6 +8,7 @@ use crate::words::words;
 
 words! {
     /// A named policy.
+    #[non_exhaustive]
     pub enum Preset: u8 {
         /// holdoff's own default: exponential from 100 ms by 2 up to 5 s, full jitter, 3 attempts.
         Default = 1 "default";

@@ -105,6 +105,7 @@ impl Replay {
 
 /// An error of a log, and its event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ReplayError {
     /// The number of the rule that was broken.
     pub code: ErrorCode,

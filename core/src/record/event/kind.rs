@@ -7,6 +7,7 @@ pub(crate) const VERSION: u8 = 1;
 
 words! {
     /// The kind of an event.
+    #[non_exhaustive]
     pub enum EventKind: u8 {
         /// The call began, and with it its first attempt, unless a guard made it wait. Has a policy and a seed.
         Started = 1 "STARTED" "the call began";
