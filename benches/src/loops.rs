@@ -108,7 +108,7 @@ pub fn by_call(policy: &Policy, mut failures: u32, seed: u64) -> Result<u32, u32
 #[derive(Clone, Copy, Debug)]
 pub struct NoTime;
 
-impl holdoff::Sleeper for NoTime {
+impl holdoff::time::Sleeper for NoTime {
     #[inline(always)]
     fn now(&self) -> Timestamp {
         black_box(Timestamp::ZERO)
@@ -120,7 +120,7 @@ impl holdoff::Sleeper for NoTime {
     }
 }
 
-impl holdoff::AsyncSleeper for NoTime {
+impl holdoff::time::AsyncSleeper for NoTime {
     type Sleep = Ready<()>;
 
     #[inline(always)]

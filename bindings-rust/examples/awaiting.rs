@@ -1,7 +1,8 @@
 //! An async operation with a limit on each attempt, and a token that cancels:
 //! `cargo run -p holdoff --features tokio --example awaiting`.
 
-use holdoff::{CancelToken, Policy, StopReason};
+use holdoff::core::StopReason;
+use holdoff::{CancelToken, Policy};
 use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,6 +1,7 @@
 //! A blocking operation that answers at the third attempt: `cargo run -p holdoff --example blocking`.
 
-use holdoff::{Backoff, Failure, Hint, Policy, Span};
+use holdoff::core::{Backoff, Hint, Span};
+use holdoff::{Failure, Policy};
 use std::time::Duration;
 
 /// An error as clients have them.

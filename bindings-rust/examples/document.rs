@@ -2,7 +2,8 @@
 //!
 //! `cargo run --example document --features serde`
 
-use holdoff::{Document, Facts, Failure, Policy, Preset, Retry, VirtualTime};
+use holdoff::core::{Document, Facts, Retry};
+use holdoff::{Failure, Policy, Preset, VirtualTime};
 
 const DOCUMENT: &str = r#"{
     "version": 1,
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A state is a few bytes, and goes on where it was: elsewhere, later, in another language.
     let policy = Policy::options().preset(Preset::Temporal).build()?;
-    let started = holdoff::Timestamp::ZERO;
+    let started = holdoff::core::Timestamp::ZERO;
     let mut retry = Retry::new(7, started);
     retry.on_failure(&policy, started, Failure::TRANSIENT);
     let bytes = retry.save(&policy, started);

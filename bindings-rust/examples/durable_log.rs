@@ -3,7 +3,8 @@
 //! The program starts itself as a worker, which writes the log of a call to a file and is interrupted twice: once in the
 //! middle of an attempt, once while it writes an event. Each worker reads the log and goes on where the one before it was.
 
-use holdoff::{Event, EventReader, Failure, Guards, Policy, Recorded, Recorder, Replay, ReplayMode, Step, Timestamp};
+use holdoff::core::{Event, EventReader, Guards, Recorded, Recorder, Replay, ReplayMode, Step, Timestamp};
+use holdoff::{Failure, Policy};
 use std::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -33,7 +34,7 @@ fn open(path: &Path, policy: &Policy) -> Result<(File, Option<Recorder>), Box<dy
         whole = bytes.len() - reader.rest().len();
         println!(
             "  read  {}",
-            event.json(&holdoff::Notes { task: None, failure: Some(text).filter(|text| !text.is_empty()) })
+            event.json(&holdoff::core::Notes { task: None, failure: Some(text).filter(|text| !text.is_empty()) })
         );
     }
     let file = OpenOptions::new().create(true).append(true).open(path)?;

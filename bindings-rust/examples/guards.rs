@@ -2,7 +2,9 @@
 //!
 //! Twenty calls to a server that is down, on virtual time: with retries alone, and under a budget and a breaker.
 
-use holdoff::{BreakerConfig, BudgetConfig, KeyedGuards, Policy, SharedGuards, VirtualTime};
+use holdoff::core::{BreakerConfig, BudgetConfig};
+use holdoff::guard::KeyedGuards;
+use holdoff::{Policy, SharedGuards, VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,7 @@
 //! The loop as a machine, for programs that own their timers: `cargo run -p holdoff --example machine`.
 
-use holdoff::{Call, Failure, Outcome, Policy, Schedule, Step, Timestamp};
+use holdoff::core::{Call, Outcome, Schedule, Step, Timestamp};
+use holdoff::{Failure, Policy};
 
 fn main() {
     let policy = Policy::default();

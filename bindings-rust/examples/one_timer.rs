@@ -3,7 +3,8 @@
 //! A call is a few plain bytes and waits for nothing. The wheel says which call is due, and when the one timer of the program
 //! is to go off next; here that timer is a clock that is turned.
 
-use holdoff::{Backoff, Call, Failure, Outcome, Policy, Step, Timestamp, Wheel};
+use holdoff::core::{Backoff, Call, Outcome, Step, Timestamp, Wheel};
+use holdoff::{Failure, Policy};
 use std::time::{Duration, Instant};
 
 const CALLS: u32 = 10_000;
@@ -39,13 +40,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     Step::Wait { .. } => unreachable!("every attempt is answered at once"),
                     Step::Stop(outcome) => {
                         succeeded += u32::from(outcome == Outcome::Succeeded);
-                        return Ok::<_, holdoff::WheelFull>(());
+                        return Ok::<_, holdoff::core::WheelFull>(());
                     }
                 }
             }
         };
     for number in 0..CALLS {
-        let (mut call, step) = Call::begin(&policy, holdoff::seed_at(42, number.into()), now);
+        let (mut call, step) = Call::begin(&policy, holdoff::core::seed_at(42, number.into()), now);
         go_on(number, &mut call, step, now, &mut wheel, &mut pending)?;
         calls.push(call);
     }

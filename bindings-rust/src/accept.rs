@@ -6,7 +6,7 @@
 use holdoff_core::Failure;
 
 /// Says which values are successes and keeps the last one that is not. Made by
-/// [`Retrying::when_result`](crate::Retrying::when_result).
+/// [`Retrying::when_result`](crate::sentence::Retrying::when_result).
 pub trait Accept<T> {
     /// Gives a success back.
     ///

@@ -3,10 +3,9 @@
 use holdoff_core::{Facts, Failure, FailureKind, Rules};
 use std::fmt::Display;
 use std::io;
-use std::time::SystemTime;
 
-/// Reads a [`Failure`] out of an error. Made by [`Retrying::when`](crate::Retrying::when) and
-/// [`Retrying::classify`](crate::Retrying::classify).
+/// Reads a [`Failure`] out of an error. Made by [`Retrying::when`](crate::sentence::Retrying::when) and
+/// [`Retrying::classify`](crate::sentence::Retrying::classify).
 pub trait Classify<E> {
     /// The failure that this error is.
     fn classify(&mut self, error: &E) -> Failure;
@@ -70,24 +69,6 @@ impl<E: Display, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Ruled<'_
         }
         self.rules.judge(facts, default)
     }
-}
-
-/// The wall clock in nanoseconds since the Unix epoch, for a [`HintReader`](crate::HintReader): a date in a header needs
-/// it. `u64::MAX`, "not known", for a clock before 1970.
-///
-/// ```
-/// use holdoff::{Failure, HintReader};
-///
-/// let mut hints = HintReader::new(holdoff::wall());
-/// for (name, value) in [("content-type", "text/html"), ("retry-after", "120")] {
-///     hints.header(name.as_bytes(), value.as_bytes());
-/// }
-/// let failure = Failure::of_answer(503, hints.hint_for(503)).unwrap();
-/// assert_eq!(failure.hint.span(), Some(holdoff::Span::from_secs(120)));
-/// ```
-pub fn wall() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.ok().and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(u64::MAX)
 }
 
 /// Classifies an I/O error: a lost, refused or interrupted connection is transient, a missing answer a

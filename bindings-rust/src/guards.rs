@@ -1,10 +1,9 @@
 //! Guards that calls share, from any number of threads and tasks.
 
-use crate::sleeper::{Sleeper, System};
 use crate::wakers::Wakers;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, BreakerState, Budget, BudgetConfig, Bulkhead, BulkheadConfig,
-    Error, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Stretch, StretchConfig, Timestamp,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error, Guards,
+    HedgeConfig, Latency, Limiter, LimiterConfig, Options, Stretch, StretchConfig, Timestamp,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -31,7 +30,7 @@ impl<C, S> Shared<C, S> {
     }
 
     /// Looks at it or changes it, alone with it: what `f` does with another guard, or a call that it makes under one, may wait
-    /// for ever. Time is that of the calls: [`System`]'s clock unless they have another.
+    /// for ever. Time is that of the calls: [`System`](crate::time::System)'s clock unless they have another.
     pub fn with<R>(&self, f: impl FnOnce(&C, &mut S) -> R) -> R {
         f(&self.0.0, &mut self.lock())
     }
@@ -50,43 +49,42 @@ pub struct Limited {
     pub times: Vec<u64>,
 }
 
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl Shared<BreakerConfig, Breaker> {
     /// The breaker's state now, on the system's clock.
-    pub fn state(&self) -> BreakerState {
-        self.with(|config, breaker| breaker.state(config, now()))
+    pub fn state(&self) -> holdoff_core::BreakerState {
+        self.with(|config, breaker| breaker.state(config, crate::clock::now()))
     }
 
     /// Opens it until [`Shared::reset`].
     pub fn isolate(&self) {
-        self.with(|_, breaker| breaker.isolate(now()));
+        self.with(|_, breaker| breaker.isolate(crate::clock::now()));
     }
 
     /// Closes it.
     pub fn force_close(&self) {
-        self.with(|_, breaker| breaker.force_close(now()));
+        self.with(|_, breaker| breaker.force_close(crate::clock::now()));
     }
 
     /// Closes it and forgets what it knew.
     pub fn reset(&self) {
-        self.with(|_, breaker| breaker.reset(now()));
+        self.with(|_, breaker| breaker.reset(crate::clock::now()));
     }
 }
 
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl Shared<BudgetConfig, Budget> {
     /// The balance now, on the system's clock: see [`Budget::balance`].
     pub fn balance(&self) -> f64 {
-        self.with(|config, budget| budget.balance(config, now()))
+        self.with(|config, budget| budget.balance(config, crate::clock::now()))
     }
-}
-
-fn now() -> Timestamp {
-    Sleeper::now(&System)
 }
 
 /// The guards of calls to one place: any of them, shared by every call that is given a clone of the set.
 ///
 /// ```
-/// use holdoff::{BudgetConfig, Field, SharedGuards, Options, Policy};
+/// use holdoff::core::{BudgetConfig, Field, Options};
+/// use holdoff::{Policy, SharedGuards};
 ///
 /// let breaker = Options::NEW.with_field(Field::BreakerFailures, 3)?.with_field(Field::BreakerOpenFor, "10s")?;
 /// let guards = SharedGuards::of(&breaker, 7)?.with_budget(BudgetConfig::default());
@@ -161,7 +159,10 @@ impl SharedGuards {
     /// With a budget of its own.
     #[must_use]
     pub fn with_budget(self, config: BudgetConfig) -> Self {
-        self.with_shared_budget(&Shared::new(config, Budget::new(&config, crate::seed::next(), Timestamp::ZERO)))
+        self.with_shared_budget(&Shared::new(
+            config,
+            Budget::new(&config, crate::seed::next(Timestamp::ZERO), Timestamp::ZERO),
+        ))
     }
 
     /// With a budget that other sets have too.
@@ -174,7 +175,10 @@ impl SharedGuards {
     /// With a breaker of its own.
     #[must_use]
     pub fn with_breaker(self, config: BreakerConfig) -> Self {
-        self.with_shared_breaker(&Shared::new(config, Breaker::new(&config, crate::seed::next(), Timestamp::ZERO)))
+        self.with_shared_breaker(&Shared::new(
+            config,
+            Breaker::new(&config, crate::seed::next(Timestamp::ZERO), Timestamp::ZERO),
+        ))
     }
 
     /// With a breaker that other sets have too.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 /// A failed attempt that will be followed by another: what a hook is told before the sleep.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Retried<'a, E> {
     /// The attempt that failed, from 1.
     pub attempt: u32,
     /// Its error; `None` when it was aborted at its limit, or when it returned a value that counts as a failure (see
-    /// [`Retrying::when_result`](crate::Retrying::when_result)).
+    /// [`Retrying::when_result`](crate::sentence::Retrying::when_result)).
     pub error: Option<&'a E>,
     /// The failure that the error or the value was classified as.
     pub failure: Failure,
@@ -19,7 +20,7 @@ pub struct Retried<'a, E> {
     pub cause: Cause,
 }
 
-/// Is told before each sleep. Made by [`Retrying::on_retry`](crate::Retrying::on_retry).
+/// Is told before each sleep. Made by [`Retrying::on_retry`](crate::sentence::Retrying::on_retry).
 pub trait Hook<E> {
     /// An attempt failed and there will be another.
     fn retried(&mut self, event: &Retried<'_, E>);

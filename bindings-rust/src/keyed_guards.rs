@@ -1,7 +1,6 @@
 //! Guards by host, partition or whatever else fails on its own.
 
 use crate::guards::SharedGuards;
-use crate::sleeper::{Sleeper, System};
 use holdoff_core::{Keyed, Span};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +10,9 @@ use std::time::Duration;
 /// ago goes, and a key that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
 ///
 /// ```
-/// use holdoff::{BreakerConfig, SharedGuards, KeyedGuards, Policy};
+/// use holdoff::core::BreakerConfig;
+/// use holdoff::guard::KeyedGuards;
+/// use holdoff::{Policy, SharedGuards};
 /// use std::time::Duration;
 ///
 /// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || SharedGuards::new().with_breaker(BreakerConfig::default()));
@@ -31,7 +32,7 @@ impl<K: Ord + Clone> KeyedGuards<K> {
 
     /// The guards of a key.
     pub fn of(&self, key: K) -> SharedGuards {
-        let now = Sleeper::now(&System);
+        let now = crate::clock::now();
         self.sets.lock().unwrap_or_else(PoisonError::into_inner).entry(key, now, &self.make).clone()
     }
 

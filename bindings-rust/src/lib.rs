@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The same sentence with `.await` at its end retries an operation that returns a future. The feature `tokio` brings the
-//! timer; any other runtime gives its own (see [`AsyncSleeper`]).
+//! timer, `web` that of a page; any other runtime gives its own (see [`time::AsyncSleeper`]).
 //!
 //! ```
 //! # #[cfg(feature = "tokio")]
@@ -33,27 +33,30 @@
 //! # The core decides, this crate waits
 //! Every decision is made by `holdoff-core`: pure state machines that hosts in other languages drive too, so the same
 //! policy, seed and failures give the same delays in all of them. This crate owns what the core does not have: the clock,
-//! the sleep, the seed. The machines themselves are here as well ([`Schedule`], [`Retry`], [`Call`]) for loops of your own.
+//! the sleep, the seed. The whole of the core is in [`core`], with the machines for loops of your own ([`core::Schedule`],
+//! [`core::Retry`], [`core::Call`]).
 //!
 //! - `attempts` counts the first one; the default policy makes three, with full jitter, 100 ms doubling up to 5 s.
 //! - A deadline bounds the whole operation, and a sleep that would not fit before it is not begun.
 //! - An async attempt that reaches its limit (attempt timeout or deadline) is dropped and counts as a timeout. A blocking
 //!   one cannot be stopped: hand it its limit with [`retry_with`].
 //! - A server's hint (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
-//!   [`classify`](Retrying::classify).
-//! - A value can be a failure too, and comes out when there is no other attempt: [`when_result`](Retrying::when_result).
+//!   [`classify`](sentence::Retrying::classify).
+//! - A value can be a failure too, and comes out when there is no other attempt:
+//!   [`when_result`](sentence::Retrying::when_result).
 //! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
 //!
 //! # An HTTP client
 //! ```
-//! use holdoff::{Failure, HintReader};
+//! use holdoff::Failure;
+//! use holdoff::core::HintReader;
 //! # struct Refused { status: u32, headers: Vec<(String, String)> }
 //! # fn get(url: &str) -> Result<String, Refused> { Ok(url.to_owned()) }
 //!
 //! let policy = holdoff::Policy::default();
 //! let page = holdoff::retry(&policy, || get("https://example.org/"))
 //!     .classify(|refused| {
-//!         let mut hints = HintReader::new(holdoff::wall());
+//!         let mut hints = HintReader::new(holdoff::time::wall());
 //!         refused.headers.iter().for_each(|(name, value)| hints.header(name.as_bytes(), value.as_bytes()));
 //!         Failure::of_answer(refused.status, hints.hint_for(refused.status)).unwrap_or(Failure::PERMANENT)
 //!     })
@@ -64,12 +67,18 @@
 //!
 //! # Policies from elsewhere
 //! [`Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
-//! `serde` a [`Document`] is read from JSON, YAML or TOML, and [`Retrying::retry_on`] follows its rules.
+//! `serde` a [`core::Document`] is read from JSON, YAML or TOML, and [`retry_on`](sentence::Retrying::retry_on) follows its
+//! rules.
 //!
 //! # Calls that outlive their process, and many on one timer
-//! A [`Recorder`] is a call that says what to write down, and a [`Replay`] makes it again from that log, whatever has become
-//! of the process: `examples/durable_log.rs`. A [`Wheel`] says which of a million timers is due and when to wake next:
-//! `examples/one_timer.rs`.
+//! A [`core::Recorder`] is a call that says what to write down, and a [`core::Replay`] makes it again from that log, whatever
+//! has become of the process: `examples/durable_log.rs`. A [`core::Wheel`] says which of a million timers is due and when to
+//! wake next: `examples/one_timer.rs`.
+//!
+//! # WebAssembly
+//! In a page, a worker or Node under wasm-bindgen (wasm32-unknown-unknown) the feature `web` brings the clock, the timer and
+//! the seeds: `.await` works as it stands. Without that feature the target has none of them: give a sleeper with a clock of its
+//! own ([`time::Sleeper`], [`time::AsyncSleeper`]) and a seed to each operation, or one number to the program ([`seed`]).
 //!
 //! # Tests without waiting
 //! [`VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
@@ -81,11 +90,14 @@ mod accept;
 mod blocking;
 mod cancel;
 mod classify;
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+mod clock;
 mod flights;
 mod future;
 mod guarded;
 mod guards;
 mod hook;
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod keyed_guards;
 mod operation;
 mod retrying;
@@ -95,18 +107,41 @@ mod stopped;
 mod virtual_time;
 mod wakers;
 
-pub use accept::{Accept, AnyValue, Unless};
-pub use cancel::{CancelToken, Cancelled};
-pub use classify::{By, Classify, Everything, Ruled, When, io_failure, wall};
-pub use future::RetryFuture;
-pub use guarded::{CallGuards, Guarded, Unguarded};
-pub use guards::{Limited, Places, Shared, SharedGuards};
-pub use holdoff_core::*;
-pub use hook::{Hook, NoHook, OnRetry, Retried};
-pub use keyed_guards::KeyedGuards;
-pub use operation::{Async, Attempt, Blocking, Informed, Operation, Returns, Simple};
-pub use retrying::{Retrying, retry, retry_with};
+pub use cancel::CancelToken;
+pub use classify::io_failure;
+pub use guards::SharedGuards;
+pub use holdoff_core as core;
+pub use holdoff_core::{Error, Failure, Policy, Preset};
+pub use operation::Attempt;
+pub use retrying::{retry, retry_with};
 pub use seed::seed;
-pub use sleeper::{AsyncSleeper, Sleeper, System};
 pub use stopped::Stopped;
-pub use virtual_time::{VirtualSleep, VirtualTime};
+pub use virtual_time::VirtualTime;
+
+/// Guards beside [`SharedGuards`]: one set a key, single guards for calls of another kind, and the parts of a guarded
+/// sentence.
+pub mod guard {
+    pub use crate::guarded::{CallGuards, Guarded, Unguarded};
+    pub use crate::guards::{Limited, Places, Shared};
+    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+    pub use crate::keyed_guards::KeyedGuards;
+}
+
+/// The sentence that [`retry`] begins: its own type, the types of its parts, and what a hook is told.
+pub mod sentence {
+    pub use crate::accept::{Accept, AnyValue, Unless};
+    pub use crate::classify::{By, Classify, Everything, Ruled, When};
+    pub use crate::future::RetryFuture;
+    pub use crate::hook::{Hook, NoHook, OnRetry, Retried};
+    pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};
+    pub use crate::retrying::Retrying;
+}
+
+/// Clocks and ways of waiting by them, beside [`VirtualTime`].
+pub mod time {
+    pub use crate::cancel::Cancelled;
+    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+    pub use crate::clock::wall;
+    pub use crate::sleeper::{AsyncSleeper, Sleeper, System};
+    pub use crate::virtual_time::VirtualSleep;
+}

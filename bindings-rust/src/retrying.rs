@@ -127,7 +127,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// Patterns are looked up in the error's text here.
     ///
     /// ```
-    /// use holdoff::{Document, Facts};
+    /// use holdoff::core::{Document, Facts};
     ///
     /// let document: Document = serde_json::from_str(
     ///     r#"{ "attempts": 5, "retry_on": { "patterns": ["timeout", "connection reset"] } }"#,
@@ -282,7 +282,7 @@ where
     /// Begins the call.
     #[inline(always)]
     pub(crate) fn begin(&mut self, hedging: bool, now: Timestamp) -> (G::Call, Step) {
-        let seed = self.seed.unwrap_or_else(crate::seed::next);
+        let seed = self.seed.unwrap_or_else(|| crate::seed::next(now));
         self.guards.begin(self.policy.borrow(), hedging, seed, now)
     }
 

@@ -4,19 +4,7 @@
 
 use crate::cancel::CancelToken;
 use holdoff_core::Timestamp;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
-
-/// The zero of the system's clock. An hour ago, because a paused test clock may lag behind the first look at this one.
-static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
-    let now = Instant::now();
-    now.checked_sub(Duration::from_secs(3600)).unwrap_or(now)
-});
-
-fn since_epoch(instant: Instant) -> Timestamp {
-    let since = instant.saturating_duration_since(*EPOCH);
-    Timestamp::from_nanos(since.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(since.subsec_nanos())))
-}
+use std::time::Duration;
 
 /// The clock's `now`, not before what is known to have passed: a sleep or a limit that is over. The sleeper's word is
 /// enough, because a clock that is a little behind would only ask for another, shorter sleep.
@@ -29,13 +17,18 @@ pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
 /// has begun lasts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wait for a blocking operation",
-    note = "`.call()` waits with `holdoff::System`, `holdoff::VirtualTime` or any `Fn(Duration)`"
+    note = "`.call()` waits with `holdoff::time::System`, `holdoff::VirtualTime` or any `Fn(Duration)`"
 )]
 pub trait Sleeper {
-    /// The time by which it sleeps; never runs backwards.
+    /// The time by which it sleeps; never runs backwards. The system's clock where there is one.
+    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     fn now(&self) -> Timestamp {
-        since_epoch(Instant::now())
+        crate::clock::now()
     }
+
+    /// The time by which it sleeps; never runs backwards.
+    #[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
+    fn now(&self) -> Timestamp;
 
     /// Waits for `duration`, and no longer once `cancel` is cancelled. Returning says that the time is over.
     fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>);
@@ -58,21 +51,33 @@ pub trait AsyncSleeper {
     /// Ends when the time is over. Dropped when it is cancelled or no longer needed.
     type Sleep: Future;
 
-    /// The time by which it sleeps; never runs backwards.
+    /// The time by which it sleeps; never runs backwards. The system's clock where there is one.
+    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     fn now(&self) -> Timestamp {
-        since_epoch(Instant::now())
+        crate::clock::now()
     }
+
+    /// The time by which it sleeps; never runs backwards.
+    #[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
+    fn now(&self) -> Timestamp;
 
     /// Waits for `duration` from now.
     fn sleep(&self, duration: Duration) -> Self::Sleep;
 }
 
+/// The machine's own time: blocking operations sleep their thread; async ones use tokio's timer (feature `tokio`), paused
+/// test clocks included, or the timers of a page (feature `web`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl<F: Fn(Duration)> Sleeper for F {
     fn sleep(&self, duration: Duration, _: Option<&CancelToken>) {
         self(duration);
     }
 }
 
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl<F: Fn(Duration) -> S, S: Future> AsyncSleeper for F {
     type Sleep = S;
 
@@ -81,11 +86,7 @@ impl<F: Fn(Duration) -> S, S: Future> AsyncSleeper for F {
     }
 }
 
-/// The machine's own time: blocking operations sleep their thread; async ones use tokio's timer (feature `tokio`), paused
-/// test clocks included.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct System;
-
+#[cfg(not(target_family = "wasm"))]
 impl Sleeper for System {
     fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>) {
         match cancel {
@@ -101,15 +102,34 @@ impl Sleeper for System {
     }
 }
 
-#[cfg(feature = "tokio")]
+#[cfg(all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl AsyncSleeper for System {
     type Sleep = tokio::time::Sleep;
 
     fn now(&self) -> Timestamp {
-        since_epoch(tokio::time::Instant::now().into_std())
+        crate::clock::since_epoch(tokio::time::Instant::now().into_std())
     }
 
     fn sleep(&self, duration: Duration) -> Self::Sleep {
         tokio::time::sleep(duration)
+    }
+}
+
+#[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+impl AsyncSleeper for System {
+    type Sleep = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+
+    /// In pieces of at most a day, because a page's timer counts milliseconds in 31 bits.
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        const LONGEST: Duration = Duration::from_secs(86_400);
+        Box::pin(async move {
+            let mut left = duration;
+            while !left.is_zero() {
+                // Rounded up: a timer that rings early would end the sleep early.
+                let piece = left.min(LONGEST);
+                gloo_timers::future::sleep(Duration::from_millis(piece.as_nanos().div_ceil(1_000_000) as u64)).await;
+                left -= piece;
+            }
+        })
     }
 }

@@ -1,9 +1,8 @@
 //! The blocking loop, in virtual time but for the one test that proves the real sleep.
 
-use holdoff::{
-    Backoff, CancelToken, Cause, Failure, Hint, Jitter, Options, Policy, Retried, Schedule, Span, StopReason,
-    VirtualTime, retry, retry_with,
-};
+use holdoff::core::{Backoff, Cause, Hint, Jitter, Options, Schedule, Span, StopReason};
+use holdoff::sentence::Retried;
+use holdoff::{CancelToken, Failure, Policy, VirtualTime, retry, retry_with};
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::io;

@@ -1,9 +1,10 @@
 //! Calls that share guards, on virtual time and from many threads.
 
-use holdoff::{
-    Backoff, BreakerState, BudgetConfig, BulkheadConfig, CancelToken, Field, Jitter, LimiterConfig, Options, Policy,
-    Refusal, SharedGuards, Span, StopReason, Timestamp, Value, VirtualTime,
+use holdoff::core::{
+    Backoff, BreakerState, BudgetConfig, BulkheadConfig, Field, Jitter, LimiterConfig, Options, Refusal, Span,
+    StopReason, Timestamp, Value,
 };
+use holdoff::{CancelToken, Policy, SharedGuards, VirtualTime};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -142,7 +143,8 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
 /// for two operations in a row, and how long each takes.
 #[test]
 fn adaptive_mode_waits_as_long_as_smithys() {
-    use holdoff::{Failure, FailureKind, Preset};
+    use holdoff::core::FailureKind;
+    use holdoff::{Failure, Preset};
     use {FailureKind::Throttled, FailureKind::Transient};
     let backoff = Backoff::exponential(Duration::from_millis(25), 2.0).max(SECOND * 20);
     let throttled = Backoff::exponential(SECOND, 2.0).max(SECOND * 20);
@@ -171,7 +173,7 @@ fn adaptive_mode_waits_as_long_as_smithys() {
 fn a_million_keys_leave_no_more_than_there_may_be() {
     let made = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&made);
-    let hosts = holdoff::KeyedGuards::new(1000, Duration::MAX, move || {
+    let hosts = holdoff::guard::KeyedGuards::new(1000, Duration::MAX, move || {
         count.fetch_add(1, Ordering::SeqCst);
         SharedGuards::new()
     });
@@ -211,7 +213,7 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
 #[cfg(feature = "tokio")]
 mod awaited {
     use super::*;
-    use holdoff::HedgeConfig;
+    use holdoff::core::HedgeConfig;
     use tokio::time::{Instant, sleep};
 
     fn hedged(delay_ms: u64, attempts: u32) -> SharedGuards {

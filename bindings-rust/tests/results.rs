@@ -1,9 +1,8 @@
 //! Values that count as failures, blocking and async.
 
-use holdoff::{
-    Accept, AnyValue, Backoff, CancelToken, Cause, Failure, FailureKind, Hint, Jitter, OnDeadline, Options, Policy,
-    Retried, Span, StopReason, VirtualTime, retry, retry_with,
-};
+use holdoff::core::{Backoff, Cause, FailureKind, Hint, Jitter, OnDeadline, Options, Span, StopReason};
+use holdoff::sentence::{Accept, AnyValue, Retried};
+use holdoff::{CancelToken, Failure, Policy, VirtualTime, retry, retry_with};
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
 use std::pin::pin;

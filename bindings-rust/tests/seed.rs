@@ -1,12 +1,13 @@
 //! The program's own seed, in a process of its own because it is the program's.
 
-use holdoff::{Policy, Schedule, Span, VirtualTime, retry, seed_at};
+use holdoff::core::{Schedule, Span, seed_at};
+use holdoff::{Policy, VirtualTime, retry};
 use std::cell::RefCell;
 use std::time::Duration;
 
 fn delays(policy: &Policy) -> Vec<Duration> {
     let delays = RefCell::new(Vec::new());
-    let hook = |retried: &holdoff::Retried<'_, &str>| delays.borrow_mut().push(retried.delay);
+    let hook = |retried: &holdoff::sentence::Retried<'_, &str>| delays.borrow_mut().push(retried.delay);
     let stopped = retry(policy, || Err::<(), _>("down")).on_retry(hook).sleeper(VirtualTime::new()).call();
     assert!(stopped.is_err());
     delays.into_inner()

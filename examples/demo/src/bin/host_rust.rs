@@ -1,7 +1,8 @@
 //! The Rust host: ureq and the blocking loop.
 
 use anyhow::{Context as _, Result};
-use holdoff::{Error, Failure, Hint, Options, Policy};
+use holdoff::core::{Hint, Options};
+use holdoff::{Error, Failure, Policy};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -101,9 +102,11 @@ fn policy(document: &Value) -> Result<Policy> {
             return fields.iter().try_for_each(|(name, value)| set(builder, &format!("{path}{dot}{name}"), value));
         }
         let value = match value {
-            Value::String(text) => holdoff::Value::Text(text),
-            Value::Number(number) => holdoff::Value::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1e9 },
-            _ => holdoff::Value::Other,
+            Value::String(text) => holdoff::core::Value::Text(text),
+            Value::Number(number) => {
+                holdoff::core::Value::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1e9 }
+            }
+            _ => holdoff::core::Value::Other,
         };
         builder.set(path, value).map(|_| ())
     }
