@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod bindgen;
 pub(crate) mod packages;
+mod page;
 
 /// The npm package's folder.
 pub(crate) fn package() -> PathBuf {
@@ -42,10 +44,7 @@ pub(crate) fn build() -> Result<()> {
         let module = compile(file, features, profile)?;
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
     }
-    let mut bindgen = shell::cargo();
-    bindgen.args(["run", "--quiet", "--release", "-p", "bindgen", "--"]);
-    bindgen.arg(compile("tools.wasm", "tools", "bindgen")?).arg(dist.join("bindgen")).arg("tools");
-    shell::step("wasm-bindgen", &mut bindgen)?;
+    bindgen::run(&compile("tools.wasm", "tools", "bindgen")?, &dist.join("bindgen"), "tools")?;
     fs::rename(dist.join("bindgen/tools_bg.wasm"), dist.join("tools.wasm"))?;
     shell::step("building the npm package", &mut node("build.mjs"))
 }
@@ -111,7 +110,7 @@ pub(crate) fn test() -> Result<()> {
     for name in ["node-esm", "node-cjs", "typescript", "vite"] {
         packages::consume(name, &[&tarball], &package())?;
     }
-    Ok(())
+    page::check(&package())
 }
 
 /// Runs the `test/*.test.mjs` of an npm package.
