@@ -20,6 +20,15 @@ const dense = (bytes) =>
     return ["", " ", "!"][(value - place) / 90] + String.fromCharCode(place === 57 ? 126 : place + 35);
   }).join("");
 
+// The features that rustc compiles for by default; the section that would name them is stripped.
+const FEATURES = ["bulk-memory", "sign-ext", "mutable-globals", "nontrapping-float-to-int"].map(
+  (name) => `--enable-${name}`,
+);
+for (const name of ["hot", "classify"]) {
+  const path = `dist/${name}.wasm`;
+  execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
+}
+
 /** The module as text. Hexadecimal keeps its bytes apart, and so compresses a fifth smaller than base64. */
 const inlined = {
   name: "inlined wasm",
@@ -81,6 +90,8 @@ await build({
   ...shared,
   entryPoints: {
     index: "src-ts/index.ts",
+    presets: "src-ts/presets/index.ts",
+    classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     log: "src-ts/log/index.ts",

@@ -1,20 +1,16 @@
 /**
- * The main wasm module: the only file that knows the layout of its memory.
+ * The wasm module of the machines in `machine.ts`: the only file that knows the layout of its memory.
  *
  * A state is a row of 32-bit words that its JavaScript object owns. It is copied into wasm memory before a transition, and back
  * when another state needs the slot, so that nothing in wasm memory belongs to one object for good. Doubles would be
  * quicker to copy but change the bits of what looks like a NaN.
  */
-import hex from "../dist/core.wasm";
+import hex from "../dist/machine.wasm";
 import { decoded } from "./module.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
   address(): number;
-  policy_start(): void;
-  policy_set(name: number, kind: number, value: number): number;
-  policy_build(): number;
-  problem(code: number): number;
   call_begin(): void;
   call_underway(): void;
   call_succeed(): void;
@@ -27,15 +23,6 @@ interface Exports {
   schedule_next(): number;
   schedule_next_at(kind: number): number;
   base_at(n: number): void;
-  seed(): void;
-  headers(): void;
-  header(name: number, value: number): void;
-  http(status: number): number;
-  grpc(code: number): number;
-  patterns(idempotent: number): number;
-  judge(kind: number, http: number, grpc: number, matched: number, idempotent: number): number;
-  is_failure(status: number, idempotent: number): number;
-  duration(length: number): number;
 }
 
 /** The functions of the core; `wasm()` before the first use. */
@@ -43,7 +30,6 @@ export let core: Exports;
 let words: Uint32Array;
 let longs: BigUint64Array;
 let doubles: Float64Array;
-let bytes: Uint8Array;
 
 // Offsets of fields in units of their own size; the module asserts the same numbers.
 export const SEED = 0;
@@ -54,12 +40,7 @@ const NUMBER = 4;
 const STEP = 10;
 export const AT = 6;
 export const WAKE_AT = 7;
-export const REMAINING = 8;
-const PROBLEM = 18;
-const PROBLEM_SPAN = 10;
-const NAME = 904;
-const TEXT = 1928;
-const END = 6024;
+const END = 712;
 
 /** The owner of a state. It has the state itself while another state is in the slot. */
 export interface Keeper {
@@ -73,38 +54,25 @@ export interface Slot {
   keeper: Keeper | undefined;
 }
 const slot = (at: number, length: number): Slot => ({ at, length, keeper: undefined });
-const POLICY = slot(26, 64);
-const RULES = slot(90, 40);
-export const CALL = slot(130, 14);
-export const RETRY = slot(144, 10);
-export const SCHEDULE = slot(154, 72);
+const POLICY = slot(18, 64);
+export const CALL = slot(82, 14);
+export const RETRY = slot(96, 10);
+export const SCHEDULE = slot(106, 72);
 
 function take(instance: WebAssembly.Instance): Exports {
   core = instance.exports as unknown as Exports;
   const { buffer } = core.memory;
   const at = core.address();
   // The memory never grows: there is no allocator.
-  bytes = new Uint8Array(buffer, at, END);
-  words = new Uint32Array(buffer, at, NAME >> 2);
-  longs = new BigUint64Array(buffer, at, NAME >> 3);
-  doubles = new Float64Array(buffer, at, NAME >> 3);
+  words = new Uint32Array(buffer, at, END >> 2);
+  longs = new BigUint64Array(buffer, at, END >> 3);
+  doubles = new Float64Array(buffer, at, END >> 3);
   return core;
 }
 
 /** The core, compiled on first use: an import that is never used costs nothing. */
 export function wasm(): Exports {
   return core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))));
-}
-
-/**
- * Compiles the core without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
- * their main thread (Chrome before 115): await it there before anything else.
- */
-export async function init(): Promise<void> {
-  if (core === undefined) {
-    const { instance } = await WebAssembly.instantiate(decoded(hex));
-    if (core === undefined) take(instance);
-  }
 }
 
 /** Gives a slot to another owner, and the state in it back to its own. */
@@ -141,16 +109,6 @@ export function loadPolicy(policy: Uint32Array): void {
     loaded = policy;
   }
 }
-
-/** The policy that was just built. */
-export function takePolicy(): Uint32Array {
-  return (loaded = copyOut(POLICY, new Uint32Array(POLICY.length)));
-}
-
-/** Its rules of classification. */
-export const takeRules = (): Uint32Array => copyOut(RULES, new Uint32Array(RULES.length));
-
-export const loadRules = (rules: Uint32Array): void => copyIn(RULES, rules);
 
 function copyIn({ at }: Slot, state: Uint32Array): void {
   for (let i = 0; i < state.length; i++) words[at + i] = state[i] as number;
@@ -189,15 +147,6 @@ export function readBigint(field: number): bigint {
   return longs[field] as bigint;
 }
 
-/** One of the two words of a field. */
-export const wordOf = (field: number, high: 0 | 1): number => words[(field << 1) + high] as number;
-
-/** Writes 64 bits as two words. */
-export function writeWords(field: number, low: number, high: number): void {
-  words[field << 1] = low;
-  words[(field << 1) + 1] = high;
-}
-
 export function writeDouble(value: number): void {
   doubles[NUMBER] = value;
 }
@@ -209,49 +158,4 @@ export function stepCodes(): number {
 
 export function stepAttempt(): number {
   return words[STEP + 1] as number;
-}
-
-/** The parts of the latest problem that are not text. */
-export function problemCode(): number {
-  return words[PROBLEM] as number;
-}
-
-/** The path of the field that it is about, its indexes in their places. */
-export function problemPath(path: string): string {
-  const stage = words[PROBLEM + 6] as number;
-  const item = words[PROBLEM + 7] as number;
-  const full = stage > 0 ? path.replace(/^backoff/, `backoff[${stage - 1}]`) : path;
-  return item > 0 ? `${full}[${item - 1}]` : full;
-}
-
-/** The value that broke the rule, as far as the core knows it. */
-export function problemValue(): number | string | undefined {
-  const given = words[PROBLEM + 1];
-  if (given === 2) return doubles[(PROBLEM >> 1) + 2];
-  if (given !== 1) return undefined;
-  const nanos = readNumber(PROBLEM_SPAN);
-  return nanos % 1e9 === 0 ? `${nanos / 1e9}s` : `${nanos / 1e6}ms`;
-}
-
-/**
- * The encoder of text as UTF-8, which the modules take.
- * @internal
- */
-export const encoder = new TextEncoder();
-
-function encode(text: string, from: number, to: number): number {
-  const { read, written } = encoder.encodeInto(text, bytes.subarray(from, to));
-  // Text that is too long is not valid, and its beginning must not be, either.
-  return read === text.length ? written : encoder.encodeInto("?", bytes.subarray(from, to)).written;
-}
-
-/** Writes a name and says how long it is. */
-export const writeName = (name: string): number => encode(name, NAME, TEXT);
-
-/** Writes a value and says how long it is. */
-export const writeText = (text: string): number => encode(text, TEXT, END);
-
-/** The lines of text that the core has written. */
-export function readLines(length: number): string[] {
-  return String.fromCharCode(...bytes.subarray(TEXT, TEXT + length)).split("\n");
 }

@@ -1,25 +1,24 @@
-/** The engine of operations without guards. It asks the core nothing before the first failure. */
+/** The engine of operations without guards. It loads the core at the first failure. */
+import { hintNanos } from "./failure.js";
+import type { Work } from "./host.js";
 import {
-  AT,
-  CALL,
-  core,
   forget,
+  functions,
+  HINT,
+  hot,
   type Keeper,
   load,
-  loadPolicy,
   NOW,
-  REMAINING,
-  readNumber,
+  SEED,
+  stepAt,
   stepAttempt,
   stepCodes,
-  TICKET,
-  takeSlot,
-  wasm,
-  writeNumber,
-} from "./core.js";
-import type { Work } from "./host.js";
+  write,
+  writePolicy,
+  writeWords,
+} from "./hot.js";
 import { ATTEMPT, Attempt, type Engine, type Step } from "./operation.js";
-import { writeSeed } from "./seed.js";
+import { type Seed, seedOf } from "./seed.js";
 
 export class Unguarded implements Engine, Keeper {
   readonly discardsAsleep = true;
@@ -30,6 +29,8 @@ export class Unguarded implements Engine, Keeper {
   private readonly seed: number | bigint | null | undefined;
   /** True once the core knows of this operation. */
   private known = false;
+  /** The time of the latest failure. */
+  private failedAt = 0;
 
   /** `limit` is that of the first attempt, in nanoseconds. */
   constructor(policy: Uint32Array, limit: number, seed: number | bigint | null | undefined) {
@@ -43,33 +44,32 @@ export class Unguarded implements Engine, Keeper {
   }
 
   fail(attempt: number, kind: number, _error: unknown, now: number): Step {
-    wasm();
-    if (this.known) {
-      load(CALL, this);
-    } else {
-      writeSeed(this.seed);
-      writeNumber(NOW, 0);
-      takeSlot(CALL, this);
-      core.call_underway();
+    const core = hot();
+    load(this);
+    if (!this.known) {
+      const { low, high }: Seed = seedOf(this.seed);
+      writeWords(SEED, low, high);
+      core.underway();
       this.known = true;
     }
-    writeNumber(TICKET, attempt);
-    writeNumber(NOW, now);
-    loadPolicy(this.policy);
-    core.call_fail(kind);
+    write(HINT, hintNanos());
+    write(NOW, now);
+    writePolicy(this.policy);
+    core.fail(attempt, kind);
+    this.failedAt = now;
     return readStep();
   }
 
   tick(now: number): Step {
-    writeNumber(NOW, now);
-    loadPolicy(this.policy);
-    load(CALL, this);
-    core.call_tick();
+    write(NOW, now);
+    writePolicy(this.policy);
+    load(this);
+    functions.tick();
     return readStep();
   }
 
-  delay(): number {
-    return readNumber(REMAINING);
+  delay(step: Step): number {
+    return step.at - this.failedAt;
   }
 
   context(attempt: number, abortAt: number): Attempt {
@@ -81,7 +81,7 @@ export class Unguarded implements Engine, Keeper {
   }
 
   end(): void {
-    forget(CALL, this);
+    forget(this);
   }
 
   succeed(): void {}
@@ -93,4 +93,4 @@ export class Unguarded implements Engine, Keeper {
   refused(): undefined {}
 }
 
-const readStep = (): Step => ({ codes: stepCodes(), at: readNumber(AT), wakeAt: Infinity, attempt: stepAttempt() });
+const readStep = (): Step => ({ codes: stepCodes(), at: stepAt(), wakeAt: Infinity, attempt: stepAttempt() });

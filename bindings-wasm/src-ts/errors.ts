@@ -1,5 +1,5 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
-import { problemCode, problemPath, problemValue, readLines, wasm } from "./core.js";
+import { RULES } from "./table.js";
 import type { StopReason } from "./words.js";
 
 /** A value as an error shows it: short, and never its owner's own code. */
@@ -46,24 +46,29 @@ export class ConfigError extends TypeError {
   }
 }
 
-/** The problem that the core has just explained in so much text, about a field that was called `name`. */
-export function configError(length: number, name: string, lookUp: (path: string) => unknown): ConfigError {
-  const [word, field, rule, nearest] = readLines(length) as [string, string, string, string];
-  const path = problemPath(field);
-  const given = lookUp(path);
-  const known = given === undefined ? problemValue() : shown(given);
-  const value = known === undefined ? "" : ` = ${known}`;
-  const camel = /[A-Z]/.test(name);
-  const near = camel ? nearest.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : nearest;
-  return new ConfigError(problemCode(), word, path || name, value, rule, near || undefined);
-}
-
 export const UNKNOWN_FIELD = 100;
 export const WRONG_TYPE = 101;
 export const UNKNOWN_WORD = 102;
 export const NOT_A_DURATION = 103;
 export const ATTEMPTS_RANGE = 104;
+export const FACTOR_RANGE = 105;
+export const MAX_BELOW_INITIAL = 106;
+export const ZERO_LIMIT = 107;
+export const MIN_ATTEMPT_RANGE = 108;
+export const CLIP_NEEDS_MIN_ATTEMPT = 109;
+export const JITTER_FACTOR_RANGE = 110;
+export const NOT_FOR_KIND = 111;
+export const JITTER_FACTOR_MISSING = 112;
 export const SEED_RANGE = 113;
+export const EXPONENT_RANGE = 114;
+export const DELAYS_MISSING = 115;
+export const JITTER_BOUND_MISSING = 116;
+export const TIMES_MISSING = 117;
+export const TOO_MANY_STAGES = 118;
+export const NO_STAGE_FOR_ALL = 119;
+export const PRESET_STAGES = 128;
+export const TIMES_RANGE = 129;
+export const DOCUMENT_VERSION = 140;
 export const NOT_JSON = 141;
 export const NOT_AN_OBJECT = 142;
 export const NOT_SUPPORTED = 147;
@@ -71,11 +76,22 @@ export const COUNT_RANGE = 150;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 
+/** The word and the rule of the error with that number. */
+export function ruleOf(code: number): [word: string, rule: string] {
+  const text = RULES[code] as string;
+  const end = text.indexOf(" ");
+  return [text.slice(0, end), text.slice(end + 1)];
+}
+
 /** The error with that number about a value that is no policy's. */
 export function problem(code: number, path: string, value: unknown, cause?: unknown): ConfigError {
-  const [word, , rule] = readLines(wasm().problem(code)) as [string, string, string];
+  const [word, rule] = ruleOf(code);
   return new ConfigError(code, word, path, ` = ${shown(value)}`, rule, undefined, cause);
 }
+
+/** The error about a field, or an import, that needs the entry `holdoff/name`. */
+export const needs = (path: string, name: string): ConfigError =>
+  new ConfigError(NOT_SUPPORTED, "not_supported", path, "", `needs import "holdoff/${name}"`);
 
 /** How an operation ended that did not succeed; of the last error and the last result one is undefined. */
 export interface Outcome {
@@ -89,6 +105,8 @@ export interface Outcome {
   readonly lastError: unknown;
   /** The value of the last attempt, if `whenResult` called it a failure. */
   readonly lastResult: unknown;
+  /** The error of the runtime that refused to compile the wasm module, which took the decision away; the reason is then `permanent`. */
+  readonly engineError?: unknown;
 }
 
 /** The property that holds an error's outcome. Registered, so that two copies of this package understand each other. */

@@ -1,10 +1,12 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
-import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
-import { core, loadRules, readBigint, readNumber, SPAN, wasm, writeBigint, writeNumber, writeText } from "./core.js";
+import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 import { natureOf } from "./error_names.js";
-import { NOT_A_DURATION, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
-import { type HeadersLike, type Line, linesOf, wallNow, writeLines } from "./headers.js";
+import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
+import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
+import { readLines } from "./retry_after.js";
+import { type Nanos, spanOf } from "./times.js";
+import type { FieldValue } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
@@ -39,49 +41,95 @@ export interface Rules {
   readonly patterns: readonly [all: string[], nonIdempotent: string[]];
 }
 
-const NO_HINT = 2 ** 64;
 const NEVER = (1n << 64n) - 2n;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
-export const LONGEST = 2 ** 63;
+export const LONGEST_NUMBER = 2 ** 63;
 
-/** Writes a hint for the core. NaN is none, a time in the past is now, and what is too long is the longest there is. */
-function writeHint(hint: Hint): void {
-  wasm();
-  if (hint === "never") {
-    writeBigint(SPAN, NEVER);
-  } else if (typeof hint === "string") {
-    if (wasm().duration(writeText(hint)) === 0) throw problem(NOT_A_DURATION, "hint", hint);
-  } else if (typeof hint === "bigint") {
-    writeBigint(SPAN, hint < 0n ? 0n : hint < NEVER ? hint : NEVER - 1n);
-  } else if (hint === undefined || hint === null || Number.isNaN(hint)) {
-    writeNumber(SPAN, Infinity);
-  } else if (typeof hint === "number") {
-    writeNumber(SPAN, Math.min(Math.max(Math.floor(hint * 1e6 + 0.5), 0), LONGEST));
+/** The additions of `holdoff/classify`. */
+export interface Classifier {
+  /** The rules of the fields under `retry_on`. */
+  rules(values: readonly FieldValue[], names: (path: string) => string): Rules | undefined;
+  /** The hint of header lines; Infinity where they have none. */
+  hint(lines: readonly Line[], status: number, wall: bigint | undefined): Nanos;
+  /** The kind of a gRPC status, 0 when it is no failure. */
+  grpc(code: number): number;
+  /** True if a message has a pattern that counts; the message is only made if one does. */
+  matches(rules: Rules, message: () => string, idempotent: boolean): boolean;
+  judge(rules: Rules, kind: number, status: number, grpc: number, matched: boolean, idempotent: boolean): number;
+  isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
+}
+
+let classifier: Classifier | undefined;
+
+/** Brings the additions of `holdoff/classify`. */
+export function useClassifier(added: Classifier): void {
+  classifier = added;
+}
+
+/** The same; throws unless the entry was imported. */
+export function classifierFor(path: string): Classifier {
+  if (classifier === undefined) throw needs(path, "classify");
+  return classifier;
+}
+
+/** The hint of the failure that was judged last: nanoseconds, `NEVER`, or Infinity for none. */
+let hint: Nanos = Infinity;
+
+/** The same, for the engine that asks next. */
+export const hintNanos = (): Nanos => hint;
+
+/** The same as the core's 64 bits. */
+export const hintBits = (): bigint => (hint === Infinity ? NEVER + 1n : BigInt(hint));
+
+/** Notes a hint. NaN is none, a time in the past is now, and what is too long is the longest there is. */
+function noteHint(given: Hint): void {
+  if (given === "never") {
+    hint = NEVER;
+  } else if (typeof given === "string") {
+    const span = spanOf(given);
+    if (span === undefined) throw problem(NOT_A_DURATION, "hint", given);
+    hint = span;
+  } else if (typeof given === "bigint") {
+    hint = given < 0n ? 0 : given < NEVER ? given : NEVER - 1n;
+  } else if (given === undefined || given === null || Number.isNaN(given)) {
+    hint = Infinity;
+  } else if (typeof given === "number") {
+    hint = Math.min(Math.max(Math.floor(given * 1e6 + 0.5), 0), LONGEST_NUMBER);
   } else {
-    throw problem(NOT_A_DURATION, "hint", hint);
+    throw problem(NOT_A_DURATION, "hint", given);
   }
 }
 
-/** The hint that is written, in milliseconds. */
+/** Notes the hint of header lines. */
+function noteLines(lines: readonly Line[], status: number, wall: bigint | undefined): void {
+  hint = classifier ? classifier.hint(lines, status, wall) : readLines(lines, wall);
+}
+
+/** The noted hint, in milliseconds. */
 export function readHint(): number | "never" | undefined {
-  const nanos = readNumber(SPAN);
-  return nanos === Infinity ? undefined : nanos >= NO_HINT ? "never" : nanos / 1e6;
+  return hint === Infinity ? undefined : hint === NEVER ? "never" : Number(hint) / 1e6;
 }
 
 /** The same; nanoseconds as a bigint if milliseconds would round it. */
-function readExactHint(): number | bigint | "never" | undefined {
-  const hint = readHint();
-  return typeof hint === "number" && readNumber(SPAN) > Number.MAX_SAFE_INTEGER ? readBigint(SPAN) : hint;
-}
+const readExactHint = (): number | bigint | "never" | undefined =>
+  typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : readHint();
 
 const readFailure = (kind: number): Failure => ({ kind: KINDS[kind] as FailureKind, hint: readExactHint() });
 
-/** A failure's kind, and its hint written. */
+/** The kind of an HTTP status, 0 when it is no failure (spec 8.2). */
+function kindOfStatus(status: number): number {
+  if (status >= 100 && status < 400) return 0;
+  if (status === 408 || status === 504) return TIMEOUT;
+  if (status === 429) return THROTTLED;
+  return status === 425 || (status >= 500 && status < 600 && status !== 501 && status !== 505) ? TRANSIENT : PERMANENT;
+}
+
+/** A failure's kind, and its hint noted. */
 export function writeFailure(failure: Failure | FailureKind): number {
   const isWord = typeof failure === "string";
   const kind = kindOf(isWord ? failure : failure?.kind);
-  writeHint(isWord ? undefined : failure.hint);
+  noteHint(isWord ? undefined : failure.hint);
   return kind;
 }
 
@@ -130,10 +178,11 @@ function seenIn(value: unknown): Seen {
   return { kind: TRANSIENT, statuses, lines: linesOf(answer?.headers), grpc: undefined, programError: false };
 }
 
-/** The kind of a value that is a failure, though its status may be none, and the hint written. */
+/** The kind of a value that is a failure, though its status may be none, and the hint noted. */
 function writeSeenIn(seen: Seen): number {
-  writeLines(seen.lines, wallNow());
-  return core.http(integer(seen.statuses[0])) || seen.kind;
+  const status = integer(seen.statuses[0]);
+  noteLines(seen.lines, status, wallNow());
+  return kindOfStatus(status) || seen.kind;
 }
 
 /** The same for an attempt that was over its limit. */
@@ -149,24 +198,24 @@ export function writeTimeout(error: unknown, rules: Rules | undefined, idempoten
  * header alone, where a date is no hint.
  */
 export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
-  if (typeof said === "string") writeLines([["retry-after", said]]);
-  else writeLines(linesOf(said), wallNow());
-  const kind = wasm().http(integer(status));
+  const code = integer(status);
+  if (typeof said === "string") noteLines([["retry-after", said]], code, undefined);
+  else noteLines(linesOf(said), code, wallNow());
+  const kind = kindOfStatus(code);
   return kind === 0 ? undefined : readFailure(kind);
 }
 
 /** The failure of a gRPC status; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
 export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
-  writeLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : []);
-  wasm().http(0);
-  const kind = core.grpc(integer(code, 2));
+  noteLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : [], 0, undefined);
+  const kind = classifierFor("grpc").grpc(integer(code, 2));
   return kind === 0 ? undefined : readFailure(kind);
 }
 
 /**
- * The hint of header lines. A date needs the time: `now`, milliseconds like
- * `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A quota counts for less when the
- * answer's `status` is neither 429 nor 503.
+ * The hint of header lines: `Retry-After` and its forms in milliseconds, and with `holdoff/classify` quotas and gRPC's, too. A date
+ * needs the time: `now`, milliseconds like `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A
+ * quota counts for less when the answer's `status` is neither 429 nor 503.
  */
 export function hintOf(
   headers: HeadersLike,
@@ -174,14 +223,13 @@ export function hintOf(
 ): number | bigint | "never" | undefined {
   if (typeof now === "number" && !(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw problem(TIME_RANGE, "now", now);
   const wall = typeof now === "number" ? BigInt(Math.floor(now)) * 1_000_000n : now;
-  writeLines(linesOf(headers), wall === undefined ? wallNow() : (wall ?? undefined));
-  wasm().http(integer(status));
+  noteLines(linesOf(headers), integer(status), wall === undefined ? wallNow() : (wall ?? undefined));
   return readExactHint();
 }
 
 /** A number of 32 bits; what is none reads as another. */
 const integer = (value: unknown, otherwise = 0): number =>
-  typeof value === "number" && value >= 0 && value <= 0xffffffff ? value : otherwise;
+  typeof value === "number" && value >= 0 && value <= 0xffffffff ? Math.floor(value) : otherwise;
 
 /**
  * The default classification. Errors with an HTTP status or a gRPC code are judged by it, timeouts and lost connections are
@@ -207,13 +255,10 @@ export function judge(rules: Rules | undefined, failure: Failure | FailureKind, 
   return readFailure(kind);
 }
 
-const NO_RULES = new Uint32Array(40);
-
 /** True if an HTTP answer is a failure. */
 export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
-  wasm();
-  loadRules(rules?.words ?? NO_RULES);
-  return core.is_failure(integer(status), idempotent ? 1 : 0) !== 0;
+  const code = integer(status);
+  return rules === undefined ? code >= 400 : classifierFor("retryOn").isFailure(rules, code, idempotent);
 }
 
 interface ErrorLike {
@@ -271,21 +316,25 @@ export function isProgramError(error: unknown): boolean {
   return programError && statuses.length === 0 && grpc === undefined;
 }
 
-/** The kind of what was seen, and its hint written. */
+/** The kind of what was seen, and its hint noted. */
 function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
   if (statuses.length > 0) {
-    writeLines(lines, wallNow());
     for (const status of statuses) {
-      const found = core.http(integer(status));
-      if (found !== 0) return found;
+      const code = integer(status);
+      const found = kindOfStatus(code);
+      if (found !== 0) {
+        noteLines(lines, code, wallNow());
+        return found;
+      }
     }
-  } else if (grpc !== undefined) {
-    writeLines(lines);
-    core.http(0);
-    const found = core.grpc(integer(grpc, 2));
-    if (found !== 0) return found;
+  } else if (grpc !== undefined && classifier !== undefined) {
+    const found = classifier.grpc(integer(grpc, 2));
+    if (found !== 0) {
+      noteLines(lines, 0, undefined);
+      return found;
+    }
   }
-  writeHint(undefined);
+  hint = Infinity;
   return kind;
 }
 
@@ -298,21 +347,18 @@ function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boole
 }
 
 /** True if an error's message contains a pattern that counts. */
-function matched({ words, patterns }: Rules, error: unknown, idempotent: boolean): boolean {
-  wasm();
-  loadRules(words);
-  const list = patterns[core.patterns(idempotent ? 1 : 0) - 1];
-  if (list === undefined) return false;
-  const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
-  const text = typeof message === "symbol" ? "" : String(message ?? "");
-  return list.some((pattern) => text.includes(pattern));
+function matched(rules: Rules, error: unknown, idempotent: boolean): boolean {
+  const message = () => {
+    const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
+    return typeof message === "symbol" ? "" : String(message ?? "");
+  };
+  return classifierFor("retryOn").matches(rules, message, idempotent);
 }
 
 const NO_CODE = 0xffffffff;
 
-function judged({ words }: Rules, kind: number, seen: Seen, matches: boolean, idempotent: boolean): number {
-  loadRules(words);
+function judged(rules: Rules, kind: number, seen: Seen, matches: boolean, idempotent: boolean): number {
   // A code that is none of the table reads as UNKNOWN.
   const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
-  return core.judge(kind, seen.statuses[0] ?? 0, grpc, matches ? 1 : 0, idempotent ? 1 : 0);
+  return classifierFor("retryOn").judge(rules, kind, seen.statuses[0] ?? 0, grpc, matches, idempotent);
 }

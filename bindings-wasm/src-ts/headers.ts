@@ -1,5 +1,4 @@
-/** Hints of servers: header lines, in any form that clients have them, read by the core. */
-import { NOW, wasm, writeBigint, writeName, writeText } from "./core.js";
+/** Header lines, in any form that clients have them. */
 
 /** One header line: its name and its value. */
 export type Line = readonly [name: string, value: string];
@@ -34,13 +33,5 @@ export function linesOf(headers: unknown): Line[] {
   return lines;
 }
 
-/** Hands lines to the core; `wall` is now in nanoseconds since 1970, without which a date says nothing. */
-export function writeLines(lines: readonly Line[], wall?: bigint): void {
-  const core = wasm();
-  writeBigint(NOW, wall ?? (1n << 64n) - 1n);
-  core.headers();
-  for (const [name, value] of lines) core.header(writeName(name), writeText(value));
-}
-
-/** By the clock on the wall. */
+/** Now in nanoseconds since 1970, by the clock on the wall. */
 export const wallNow = (): bigint => BigInt(Date.now()) * 1_000_000n;

@@ -1,12 +1,10 @@
 /** Retries decided by one tested core. */
 export type { Clock } from "./clock.js";
-export { init } from "./core.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {
   classify,
   type Facts,
   type Failure,
-  grpcFailure,
   type Hint,
   hintOf,
   httpFailure,
@@ -25,6 +23,7 @@ export type {
 } from "./fields.js";
 export type { HeadersLike } from "./headers.js";
 export type { AttemptContext, HostOptions, RetryInfo, Work } from "./host.js";
+export { init } from "./hot.js";
 export {
   Call,
   type Decision,

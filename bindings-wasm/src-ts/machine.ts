@@ -29,7 +29,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
-import { type Failure, kindOf, writeFailure } from "./failure.js";
+import { type Failure, hintBits, kindOf, writeFailure } from "./failure.js";
 import { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import { checkTime, type Same, type Time } from "./times.js";
@@ -134,6 +134,7 @@ export class Retry {
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
     load(RETRY, this.keeper);
+    writeBigint(SPAN, hintBits());
     core.retry_fail(kind);
     const codes = stepCodes();
     const at = readTime(AT, now);
@@ -190,6 +191,7 @@ export class Call {
     writeTicket(ticket);
     loadPolicy(this.policy);
     load(CALL, this.keeper);
+    writeBigint(SPAN, hintBits());
     core.call_fail(kind);
     return readStep(now);
   }

@@ -2,10 +2,10 @@
  * The memory of the wasm modules that only some programs load. As in the first module, states are rows of words that JavaScript
  * owns and copies into memory for a transition; here the module itself says where each field is.
  */
-import { encoder } from "./core.js";
 import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
 import { decoded } from "./module.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
+import { decoder, encoder } from "./tools/utf8.js";
 
 /** The functions that a module exports, by their names. */
 type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;
@@ -129,11 +129,12 @@ export class ModuleMemory<Name extends string, Field extends string> {
   }
 }
 
-const decoder = new TextDecoder();
-
 function encode(text: string, into: Uint8Array): number {
   const { read, written } = encoder.encodeInto(text, into);
-  return read === text.length ? written : encoder.encodeInto("?", into).written;
+  if (read === text.length) return written;
+  // Text that is too long is not valid, and its beginning must not be, either.
+  into[0] = 0x3f;
+  return 1;
 }
 
 /** 2^64-1: never, or no limit. */

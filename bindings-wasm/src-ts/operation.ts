@@ -6,7 +6,15 @@ import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "./clock.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
-import { LONGEST, readHint, type Verdict, writeAnswer, writeResult, writeTimeout, writeVerdict } from "./failure.js";
+import {
+  LONGEST_NUMBER,
+  readHint,
+  type Verdict,
+  writeAnswer,
+  writeResult,
+  writeTimeout,
+  writeVerdict,
+} from "./failure.js";
 import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
 import { CAUSES, type Cause, type FailureKind, KINDS, REASONS, type StopReason } from "./words.js";
 
@@ -41,7 +49,7 @@ export interface Engine {
   succeed(attempt: number): void;
   tick(now: number): Step;
   /** The length of the sleep that was just decided, in nanoseconds. */
-  delay(): number;
+  delay(step: Step): number;
   /** Makes the context of an attempt, and runs the attempt in it. */
   context(attempt: number, abortAt: number): Attempt;
   run<T>(fn: Work<T>, context: Attempt): T;
@@ -324,7 +332,14 @@ export class Operation<T> {
     const { onRetry } = this.options;
     const hint = onRetry ? readHint() : undefined;
     const { lastError: error, lastResult: result, engine } = this;
-    const step = engine.fail(attempt, kind, error, now);
+    let step: Step;
+    try {
+      step = engine.fail(attempt, kind, error, now);
+    } catch (refused) {
+      // A page whose Content-Security-Policy forbids wasm: without a decision there is no other attempt.
+      this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
+      return;
+    }
     if ((step.codes & 255) === SLEEP) {
       const cause = CAUSES[step.codes >>> 24] as Cause;
       onRetry?.({
@@ -333,7 +348,7 @@ export class Operation<T> {
         result,
         failure: KINDS[kind] as FailureKind,
         hint,
-        delay: engine.delay() / 1e6,
+        delay: engine.delay(step) / 1e6,
         cause,
       });
       // The hook may have begun to read the value.
@@ -344,9 +359,13 @@ export class Operation<T> {
   }
 
   private gaveUp(reason: StopReason, at: number): void {
-    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
+    this.giveUp({ reason, retryAt: at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6 });
+  }
+
+  private giveUp(ending: Pick<Outcome, "reason" | "retryAt" | "engineError">): void {
     const { attempt: attempts, lastError, lastResult } = this;
-    const outcome: Outcome = { outcome: "gave_up", reason, attempts, retryAt, lastError, lastResult };
+    const { reason, retryAt } = ending;
+    const outcome: Outcome = { outcome: "gave_up", attempts, lastError, lastResult, ...ending };
     this.end();
     this.abortAll();
     if (this.returned) {
@@ -438,6 +457,6 @@ export class Operation<T> {
     const time = this.clock.now();
     this.epoch ??= time;
     const nanos = Math.round((time - this.epoch) * 1e6);
-    return nanos > 0 ? Math.min(nanos, LONGEST) : 0;
+    return nanos > 0 ? Math.min(nanos, LONGEST_NUMBER) : 0;
   }
 }

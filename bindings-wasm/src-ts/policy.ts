@@ -1,12 +1,14 @@
 /** Policies: what to do after a failure, checked once. */
-import { readNumber, SPAN, takePolicy, takeRules, wasm, writeDouble, writeName, writeText } from "./core.js";
-import { ConfigError, configError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
-import { classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
+import { NOT_AN_OBJECT, NOT_JSON, needs, problem, WRONG_TYPE } from "./errors.js";
+import { classifierFor, classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
 import { maker } from "./guards/maker.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
+import { type Base, isGuard, Options, writeLong } from "./options.js";
 import { run } from "./run.js";
+import { FIELDS } from "./table.js";
+import { spanOfNumber } from "./times.js";
 import {
   collect,
   EMPTY,
@@ -115,14 +117,23 @@ export const policyOf = (built: Built): Policy => Object.assign(Object.create(Po
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
-  const path = guardFields instanceof Uint32Array ? "guards" : (guardFields[0] as FieldValue).path;
-  throw new ConfigError(NOT_SUPPORTED, "not_supported", path, "", 'needs import "holdoff/guards"');
+  throw needs(guardFields instanceof Uint32Array ? "guards" : (guardFields[0] as FieldValue).path, "guards");
+}
+
+/** The presets by their names. */
+type Presets = Readonly<Record<string, Base & { readonly guards: boolean }>>;
+
+let known: Presets | undefined;
+
+/** Brings the presets. */
+export function usePresets(presets: Presets): void {
+  known = presets;
 }
 
 /** How names and numbers are read. */
 interface Reading {
   name(name: string): string;
-  /** The types of numbers, as the core numbers them. */
+  /** The type of numbers. */
   readonly number: number;
 }
 
@@ -137,66 +148,66 @@ function parsed(text: string): unknown {
   }
 }
 
+const RETRY_ON = "retry_on";
+
 function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
     throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
   }
-  // All is read before the core hears of it: a getter may make a policy, too, and the core's memory is shared.
   const values: FieldValue[] = [];
   collect(values, "", fields, reading.number, 0);
-  const core = wasm();
-  core.policy_start();
-  const patterns: [string[], string[]] = [[], []];
+  const options = new Options(values);
   const guardFields: FieldValue[] = [];
+  const lists: FieldValue[] = [];
   for (const field of values) {
-    if (field.kind !== LIST && set(field, values, reading, patterns)) {
-      guardFields.push({ ...field, path: reading.name(field.path) });
-    }
+    if (field.kind === LIST) continue;
+    const name = reading.name(field.path);
+    if (name === RETRY_ON || (name.startsWith(`${RETRY_ON}.`) && name.length > RETRY_ON.length + 1)) lists.push(field);
+    else if (isGuard(name)) guardFields.push({ ...field, path: name });
+    else options.set(name, field);
   }
-  const answer = core.policy_build() >>> 0;
-  if (answer !== 0 && answer !== GUARDED) throw configError(answer, "", (path) => valueAt(values, path));
-  if (answer !== 0) guardFields.push(...values.filter(({ path, kind }) => path === "preset" && kind === TEXT));
-  const limit = readNumber(SPAN);
-  const rules = takeRules();
-  const built: Built = {
-    words: takePolicy(),
-    limit,
-    rules: rules.some(Boolean) ? { words: rules, patterns } : undefined,
-  };
+  const rules = rulesOf(lists, reading);
+  const preset = presetOf(options.preset);
+  const words = options.build(preset);
+  if (preset?.guards) guardFields.push(...values.filter(({ path, kind }) => path === "preset" && kind === TEXT));
   if (guardFields.length > 0) maker?.check(guardFields);
+  const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules };
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
 }
 
-// The bits of a value that the core keeps; anything else is the length of a problem.
-const FOR_GUARDS = 0x80000000;
-const BEGINS = 2;
-const PATTERN = 4;
-const GUARDED = FOR_GUARDS + 8;
-
-/** Sets a field of the policy; true when it is none of the policy's, but of a guard's. */
-function set(
-  field: FieldValue,
-  values: readonly FieldValue[],
-  reading: Reading,
-  patterns: [string[], string[]],
-): boolean {
-  const { path, value, kind } = field;
-  let size = 0;
-  if (kind === TEXT) size = writeText(value as string);
-  else if (kind === reading.number) writeDouble(value as number);
-  const answer = wasm().policy_set(writeName(reading.name(path)), kind, size) >>> 0;
-  if (answer === 0) return false;
-  if (answer === GUARDED) return true;
-  if (answer < FOR_GUARDS) throw configError(answer, path, (known) => valueAt(values, known) ?? value);
-  const list = patterns[answer & 1] as string[];
-  if (answer & BEGINS) list.length = 0;
-  if (answer & PATTERN) list.push(value as string);
-  return false;
+/** The rules of the lists under `retryOn`, which are read where they are known. */
+function rulesOf(lists: readonly FieldValue[], reading: Reading): Rules | undefined {
+  const saysNothing = ({ path, kind }: FieldValue) => !path.includes(".") && (kind === NOTHING || kind === EMPTY);
+  if (lists.every(saysNothing)) return undefined;
+  return classifierFor("retryOn").rules(lists, (path) => reading.name(path).slice(RETRY_ON.length + 1));
 }
 
-/** The value of the field with this path, under any of its names. */
-function valueAt(values: readonly FieldValue[], path: string): unknown {
-  const byPath = new Map(values.map(({ path, value }) => [snake(path), value]));
-  const short = path.replace(/\.(kind|mode)$/, "");
-  return byPath.get(path) ?? byPath.get(short) ?? byPath.get(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
+/** The preset with that number; undefined for the default policy. */
+function presetOf(number: number | undefined): Presets[string] | undefined {
+  if (number === undefined || number === 1) return undefined;
+  if (known === undefined) throw needs("preset", "presets");
+  const [, , , , takes] = FIELDS.find(([, names]) => names === "preset") as (typeof FIELDS)[number];
+  return known[takes.split(" ")[number + 1] as string];
+}
+
+/** Where the two limits are in a policy's words. */
+const DEADLINE = 50;
+const MIN_ATTEMPT = 52;
+const ATTEMPT_TIMEOUT = 54;
+
+/** Two words as a number; Infinity for no limit. */
+function readLong(words: Uint32Array, at: number): number {
+  const high = words[at + 1] as number;
+  return high === 2 ** 32 - 1 ? Infinity : high * 2 ** 32 + (words[at] as number);
+}
+
+/** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule. */
+export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {
+  const nanos = spanOfNumber(milliseconds);
+  if (nanos === undefined || nanos === 0 || nanos <= readLong(policy.words, MIN_ATTEMPT)) return undefined;
+  const words = policy.words.slice();
+  writeLong(words, DEADLINE, nanos);
+  const limit = Math.min(nanos, readLong(words, ATTEMPT_TIMEOUT));
+  const { rules, guardFields } = policy;
+  return policyOf(guardFields ? { words, limit, rules, guardFields } : { words, limit, rules });
 }

@@ -3,7 +3,7 @@
 import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isHostField, type Work } from "./host.js";
-import { Policy } from "./policy.js";
+import { Policy, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
@@ -22,8 +22,13 @@ interface Row {
 
 interface Known {
   readonly options: Row;
-  readonly policy: Policy;
+  policy: Policy;
+  /** The deadline of the policy, where the options have one as a number. */
+  deadline: unknown;
 }
+
+/** Stands for any number: a deadline may be another for each request. */
+const ANY = Symbol();
 
 /** A program has few kinds of options. A program with more builds policies more often, which takes microseconds. */
 const REMEMBERED = 16;
@@ -42,10 +47,14 @@ function row(object: object, top: boolean): Row {
     if (top && isHostField(name)) continue;
     const value: unknown = object[name as keyof typeof object];
     names.push(name);
-    values.push(isRow(value) ? row(value, false) : value);
+    if (top && name === "deadline" && typeof value === "number") values.push(ANY);
+    else values.push(isRow(value) ? row(value, false) : value);
   }
   return { list: Array.isArray(object), names, values };
 }
+
+const isSame = (value: unknown, was: unknown): boolean =>
+  value === was || (isRow(value) && isRow(was) && says(value, was as Row, false));
 
 /** True if an object has the same fields as the row; host options may differ from call to call. */
 function says(object: object, { list, names, values }: Row, top: boolean): boolean {
@@ -55,7 +64,7 @@ function says(object: object, { list, names, values }: Row, top: boolean): boole
     if (names[at] === name) {
       const value: unknown = object[name as keyof typeof object];
       const was = values[at++];
-      if (value !== was && !(isRow(value) && isRow(was) && says(value, was as Row, false))) return false;
+      if (was === ANY ? typeof value !== "number" : !isSame(value, was)) return false;
     } else if (!(top && isHostField(name))) {
       return false;
     }
@@ -69,10 +78,20 @@ function policyOf(options: RetryOptions<never>): Policy {
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
   latest = known.find((entry) => says(options, entry.options, true));
   if (latest === undefined) {
-    latest = known[next] = { policy: made(options), options: row(options, true) };
+    latest = known[next] = { policy: made(options), options: row(options, true), deadline: options.deadline };
     next = (next + 1) % REMEMBERED;
   }
-  return latest.policy;
+  return dated(latest, options);
+}
+
+/** The policy of options that may differ in their deadline alone. */
+function dated(entry: Known, options: RetryOptions<never>): Policy {
+  const { deadline } = options;
+  if (entry.deadline !== deadline && typeof deadline === "number") {
+    entry.policy = withDeadline(entry.policy, deadline) ?? made(options);
+    entry.deadline = deadline;
+  }
+  return entry.policy;
 }
 
 function made(options: RetryOptions<never>): Policy {
@@ -101,7 +120,8 @@ function onlyPolicy(options: RetryOptions<never>): Policy | undefined {
  * that is nobody's are a function's own when there is one, and else a mistake.
  */
 function checked(options: RetryOptions<never>, wraps: boolean): Policy {
-  const policy = latest !== undefined && says(options, latest.options, true) ? latest.policy : policyOf(options);
+  const policy =
+    latest !== undefined && says(options, latest.options, true) ? dated(latest, options) : policyOf(options);
   checkHost(options);
   const { guardFields } = policy;
   if (guardFields === undefined || guardFields instanceof Uint32Array || options.policy === policy || options.guards)

@@ -1,27 +1,40 @@
-/** Where the randomness of an operation comes from: the operating system, unless somebody wants to repeat a run. */
-import { readBigint, SEED, TICKET, wasm, writeBigint, writeNumber, writeWords } from "./core.js";
+/** Where the randomness of an operation comes from: `Math.random`, unless somebody wants to repeat a run. */
 import { problem, SEED_RANGE } from "./errors.js";
 
-let program: number | bigint | undefined;
-let failures = 0;
+/** A seed as two words. */
+export interface Seed {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The seeds of a program that was seeded, one after the other. */
+let next: (() => bigint) | undefined;
 
 /**
  * Makes every operation of the program repeatable: the k-th one *that fails*, k from 0, gets `seedAt(n, k)`. Without an
- * argument seeds come from the operating system again.
+ * argument seeds come from `Math.random` again.
  */
 export function seed(n?: number | bigint | null): void {
   if (n !== undefined && n !== null) checkSeed(n, "seed");
-  program = n ?? undefined;
-  failures = 0;
+  let failures = 0n;
+  next = n === undefined || n === null ? undefined : () => seedAt(n, failures++);
 }
 
 /** True if the program's operations are repeatable. */
-export const isSeeded = (): boolean => program !== undefined;
+export const isSeeded = (): boolean => next !== undefined;
 
-/** The seed of failing operation `k`, from 0, of a program seeded with `n`. */
+/**
+ * The seed of failing operation `k`, from 0, of a program seeded with `n`: an output of splitmix64 (Steele, Lea, Flood, "Fast
+ * Splittable Pseudorandom Number Generators", 2014), spec 2.5.
+ */
 export function seedAt(n: number | bigint, k: number | bigint): bigint {
-  writeSeedAt(n, k);
-  return readBigint(SEED);
+  checkSeed(n, "n");
+  checkSeed(k, "k");
+  const of64 = (value: bigint) => BigInt.asUintN(64, value);
+  let z = of64(BigInt(n) + (BigInt(k) + 1n) * 0x9e3779b97f4a7c15n);
+  z = of64((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+  z = of64((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+  return z ^ (z >> 31n);
 }
 
 /** Throws unless this is a whole number from 0 to 2^64-1, that its type holds exactly. */
@@ -33,35 +46,13 @@ export function checkSeed(value: unknown, path: string): asserts value is number
   if (!right) throw problem(SEED_RANGE, path, value);
 }
 
-/** The operating system takes as long for a thousand words as for one. */
-const random = new Uint32Array(512);
-let drawn = random.length;
+const WORD = 2 ** 32;
 
-/** Writes the seed of an operation that has just failed for the first time. */
-export function writeSeed(given: number | bigint | null | undefined): void {
-  if (given !== undefined && given !== null) {
-    writeExact(SEED, given, "seed");
-  } else if (program !== undefined) {
-    writeSeedAt(program, failures++);
-  } else {
-    if (drawn >= random.length) {
-      crypto.getRandomValues(random);
-      drawn = 0;
-    }
-    writeWords(SEED, random[drawn] as number, random[drawn + 1] as number);
-    drawn += 2;
-  }
-}
-
-function writeSeedAt(n: number | bigint, k: number | bigint): void {
-  writeExact(SEED, n, "n");
-  writeExact(TICKET, k, "k");
-  wasm().seed();
-}
-
-function writeExact(field: number, value: number | bigint, path: string): void {
-  checkSeed(value, path);
-  wasm();
-  if (typeof value === "bigint") writeBigint(field, value);
-  else writeNumber(field, value);
+/** The seed of an operation that has just failed for the first time. */
+export function seedOf(given: number | bigint | null | undefined): Seed {
+  const value = given ?? next?.();
+  if (value === undefined) return { low: Math.random() * WORD, high: Math.random() * WORD };
+  checkSeed(value, "seed");
+  if (typeof value === "number") return { low: value, high: value / WORD };
+  return { low: Number(BigInt.asUintN(32, value)), high: Number(value >> 32n) };
 }

@@ -1,6 +1,6 @@
 /** Times and durations: their types, and how they are read. */
-import { readBigint, readNumber, SPAN, wasm, writeText } from "./core.js";
 import { problem, TIME_RANGE } from "./errors.js";
+import { LONGEST } from "./table.js";
 
 /** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
 export type Duration = number | string;
@@ -19,16 +19,42 @@ export function checkTime(value: unknown, name: string): asserts value is Time {
   if (!right) throw problem(TIME_RANGE, name, value);
 }
 
+/** Nanoseconds: a number where it holds them exactly, Infinity for no limit. */
+export type Nanos = number | bigint;
+
+/** Nanoseconds in the units of a duration. */
+const UNITS: Record<string, bigint> = {
+  ns: 1n,
+  us: 1000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+
+/** Reads a number and its unit, such as `"1.5s"`, cut off at nanoseconds; undefined when it is none, or above 292 years. */
+export function spanOf(text: string): Nanos | undefined {
+  const [, whole, digits = "", unit = ""] = /^(\d+)(?:\.(\d+))?([a-z]+)$/.exec(text) ?? [];
+  const nanoseconds = Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
+  if (whole === undefined || nanoseconds === undefined) return undefined;
+  const span = BigInt(whole) * nanoseconds + (BigInt(digits) * nanoseconds) / 10n ** BigInt(digits.length);
+  return span > LONGEST ? undefined : span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
+}
+
+/** Milliseconds as the nearest nanosecond; undefined when they are negative, no number, or above 292 years. */
+export function spanOfNumber(milliseconds: number): number | undefined {
+  const nanos = milliseconds * 1e6 + 0.5;
+  return milliseconds >= 0 && nanos < 2 ** 63 ? Math.floor(nanos) : undefined;
+}
+
 /** Reads a number and its unit, such as `"1.5s"`, into milliseconds; undefined when it is none. */
 export function parseDuration(text: string): number | undefined {
-  return readsAsTime(text) ? readNumber(SPAN) / 1e6 : undefined;
+  const span = parseNanos(text);
+  return span === undefined ? undefined : Number(span) / 1e6;
 }
 
 /** The same into exact nanoseconds. */
 export function parseNanos(text: string): bigint | undefined {
-  return readsAsTime(text) ? readBigint(SPAN) : undefined;
-}
-
-function readsAsTime(text: unknown): boolean {
-  return typeof text === "string" && wasm().duration(writeText(text)) !== 0;
+  const span = typeof text === "string" ? spanOf(text) : undefined;
+  return span === undefined ? undefined : BigInt(span);
 }

@@ -7,7 +7,7 @@ export const NUMBER = 2;
 export const NOTHING = 3;
 export const EMPTY = 4;
 export const UNITLESS = 5;
-const NO_ITEMS = 6;
+export const NO_ITEMS = 6;
 /** A list with items, which goes to the core one by one. */
 export const LIST = 7;
 

@@ -1,9 +1,9 @@
 //! The memory that JavaScript and the core share.
 #![allow(unsafe_code)]
 
-use crate::shared::{Name, Problem, Shared, Value};
+use crate::memory::Shared;
 use core::mem::offset_of;
-use holdoff_core::{Call, Error, HintReader, Options, Policy, RawStep, Retry, Rules, Schedule, Span, Step, Timestamp};
+use holdoff_core::{Call, Policy, RawStep, Retry, Schedule, Span, Step, Timestamp};
 
 /// The values and the states that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -17,30 +17,20 @@ pub(crate) struct Memory {
     pub(crate) step: RawStep,
     /// How long the sleep of `step` lasts from `now`.
     pub(crate) remaining: u64,
-    pub(crate) problem: Problem,
     pub(crate) policy: Policy,
-    pub(crate) rules: Rules,
     pub(crate) call: Call,
     pub(crate) retry: Retry,
     pub(crate) schedule: Schedule,
-    pub(crate) name: Name,
-    pub(crate) text: Value,
-    pub(crate) reader: HintReader,
-    pub(crate) builder: Options,
 }
 
 // The same numbers as in `src-ts/core.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 40);
     assert!(offset_of!(Memory, remaining) == 64);
-    assert!(offset_of!(Memory, problem) == 72);
-    assert!(offset_of!(Memory, policy) == 104 && size_of::<Policy>() == 256);
-    assert!(offset_of!(Memory, rules) == 360 && size_of::<Rules>() == 160);
-    assert!(offset_of!(Memory, call) == 520 && size_of::<Call>() == 56);
-    assert!(offset_of!(Memory, retry) == 576 && size_of::<Retry>() == 40);
-    assert!(offset_of!(Memory, schedule) == 616 && size_of::<Schedule>() == 288);
-    assert!(offset_of!(Memory, name) == 904);
-    assert!(offset_of!(Memory, text) == 1928);
+    assert!(offset_of!(Memory, policy) == 72 && size_of::<Policy>() == 256);
+    assert!(offset_of!(Memory, call) == 328 && size_of::<Call>() == 56);
+    assert!(offset_of!(Memory, retry) == 384 && size_of::<Retry>() == 40);
+    assert!(offset_of!(Memory, schedule) == 424 && size_of::<Schedule>() == 288);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -71,10 +61,5 @@ impl Memory {
             _ => Span::ZERO,
         };
         self.remaining = left.as_nanos();
-    }
-
-    /// Writes an error, and returns the length of its text.
-    pub(crate) fn explain(&mut self, error: &Error) -> u32 {
-        self.problem.explain(&mut self.text, error)
     }
 }

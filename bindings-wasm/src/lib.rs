@@ -4,26 +4,31 @@
 //! somebody frees it. So JavaScript keeps the machines' states as 32-bit words, and copies them into one fixed
 //! struct in wasm memory for each transition, and back. There is no allocator, no import and nothing to free.
 //!
-//! Three such modules are made of this crate: retries, which every page loads; with the feature `guards` the guards that calls
-//! share; with `log` guards and the logs of calls. A policy and a state are the same words in all of them. The fourth, with
-//! `wheel`, has timers, which take memory as they come, so each wheel is an instance of its own. The fifth, with `lite`, is for
-//! pages to which every kilobyte counts: plain policies and nothing else. The sixth, with `tools`, is made by wasm-bindgen: its
-//! functions and classes take and give JavaScript's own values.
+//! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
+//! call, under a policy that JavaScript has checked and written as words; `machine` calls, retries and schedules for loops of
+//! one's own; `classify` rules about errors and every hint; `guards` the guards that calls share;
+//! `log` guards and the logs of calls. A policy and a state are the same words in all of them. `wheel` has timers, which take
+//! memory as they come, so each wheel is an instance of its own. `lite` is for pages to which every kilobyte counts: plain
+//! policies and nothing else. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values.
 #![cfg_attr(all(target_arch = "wasm32", not(feature = "tools")), no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
-#[cfg(not(any(feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
-mod exports;
+#[cfg(feature = "classify")]
+mod classify;
 #[cfg(feature = "guards")]
 mod guards;
-#[cfg(not(any(feature = "tools", feature = "guards", feature = "wheel", feature = "lite")))]
+#[cfg(feature = "hot")]
+mod hot;
+#[cfg(feature = "machine")]
 mod layout;
 #[cfg(feature = "lite")]
 mod lite;
+#[cfg(feature = "machine")]
+mod machine;
 #[cfg(not(feature = "tools"))]
 mod memory;
-#[cfg(not(any(feature = "tools", feature = "wheel", feature = "lite")))]
+#[cfg(any(feature = "guards", feature = "classify"))]
 mod shared;
 #[cfg(feature = "tools")]
 mod tools;

@@ -54,148 +54,18 @@ impl Problem {
 }
 
 /// The word of an error.
-#[cfg(feature = "guards")]
 const fn name_of(error: &Error) -> &'static str {
     error.code.name()
 }
 
 /// The path or the name of the field that an error is about.
-#[cfg(feature = "guards")]
 fn path_of(error: &Error) -> &'static str {
     error.field.map_or(error.name, holdoff_core::Field::path)
 }
 
 /// The rule that it breaks.
-#[cfg(feature = "guards")]
 const fn rule_of(error: &Error) -> &'static str {
     error.rule()
-}
-
-#[cfg(not(feature = "guards"))]
-use small::{name_of, path_of, rule_of};
-
-/// The same without what concerns guards alone, for the module that every page loads.
-#[cfg(not(feature = "guards"))]
-mod small {
-    use holdoff_core::{Error, ErrorCode, Field};
-
-    /// The fields of a policy.
-    const FIELDS: &[Field] = {
-        let mut guards = 0;
-        while !Field::ALL[guards].is_guards() {
-            guards += 1;
-        }
-        Field::ALL.split_at(guards).0
-    };
-    const ALL: [ErrorCode; ErrorCode::ALL.len()] = ErrorCode::ALL;
-
-    /// The codes that this module has.
-    const CODES: [ErrorCode; count()] = {
-        let (mut codes, mut at, mut from) = ([ErrorCode::UnknownField; count()], 0, 0);
-        while from < ALL.len() {
-            if !is_elsewhere(ALL[from]) {
-                codes[at] = ALL[from];
-                at += 1;
-            }
-            from += 1;
-        }
-        codes
-    };
-
-    const fn count() -> usize {
-        let (mut codes, mut at) = (0, 0);
-        while at < ALL.len() {
-            codes += !is_elsewhere(ALL[at]) as usize;
-            at += 1;
-        }
-        codes
-    }
-
-    /// The values that each field of a policy takes.
-    static TAKES: [&str; FIELDS.len()] = {
-        let (mut takes, mut at) = ([""; FIELDS.len()], 0);
-        while at < takes.len() {
-            takes[at] = ErrorCode::WrongType.rule(Some(FIELDS[at]));
-            at += 1;
-        }
-        takes
-    };
-
-    /// The words of the rules, and the rules that are the same for every field of a policy.
-    static RULES: [(&str, &str); CODES.len()] = {
-        let (mut rules, mut at) = ([("", ""); CODES.len()], 0);
-        while at < rules.len() {
-            rules[at] = (CODES[at].name(), CODES[at].rule(None));
-            at += 1;
-        }
-        rules
-    };
-
-    /// Says whether a rule is about something that only the other modules have: saved states, logs, other systems' forms, guards.
-    const fn is_elsewhere(code: ErrorCode) -> bool {
-        matches!(
-            code,
-            ErrorCode::NotAState
-                | ErrorCode::StateLength
-                | ErrorCode::StateVersion
-                | ErrorCode::StateKind
-                | ErrorCode::StateDamaged
-                | ErrorCode::StatePolicy
-                | ErrorCode::UnknownStateField
-                | ErrorCode::MissingStateField
-                | ErrorCode::UnknownFormField
-                | ErrorCode::FormValue
-                | ErrorCode::FormMissing
-                | ErrorCode::NotInForm
-                | ErrorCode::SeveralPolicies
-                | ErrorCode::Twice
-                | ErrorCode::CountRange
-                | ErrorCode::ShareRange
-                | ErrorCode::RateRange
-                | ErrorCode::FieldMissing
-                | ErrorCode::NotAGuard
-                | ErrorCode::GuardConfig
-                | ErrorCode::GuardLength
-                | ErrorCode::NullPointer
-                | ErrorCode::NotAPolicy
-                | ErrorCode::NotACall
-                | ErrorCode::NoRoom
-                | ErrorCode::LogEmpty
-                | ErrorCode::LogStart
-                | ErrorCode::LogGap
-                | ErrorCode::LogTwice
-                | ErrorCode::LogOrder
-                | ErrorCode::LogImpossible
-                | ErrorCode::LogTime
-                | ErrorCode::LogPolicy
-                | ErrorCode::LogDiverged
-                | ErrorCode::EventDamaged
-                | ErrorCode::EventVersion
-                | ErrorCode::UnknownEventField
-                | ErrorCode::MissingEventField
-                | ErrorCode::EventCut
-        )
-    }
-
-    fn words(code: ErrorCode) -> (&'static str, &'static str) {
-        CODES.iter().position(|known| *known == code).and_then(|place| RULES.get(place)).copied().unwrap_or_default()
-    }
-
-    pub(super) fn name_of(error: &Error) -> &'static str {
-        words(error.code).0
-    }
-
-    pub(super) fn path_of(error: &Error) -> &'static str {
-        error.field.map_or("", Field::path)
-    }
-
-    pub(super) fn rule_of(error: &Error) -> &'static str {
-        let takes = matches!(error.code, ErrorCode::WrongType | ErrorCode::UnknownWord);
-        match FIELDS.iter().position(|field| Some(*field) == error.field) {
-            Some(index) if takes => TAKES.get(index).copied().unwrap_or_default(),
-            _ => words(error.code).1,
-        }
-    }
 }
 
 impl<const N: usize> Text<N> {

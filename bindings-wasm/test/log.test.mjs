@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { Call, ConfigError, Policy } from "holdoff";
+import "holdoff/classify";
+import "holdoff/presets";
 import { Event, Guards, Recorder, ReplayError, replay } from "holdoff/log";
 import { save } from "holdoff/tools";
 

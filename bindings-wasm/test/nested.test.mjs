@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outcomeOf, Policy, retry } from "holdoff";
+import "holdoff/classify";
+import "holdoff/presets";
 import { currentToken, Guards, Token } from "holdoff/guards";
 import { VirtualClock } from "./virtual.mjs";
 

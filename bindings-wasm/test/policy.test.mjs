@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { ConfigError, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
+import "holdoff/classify";
+import "holdoff/presets";
 import { failure } from "./virtual.mjs";
 
 const refused = (fields) => {

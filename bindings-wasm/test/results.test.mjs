@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigError, OUTCOME, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
+import "holdoff/classify";
+import "holdoff/presets";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 /** Answers with these, one an attempt, and with the last one ever after; errors are thrown. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { outcomeOf, Policy } from "holdoff";
 import { KeyedGuards } from "holdoff/guards";
+import "holdoff/presets";
 
 // A set of guards for each host.
 const guards = new KeyedGuards({

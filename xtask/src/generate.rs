@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 12] = [
+const PRINTED: [(&str, &[&str]); 14] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -16,6 +16,8 @@ const PRINTED: [(&str, &[&str]); 12] = [
     ("bindings-python/python/holdoff/_words.py", &["words", "python"]),
     ("bindings-python/python/holdoff/_literals.py", &["words", "literals"]),
     ("bindings-wasm/src-ts/fields.ts", &["fields", "policy.ts"]),
+    ("bindings-wasm/src-ts/table.ts", &["fields", "table.ts"]),
+    ("bindings-wasm/src-ts/presets/table.ts", &["fields", "presets.ts"]),
     ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
     ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
     ("docs/policy.md", &["fields", "docs"]),

@@ -34,7 +34,9 @@ pub(crate) fn build() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
     let modules = [
-        ("core.wasm", "", "wasm"),
+        ("hot.wasm", "hot", "lite"),
+        ("machine.wasm", "machine", "wasm"),
+        ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("log.wasm", "log", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
@@ -106,6 +108,7 @@ pub(crate) fn test() -> Result<()> {
     shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
     unit_tests(&package())?;
     shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))?;
+    options()?;
     examples()?;
     for name in ["node-esm", "node-cjs", "typescript", "vite"] {
         packages::consume(name, &[&tarball], &package())?;
@@ -132,6 +135,16 @@ fn run_vectors(dir: &Path) -> Command {
     let mut command = shell::command("node");
     command.arg("tests/runners/node/run.mjs").arg(dir);
     command
+}
+
+/// Reads random policies as the core's own reader reads them.
+fn options() -> Result<()> {
+    let mut print = shell::cargo();
+    print.args(["run", "--quiet", "--package", "conformance", "--bin", "options", "--", "5000"]);
+    let file = shell::target().join("options.jsonl");
+    fs::write(&file, shell::output(&mut print)?)?;
+    let mut compare = shell::command("node");
+    shell::step("random policies", compare.arg("tests/runners/node/options.mjs").arg(file))
 }
 
 /// Every example runs as a person would run it, against the package that was just built.

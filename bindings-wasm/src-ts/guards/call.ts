@@ -1,8 +1,7 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
 
-import { readBigint, SPAN } from "../core.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import { type Failure, writeFailure } from "../failure.js";
+import { type Failure, hintBits, writeFailure } from "../failure.js";
 import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
 import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
@@ -66,7 +65,7 @@ export class GuardedCall {
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
     const number = ticketOf(ticket);
     const kind = writeFailure(failure);
-    const hint = readBigint(SPAN);
+    const hint = hintBits();
     const fail = () => {
       memory().longs[3] = hint;
       memory().core.call_fail(this.guards.mask, kind);

@@ -1,9 +1,9 @@
 /** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
-import { readBigint, SPAN } from "../core.js";
 import { outcomeOf } from "../errors.js";
-import { isProgramError } from "../failure.js";
+import { hintBits, isProgramError } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
+import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
 import type { Bulkhead, Waiter } from "./bulkhead.js";
@@ -14,9 +14,7 @@ import {
   memory,
   readArgument,
   readPolicy,
-  type Seed,
   type StoredGuard,
-  seedOf,
   stepAt,
   stepAttempt,
   stepCodes,
@@ -135,7 +133,7 @@ export class Guarded<T> implements Engine, Waiter {
 
   fail(attempt: number, kind: number, error: unknown, now: number): Step {
     const { nesting } = this;
-    const hint = readBigint(SPAN);
+    const hint = hintBits();
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, () => {

@@ -4,7 +4,7 @@
 import { type Clock, system } from "../clock.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
-import { isSeeded } from "../seed.js";
+import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { Guarded, nestingOf, type SharedGuards } from "./engine.js";
 import {
@@ -13,7 +13,6 @@ import {
   loadPolicy,
   nanosOf,
   permitOf,
-  seedOf,
   stepCodes,
   succeeded,
   writeArgument,

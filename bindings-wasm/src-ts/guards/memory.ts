@@ -8,10 +8,9 @@
  */
 
 import { system } from "../clock.js";
-import { SEED, wordOf } from "../core.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { ModuleMemory } from "../memory.js";
-import { writeSeed } from "../seed.js";
+import type { Seed } from "../seed.js";
 
 type Name =
   | "adaptive_give_back"
@@ -290,17 +289,6 @@ export function stepLong(first: boolean): bigint {
   return (BigInt(step[at + 1] as number) << 32n) | BigInt(step[at] as number);
 }
 
-/** A seed as two words: the one given, or as any operation gets one. */
-export interface Seed {
-  readonly low: number;
-  readonly high: number;
-}
-
-export function seedOf(given: number | bigint | null | undefined): Seed {
-  writeSeed(given);
-  return { low: wordOf(SEED, 0), high: wordOf(SEED, 1) };
-}
-
 /** Lays it down in its place. */
 export function writeSeedWords({ low, high }: Seed): void {
   const { args } = memory().words;
@@ -308,13 +296,9 @@ export function writeSeedWords({ low, high }: Seed): void {
   args[3] = high;
 }
 
-const random = new BigUint64Array(1);
-
 /** A seed that no program counts. */
-export function randomSeed(): bigint {
-  crypto.getRandomValues(random);
-  return random[0] as bigint;
-}
+export const randomSeed = (): bigint =>
+  (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32));
 
 /** The longest time that is not never. */
 const LATEST = 2 ** 63;

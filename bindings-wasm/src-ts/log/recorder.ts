@@ -1,8 +1,7 @@
 /** A call that says what to write down, so that another process can go on with it. */
 
-import { readBigint, SPAN } from "../core.js";
 import { problem, WRONG_TYPE } from "../errors.js";
-import { type Failure, writeFailure } from "../failure.js";
+import { type Failure, hintBits, writeFailure } from "../failure.js";
 import { Guards } from "../guards/guards.js";
 import {
   loadAll,
@@ -95,7 +94,7 @@ export class Recorder {
   ): Recorded<Same<T>> {
     const number = ticketOf(ticket);
     const kind = writeFailure(failure);
-    const hint = readBigint(SPAN);
+    const hint = hintBits();
     const fail = (mask: number) => {
       memory().longs[3] = hint;
       return memory().core.recorder_fail(mask, kind);

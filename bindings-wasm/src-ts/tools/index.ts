@@ -1,5 +1,8 @@
 /** Everything that a plain retry does without, loaded only if imported. */
 
+import "../classify/index.js";
+import "../presets/index.js";
+
 export type { Length } from "../memory.js";
 export type { FormName } from "../words.js";
 export {

@@ -13,6 +13,8 @@ import {
   type Step,
   type Verdict,
 } from "holdoff";
+import "holdoff/classify";
+import "holdoff/presets";
 import { attemptsOf, type Guards, Recorder, replay } from "holdoff/log";
 import { type History, type JobLogs, readHistory, writeEvents, writeMove } from "./history.js";
 import { runLimited } from "./limit.js";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
+import "holdoff/presets";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { Event, Recorder, replay } from "holdoff/log";

@@ -28,6 +28,8 @@ import {
   seedAt,
 } from "../../../bindings-wasm/dist/esm/index.js";
 import { GateConfig, Gates, resumeCall, resumeRetry, save, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
+import "../../../bindings-wasm/dist/esm/classify.js";
+import "../../../bindings-wasm/dist/esm/presets.js";
 import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";

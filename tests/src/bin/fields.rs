@@ -1,7 +1,7 @@
 //! Prints the typed options of JavaScript and Python and the tables of docs/policy.md from the core's table of fields.
 
 use anyhow::{Context as _, Result, bail};
-use holdoff_core::{Field, Preset, Range, Section, Span, Takes};
+use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Section, Span, Stage, Takes};
 use std::fmt::Write as _;
 
 /// The groups of fields: the prefix of their paths, the name of their type, and what they are.
@@ -23,10 +23,12 @@ const GROUPS: [(&str, &str, &str); 12] = [
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("policy.ts") => print!("{}", policy_ts()),
+        Some("table.ts") => print!("{}", table_ts()),
+        Some("presets.ts") => print!("{}", presets_ts()?),
         Some("guards.ts") => print!("{}", guards_ts()),
         Some("python") => print!("{}", python()),
         Some("docs") => print!("{}", docs(&std::fs::read_to_string("docs/policy.md")?)?),
-        other => bail!("policy.ts, guards.ts, python or docs, not {other:?}"),
+        other => bail!("policy.ts, table.ts, presets.ts, guards.ts, python or docs, not {other:?}"),
     }
     Ok(())
 }
@@ -267,6 +269,179 @@ export interface PolicyFields extends GuardFields {
         out += &member(name, of, doc);
     }
     out + "}\n"
+}
+
+/// The errors of policies and of their use that JavaScript finds by itself.
+const CODES: [ErrorCode; 29] = [
+    ErrorCode::UnknownField,
+    ErrorCode::WrongType,
+    ErrorCode::UnknownWord,
+    ErrorCode::NotADuration,
+    ErrorCode::AttemptsRange,
+    ErrorCode::FactorRange,
+    ErrorCode::MaxBelowInitial,
+    ErrorCode::ZeroLimit,
+    ErrorCode::MinAttemptRange,
+    ErrorCode::ClipNeedsMinAttempt,
+    ErrorCode::JitterFactorRange,
+    ErrorCode::NotForKind,
+    ErrorCode::JitterFactorMissing,
+    ErrorCode::SeedRange,
+    ErrorCode::ExponentRange,
+    ErrorCode::DelaysMissing,
+    ErrorCode::JitterBoundMissing,
+    ErrorCode::TimesMissing,
+    ErrorCode::TooManyStages,
+    ErrorCode::NoStageForAll,
+    ErrorCode::PresetStages,
+    ErrorCode::TimesRange,
+    ErrorCode::DocumentVersion,
+    ErrorCode::NotJson,
+    ErrorCode::NotAnObject,
+    ErrorCode::NotSupported,
+    ErrorCode::CountRange,
+    ErrorCode::TimeRange,
+    ErrorCode::UnknownFailureKind,
+];
+
+/// A number of a field as a literal of TypeScript: the longest time is no double.
+fn literal(field: Field, number: u64) -> String {
+    match field.takes() {
+        Takes::Number(_) => f64::from_bits(number).to_string(),
+        _ if number == u64::MAX => "Infinity".into(),
+        _ if number == Span::MAX.as_nanos() => "LONGEST".into(),
+        _ => number.to_string(),
+    }
+}
+
+/// A field's row: number, names, the kinds that have a use for it as bits, default, and the values that it takes.
+fn row(field: Field) -> String {
+    let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
+    let kinds = (0..16).filter(|kind| field.fits(*kind)).fold(0_u32, |bits, kind| bits | 1 << kind);
+    let default = field.default().map_or_else(|| "undefined".to_owned(), |number| literal(field, number));
+    let takes = match field.takes() {
+        Takes::Word(words) => {
+            let first = words.iter().next().map_or(0, |word| word.1);
+            format!("word {first} {}", field.words().collect::<Vec<_>>().join(" "))
+        }
+        Takes::Span { .. } => "span".into(),
+        Takes::SpanOrNone { none: u64::MAX, .. } => "limit".into(),
+        Takes::SpanOrNone { .. } => "longest".into(),
+        Takes::Number(_) => "number".into(),
+        Takes::WholeNumber(from, to) => format!("whole {from} {to}"),
+        Takes::Attempts => "attempts".into(),
+        Takes::Spans => "spans".into(),
+        Takes::Version => "version".into(),
+    };
+    format!("[{}, {:?}, {kinds}, {default}, {takes:?}]", field.code(), names.join(" "))
+}
+
+fn table_ts() -> String {
+    let mut out = format!(
+        "/** The fields of policies and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
+         /** The longest time, in nanoseconds. */\n\
+         export const LONGEST = 9223372036854775807n;\n\n\
+         /** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */\n\
+         export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
+         export const FIELDS: readonly Row[] = [\n"
+    );
+    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
+        let _ = writeln!(out, "  {},", row(*field));
+    }
+    out += "];\n\n/** The sections of guards. */\nexport const SECTIONS = ";
+    let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
+    out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
+    out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
+    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
+        let rule = ErrorCode::WrongType.rule(Some(*field));
+        let code = CODES.iter().find(|code| code.rule(None) == rule);
+        if let Some(code) = code.filter(|code| **code != ErrorCode::NotADuration) {
+            let _ = writeln!(out, "  {}: {},", field.code(), code.code());
+        }
+    }
+    out += "};\n\n/** The word and the rule of each error by its number. */\n";
+    out += "export const RULES: Readonly<Record<number, string>> = {\n";
+    for code in CODES {
+        let rule = code.rule(None).replace('\'', "\\'");
+        let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
+    }
+    out + "};\n"
+}
+
+/// A stage of a policy: kind, first delay, step, longest delay, number of delays, kind of failure.
+fn stage_ts(stage: Stage) -> Result<String> {
+    let nanos = |span: Span| literal(Field::BackoffInitial, span.as_nanos());
+    let (kind, initial, step, max) = match stage.backoff {
+        Backoff::Constant { delay } => (1, delay, "0".to_owned(), Span::MAX),
+        Backoff::Exponential { initial, factor, max } => (3, initial, factor.to_string(), max),
+        Backoff::DecorrelatedV2 { initial, max } => (8, initial, "0".to_owned(), max),
+        other => bail!("no preset has {other:?} so far"),
+    };
+    let (times, on) = (stage.times.unwrap_or(0), stage.on.map_or(0, |on| on.code()));
+    Ok(format!("[{kind}, {}, {step}, {}, {times}, {on}]", nanos(initial), nanos(max)))
+}
+
+/// The number of a field that is no stage's.
+fn number_of(policy: &Policy, field: Field) -> Result<u64> {
+    Ok(match field {
+        Field::JitterKind => match policy.jitter() {
+            Jitter::None => 0,
+            Jitter::Full => 1,
+            Jitter::Equal => 2,
+            Jitter::Additive { .. } => 3,
+            Jitter::Proportional { .. } => 4,
+            Jitter::Bounded { .. } => 5,
+            Jitter::Subtractive { .. } => 6,
+            other => bail!("{other:?} has no number here"),
+        },
+        Field::JitterFactor => match policy.jitter() {
+            Jitter::Additive { factor } | Jitter::Proportional { factor } | Jitter::Subtractive { factor } => {
+                factor.to_bits()
+            }
+            _ => 0,
+        },
+        Field::JitterBound => match policy.jitter() {
+            Jitter::Bounded { bound } => bound.as_nanos(),
+            _ => 0,
+        },
+        Field::Cap => policy.cap() as u64,
+        Field::Attempts => policy.attempts().unwrap_or(u32::MAX).into(),
+        Field::Deadline => policy.deadline().map_or(u64::MAX, Span::as_nanos),
+        Field::HintMode => policy.hint_mode() as u64,
+        Field::HintMax => policy.hint_max().as_nanos(),
+        Field::HintOver => policy.hint_over() as u64,
+        Field::HintReach => policy.hint_reach().map_or(u64::MAX, Span::as_nanos),
+        field => field.default().unwrap_or(0),
+    })
+}
+
+fn presets_ts() -> Result<String> {
+    let mut out = format!(
+        "/** The presets: their stages, and the fields that differ from the defaults by their numbers. {GENERATED} */\n\
+         import {{ LONGEST }} from \"../table.js\";\n\n\
+         /** A stage: kind, first delay, step, longest delay, number of delays, kind of failure. */\n\
+         export type Stage = readonly [number, number, number, number | bigint, number, number];\n\n\
+         /** A named policy; `guards` where the preset has guards, too. */\n\
+         export interface Preset {{\n  readonly stages: readonly Stage[];\n  \
+         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards: boolean;\n}}\n\n\
+         export const PRESETS: Readonly<Record<string, Preset>> = {{\n"
+    );
+    for preset in Preset::ALL {
+        let policy = preset.policy();
+        let stages = policy.stages().map(stage_ts).collect::<Result<Vec<_>>>()?.join(", ");
+        let plain = Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().starts_with("backoff"));
+        let mut fields = Vec::new();
+        for field in plain {
+            let number = number_of(&policy, *field)?;
+            if number != field.default().unwrap_or(0) {
+                fields.push(format!("{}: {}", field.code(), literal(*field, number)));
+            }
+        }
+        let guards = !preset.guards().has_no_guards();
+        let fields = if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
+        let _ = writeln!(out, "  {:?}: {{ stages: [{stages}], fields: {fields}, guards: {guards} }},", preset.name());
+    }
+    Ok(out + "};\n")
 }
 
 fn guards_ts() -> String {

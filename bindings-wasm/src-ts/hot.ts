@@ -1,0 +1,102 @@
+/** The wasm module of `holdoff` and its memory: one operation's call lies there at a time, under one policy. */
+import hex from "../dist/hot.wasm";
+import { decoded } from "./module.js";
+import { writeLong } from "./options.js";
+import type { Nanos } from "./times.js";
+
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  address(): number;
+  underway(): void;
+  fail(attempt: number, kind: number): void;
+  tick(): void;
+}
+
+/** Its functions; `hot()` before the first use. */
+export let functions: Exports;
+let words: Uint32Array;
+
+// Offsets of fields in words; the module asserts the same numbers.
+export const SEED = 0;
+export const NOW = 2;
+export const HINT = 4;
+const STEP = 6;
+const POLICY = 12;
+const CALL = 76;
+const CALL_WORDS = 14;
+
+function take(instance: WebAssembly.Instance): Exports {
+  functions = instance.exports as unknown as Exports;
+  // The memory never grows: there is no allocator.
+  words = new Uint32Array(functions.memory.buffer, functions.address(), CALL + CALL_WORDS);
+  return functions;
+}
+
+/** The module, compiled on first use: an import that is never used costs nothing. */
+export const hot = (): Exports => functions ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))));
+
+/**
+ * Compiles the module without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
+ * their main thread (Chrome before 115): await it there before anything else.
+ */
+export async function init(): Promise<void> {
+  if (functions === undefined) {
+    const { instance } = await WebAssembly.instantiate(decoded(hex));
+    if (functions === undefined) take(instance);
+  }
+}
+
+/** Writes a number of 64 bits. */
+export const write = (at: number, value: Nanos): void => writeLong(words, at, value);
+
+/** Writes 64 bits as two words. */
+export function writeWords(at: number, low: number, high: number): void {
+  words[at] = low;
+  words[at + 1] = high;
+}
+
+let policy: Uint32Array | undefined;
+
+/** Writes a policy, unless it is there. */
+export function writePolicy(wanted: Uint32Array): void {
+  if (policy !== wanted) {
+    words.set(wanted, POLICY);
+    policy = wanted;
+  }
+}
+
+/** The owner of a call. It has the call's state itself while another call is in the memory. */
+export interface Keeper {
+  state: Uint32Array | undefined;
+}
+
+let keeper: Keeper | undefined;
+
+/** Puts the call in the memory back to its owner, and another owner's there if it has begun. */
+export function load(next: Keeper | undefined): void {
+  if (keeper === next) return;
+  if (keeper) copy((keeper.state ??= new Uint32Array(CALL_WORDS)), 0, words, CALL);
+  if (next?.state) copy(words, CALL, next.state, 0);
+  keeper = next;
+}
+
+/** Nobody asks for this call again. */
+export function forget(call: Keeper): void {
+  if (keeper === call) keeper = undefined;
+}
+
+function copy(into: Uint32Array, at: number, from: Uint32Array, first: number): void {
+  for (let i = 0; i < CALL_WORDS; i++) into[at + i] = from[first + i] as number;
+}
+
+/** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
+export const stepCodes = (): number => words[STEP] as number;
+
+export const stepAttempt = (): number => words[STEP + 1] as number;
+
+/** The time of the step; Infinity is never. Above 2^53 it is the nearest double. */
+export function stepAt(): number {
+  const low = words[STEP + 2] as number;
+  const high = words[STEP + 3] as number;
+  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * 2 ** 32 + low;
+}

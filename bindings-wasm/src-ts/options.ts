@@ -1,0 +1,441 @@
+/** From options to a policy: every field is read and checked here, and the policy written down as the core's words. */
+import {
+  ATTEMPTS_RANGE,
+  CLIP_NEEDS_MIN_ATTEMPT,
+  ConfigError,
+  DELAYS_MISSING,
+  DOCUMENT_VERSION,
+  EXPONENT_RANGE,
+  FACTOR_RANGE,
+  JITTER_BOUND_MISSING,
+  JITTER_FACTOR_MISSING,
+  JITTER_FACTOR_RANGE,
+  MAX_BELOW_INITIAL,
+  MIN_ATTEMPT_RANGE,
+  NO_STAGE_FOR_ALL,
+  NOT_A_DURATION,
+  NOT_FOR_KIND,
+  PRESET_STAGES,
+  ruleOf,
+  shown,
+  TIMES_MISSING,
+  TIMES_RANGE,
+  TOO_MANY_STAGES,
+  UNKNOWN_FIELD,
+  UNKNOWN_WORD,
+  WRONG_TYPE,
+  ZERO_LIMIT,
+} from "./errors.js";
+import { nearest } from "./nearest.js";
+import { FIELDS, LONGEST, type Row, RULE_OF, SECTIONS } from "./table.js";
+import { type Nanos, spanOf, spanOfNumber } from "./times.js";
+import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
+
+/** The numbers of the fields that rules are about. */
+const KIND = 1;
+const INITIAL = 2;
+const FACTOR = 3;
+const INCREMENT = 4;
+const MAX = 5;
+const JITTER = 6;
+const JITTER_FACTOR = 7;
+const ATTEMPTS = 8;
+const DEADLINE = 9;
+const MIN_ATTEMPT = 10;
+const ON_DEADLINE = 11;
+const ATTEMPT_TIMEOUT = 12;
+const HINT_MODE = 13;
+const HINT_MAX = 14;
+const HINT_OVER = 15;
+const EXPONENT = 16;
+const TIMES = 17;
+const ON = 18;
+const DELAYS = 19;
+const JITTER_BOUND = 20;
+const CAP = 21;
+const HINT_REACH = 22;
+export const PRESET = 23;
+
+/** The numbers of backoffs and jitters that rules are about. */
+const CONSTANT = 1;
+const LINEAR = 2;
+const EXPONENTIAL = 3;
+const POLYNOMIAL = 4;
+const LIST = 6;
+const DECORRELATED = 7;
+const NO_JITTER = 0;
+const FULL = 1;
+const ADDITIVE = 3;
+const BOUNDED = 5;
+const CLIP = 1;
+const CAP_CLIP = 2;
+
+const MOST_STAGES = 6;
+const MOST_DELAYS = 18;
+const COUNTED = 2 ** 29 - 1;
+const FOREVER = 2 ** 32 - 1;
+/** A doubling delay below this has a short way to its jitter. */
+const SMALL = 2 ** 40;
+
+/** A stage as the core has it: kind, first delay, step, longest delay, number of delays, kind of failure. */
+export type Stage = readonly [number, Nanos, Nanos, Nanos, number, number];
+
+/** The policy that the fields start from, when it is not the default one. */
+export interface Base {
+  readonly stages: readonly Stage[];
+  readonly fields: Readonly<Record<number, Nanos>>;
+}
+
+/** Values by the numbers of their fields. */
+type Values = Nanos[];
+
+let rows: Map<string, Row> | undefined;
+const byNumber: Row[] = [];
+
+/** The fields by their names. */
+function names(): Map<string, Row> {
+  if (rows === undefined) {
+    rows = new Map();
+    for (const row of FIELDS) {
+      byNumber[row[0]] = row;
+      for (const name of row[1].split(" ")) rows.set(name, row);
+    }
+  }
+  return rows;
+}
+
+/** True if a name belongs to a guard. */
+export const isGuard = (name: string): boolean => SECTIONS.split(" ").includes(/^[^.[]*/.exec(name)?.[0] as string);
+
+/** A name and the index behind it, `delays[3]`. */
+function indexed(name: string): [name: string, index: number | undefined] {
+  const found = /^(.*)\[(0|[1-9]\d{0,2})\]$/s.exec(name);
+  const index = Number(found?.[2]);
+  return index < 256 ? [found?.[1] as string, index] : [name, undefined];
+}
+
+/** Where an error is: in a stage, or in a list. */
+interface Position {
+  readonly stage?: number | undefined;
+  readonly item?: number | undefined;
+}
+
+/** The fields of one policy, as they are read one after the other. */
+export class Options {
+  private readonly values: readonly FieldValue[];
+  private readonly numbers: Values = [];
+  /** The values of each stage, and the delays that it lists. */
+  private readonly stages: { numbers: Values; delays: Nanos[] }[] = [{ numbers: [], delays: [] }];
+  private chained = false;
+  private listed = 0;
+
+  /** `values` are all of them, so that an error can show a value. */
+  constructor(values: readonly FieldValue[]) {
+    this.values = values;
+  }
+
+  /** Throws the error about a field, or about the name of none. */
+  private fail(
+    code: number,
+    row: Row | undefined,
+    { stage, item }: Position = {},
+    field?: FieldValue,
+    otherwise?: Nanos,
+    near?: string,
+  ): never {
+    let path = row === undefined ? "" : (row[1].split(" ", 1)[0] as string);
+    if (stage !== undefined) path = path.replace(/^backoff/, `backoff[${stage}]`);
+    if (item !== undefined) path += `[${item}]`;
+    const original = valueAt(this.values, path) ?? field?.value;
+    const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
+    const name = field?.path ?? "";
+    const camel = /[A-Z]/.test(name);
+    const meant = camel ? near?.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : near;
+    const [word, rule] = ruleOf(code);
+    const wanted = row !== undefined && (code === WRONG_TYPE || code === UNKNOWN_WORD) ? wants(row) : rule;
+    throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted, meant);
+  }
+
+  /** Sets the field that is called `name` in a document. */
+  set(name: string, field: FieldValue): void {
+    const [base, behind, stage, item] = read(name);
+    const row = names().get(base + behind);
+    if (row === undefined) this.fail(UNKNOWN_FIELD, undefined, {}, field, undefined, near(name, behind, stage));
+    const [number] = row;
+    if (item !== undefined && number !== DELAYS) this.fail(WRONG_TYPE, row, { stage }, field);
+    const place = { stage, item };
+    if (stage !== undefined) {
+      if (stage >= MOST_STAGES) this.fail(TOO_MANY_STAGES, byNumber[KIND], place, field);
+      this.chained = true;
+      while (this.stages.length <= stage) this.stages.push({ numbers: [], delays: [] });
+    }
+    const { kind } = field;
+    if (item === undefined && (kind === NOTHING || (kind === EMPTY && behind === "" && isGroup(base)))) return;
+    const into = this.stages[stage ?? 0] as (typeof this.stages)[number];
+    if (number === DELAYS) {
+      if (kind === NO_ITEMS) this.fail(DELAYS_MISSING, row, place, field);
+      if (item !== into.delays.length) this.fail(WRONG_TYPE, row, place, field);
+      const delay = this.read(row, field, place, NOT_A_DURATION);
+      if (this.listed++ >= MOST_DELAYS) this.fail(TOO_MANY_STAGES, row, place, field);
+      into.delays.push(delay);
+      into.numbers[DELAYS] = 0;
+    } else if (isStages(number)) {
+      into.numbers[number] = this.read(row, field, place);
+    } else {
+      this.numbers[number] = this.read(row, field, {});
+    }
+  }
+
+  /** The value as the number that stands for it. `wrongType` is the error about a value of the wrong type. */
+  private read(row: Row, field: FieldValue, place: Position, wrongType = WRONG_TYPE): Nanos {
+    const { value, kind } = field;
+    const text = kind === TEXT ? (value as string) : undefined;
+    const number = kind === NUMBER || kind === UNITLESS ? (value as number) : undefined;
+    const [takes, first, ...words] = row[4].split(" ") as [string, ...string[]];
+    const wrong = (code: number, near?: string): never => this.fail(code, row, place, field, undefined, near);
+    const whole = (from: number, to: number, code: number): number =>
+      number !== undefined && Number.isInteger(number) && number >= from && number <= to ? number : wrong(code);
+    switch (takes) {
+      case "word": {
+        if (text === undefined) return wrong(WRONG_TYPE);
+        const at = words.indexOf(text);
+        return at < 0 ? wrong(UNKNOWN_WORD, nearest(text, words)) : at + Number(first);
+      }
+      case "number":
+        return number ?? wrong(WRONG_TYPE);
+      case "whole":
+        return number === undefined ? wrong(WRONG_TYPE) : whole(Number(first), Number(words[0]), TIMES_RANGE);
+      case "attempts":
+        if (text === "forever") return FOREVER;
+        if (text !== undefined) return wrong(UNKNOWN_WORD, nearest(text, ["forever"]));
+        return number === undefined ? wrong(WRONG_TYPE) : whole(1, FOREVER - 1, ATTEMPTS_RANGE);
+      case "version":
+        return whole(1, 1, DOCUMENT_VERSION);
+      default: {
+        if (text === "none" && takes === "limit") return Infinity;
+        if (text === "none" && takes === "longest") return LONGEST;
+        if (text === undefined && number === undefined) return wrong(wrongType);
+        const nanos = text === undefined ? spanOfNumber(kind === NUMBER ? (number as number) : NaN) : spanOf(text);
+        return nanos ?? wrong(NOT_A_DURATION);
+      }
+    }
+  }
+
+  /** The number of the preset; undefined if none was given. */
+  get preset(): number | undefined {
+    return this.numbers[PRESET] as number | undefined;
+  }
+
+  /** The policy's words, over those of the preset. Throws the first rule that is broken. */
+  build(base?: Base): Uint32Array {
+    names();
+    const { numbers } = this;
+    const fields: Values = [];
+    for (const [number, , , start] of FIELDS) fields[number] = base?.fields[number] ?? start ?? 0;
+    if (numbers[JITTER] !== undefined) fields[JITTER_FACTOR] = fields[JITTER_BOUND] = 0;
+    for (const number in numbers) fields[number] = numbers[number] as Nanos;
+    const { stages, delays } = this.allStages(base, fields[CAP] === CAP_CLIP);
+    if (delays !== undefined && numbers[ATTEMPTS] === undefined) fields[ATTEMPTS] = Math.min(delays, COUNTED) + 1;
+    if (stages.every(isRandom)) {
+      if (numbers[JITTER] !== undefined && fields[JITTER] !== NO_JITTER) this.fail(NOT_FOR_KIND, byNumber[JITTER]);
+      fields[JITTER] = NO_JITTER;
+    }
+    this.check(fields);
+    return words(stages, fields);
+  }
+
+  /** The stages, and how many delays they have in all if they were given and end. */
+  private allStages(base: Base | undefined, clips: boolean): { stages: readonly Stage[]; delays?: number | undefined } {
+    const [first] = this.stages as [(typeof this.stages)[number]];
+    const known = base?.stages ?? DEFAULT;
+    // Without a backoff of its own the policy has the preset's.
+    if (!this.chained && first.numbers.length === 0) return { stages: known };
+    const complete = first.numbers[KIND] !== undefined || first.numbers[DELAYS] !== undefined;
+    if (!this.chained && !complete && this.preset !== undefined) {
+      if (known.length !== 1) this.fail(PRESET_STAGES, byNumber[KIND]);
+      const [kind, initial, step, max] = known[0] as Stage;
+      const { numbers } = first;
+      const by = stepOf(kind);
+      numbers[KIND] = kind;
+      numbers[INITIAL] ??= initial;
+      if (by !== undefined) numbers[by] ??= step;
+      if (kind !== CONSTANT) numbers[MAX] ??= max;
+    }
+    const all: Stage[] = [];
+    for (const [index, stage] of this.stages.entries()) {
+      const place = this.chained ? { stage: index } : {};
+      const [kind, initial, step, max, times, on] = this.stage(stage.numbers, place, clips);
+      const isFor = ({ numbers }: { numbers: Values }) => (numbers[ON] ?? 0) === on;
+      if (times === 0 && kind !== LIST && this.stages.slice(index + 1).some(isFor)) {
+        this.fail(TIMES_MISSING, byNumber[TIMES], place);
+      }
+      if (kind !== LIST) all.push([kind, initial, step, max, times, on]);
+      for (let at = 0; kind === LIST && at < stage.delays.length; at += 3) {
+        const [one = 0, two = 0, three = 0] = stage.delays.slice(at);
+        all.push([LIST, one, two, three, Math.min(stage.delays.length - at, 3), on]);
+      }
+      if (all.length > MOST_STAGES) this.fail(TOO_MANY_STAGES, byNumber[KIND], place);
+    }
+    const general = all.filter(([, , , , , on]) => on === 0);
+    if (!this.stages.some(({ numbers }) => (numbers[ON] ?? 0) === 0)) this.fail(NO_STAGE_FOR_ALL, byNumber[ON]);
+    const ends = general.every(([, , , , times]) => times > 0);
+    return { stages: all, delays: ends ? general.reduce((sum, [, , , , times]) => sum + times, 0) : undefined };
+  }
+
+  /** One stage, without the delays of a list. */
+  private stage(numbers: Values, place: Position, clips: boolean): Stage {
+    const or = (number: number): Nanos => numbers[number] ?? (byNumber[number] as Row)[3] ?? 0;
+    const kind = (numbers[DELAYS] !== undefined && numbers[KIND] === undefined ? LIST : or(KIND)) as number;
+    for (const [number, , kinds] of FIELDS) {
+      const value = numbers[number];
+      if (value !== undefined && isStages(number) && ((kinds >> kind) & 1) === 0) {
+        this.fail(NOT_FOR_KIND, byNumber[number], place, undefined, value);
+      }
+    }
+    const by = stepOf(kind);
+    let step = by === undefined ? 0 : or(by);
+    if (by === INCREMENT && numbers[by] === undefined) step = or(INITIAL);
+    if (kind === DECORRELATED && numbers[FACTOR] === undefined) step = 3;
+    const max = kind === CONSTANT || kind === LIST ? LONGEST : or(MAX);
+    const ranged = by === FACTOR || by === EXPONENT;
+    if (ranged && !(step >= (kind === DECORRELATED ? 1 : 0) && step < Infinity)) {
+      this.fail(by === EXPONENT ? EXPONENT_RANGE : FACTOR_RANGE, byNumber[by], place);
+    }
+    const bounded = kind !== CONSTANT && kind !== LIST && (!clips || kind === DECORRELATED);
+    if (bounded && max < or(INITIAL)) this.fail(MAX_BELOW_INITIAL, byNumber[MAX], place, undefined, max);
+    if (kind === LIST && numbers[DELAYS] === undefined) this.fail(DELAYS_MISSING, byNumber[DELAYS], place);
+    return [kind, or(INITIAL), step, max, or(TIMES) as number, or(ON) as number];
+  }
+
+  /** The rules between the fields that are no stage's. */
+  private check(fields: Values): void {
+    const { numbers } = this;
+    const broken = (code: number, number: number) => this.fail(code, byNumber[number]);
+    const jitter = fields[JITTER] as number;
+    const factor = fields[JITTER_FACTOR] as number;
+    const factored = hasFactor(jitter);
+    const own = numbers[JITTER] !== undefined || this.preset === undefined;
+    if (numbers[JITTER_BOUND] !== undefined && jitter !== BOUNDED) broken(NOT_FOR_KIND, JITTER_BOUND);
+    if (numbers[JITTER_FACTOR] !== undefined && !factored) broken(NOT_FOR_KIND, JITTER_FACTOR);
+    if (own && factored && numbers[JITTER_FACTOR] === undefined) broken(JITTER_FACTOR_MISSING, JITTER_FACTOR);
+    if (own && jitter === BOUNDED && numbers[JITTER_BOUND] === undefined) broken(JITTER_BOUND_MISSING, JITTER_BOUND);
+    if (factored && !(factor >= 0 && factor < Infinity && (factor <= 1 || jitter === ADDITIVE))) {
+      broken(JITTER_FACTOR_RANGE, JITTER_FACTOR);
+    }
+    const minAttempt = fields[MIN_ATTEMPT] as Nanos;
+    if (!fields[DEADLINE]) broken(ZERO_LIMIT, DEADLINE);
+    if (!fields[ATTEMPT_TIMEOUT]) broken(ZERO_LIMIT, ATTEMPT_TIMEOUT);
+    if (minAttempt >= (fields[DEADLINE] as Nanos)) broken(MIN_ATTEMPT_RANGE, MIN_ATTEMPT);
+    if (fields[ON_DEADLINE] === CLIP && !minAttempt) broken(CLIP_NEEDS_MIN_ATTEMPT, ON_DEADLINE);
+  }
+}
+
+const DEFAULT: readonly Stage[] = [[EXPONENTIAL, 1e8, 2, 5e9, 0, 0]];
+
+/** True for a field that each stage of the backoff has for itself. */
+const isStages = (number: number): boolean => number <= MAX || (number >= EXPONENT && number <= DELAYS);
+
+const isRandom = ([kind]: Stage): boolean => kind >= DECORRELATED;
+
+const hasFactor = (jitter: number): boolean => jitter >= ADDITIVE && jitter !== BOUNDED;
+
+/** The field that a kind's step is, where it has one. */
+const stepOf = (kind: number): number | undefined =>
+  kind === LINEAR
+    ? INCREMENT
+    : kind === EXPONENTIAL || kind === DECORRELATED
+      ? FACTOR
+      : kind === POLYNOMIAL
+        ? EXPONENT
+        : undefined;
+
+/** Parts of a name: before and behind the index of a stage, that index, and the index in a list. */
+function read(full: string): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
+  const [name, item] = indexed(full);
+  if (item !== undefined && name === "backoff") return [name, "", item, undefined];
+  const dot = name.indexOf(".");
+  const [before, stage] = indexed(name.slice(0, Math.max(dot, 0)));
+  if (before === "backoff" && stage !== undefined) return [before, name.slice(dot), stage, item];
+  return [name, "", undefined, item];
+}
+
+const isGroup = (name: string): boolean => [...names().keys()].some((known) => known.startsWith(`${name}.`));
+
+/** The valid name nearest to an unknown one. */
+function near(name: string, behind: string, stage: number | undefined): string | undefined {
+  const known = [...names().keys()];
+  if (stage !== undefined) {
+    const inner = known.filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
+    const found = nearest(behind.replace(/^\.+/, ""), inner);
+    return found && `backoff.${found}`;
+  }
+  const sections = SECTIONS.split(" ");
+  const found = nearest(name, [...known, "retry_on", ...sections]);
+  if (found !== undefined) return found;
+  const dot = name.indexOf(".");
+  // A misspelled field of a section, or a field without its section.
+  if (dot >= 0) return nearest(name.slice(0, dot), sections);
+  return known.find((one) => one.slice(one.indexOf(".") + 1) === name && one.includes("."));
+}
+
+/** The rule of a field, in words. */
+function wants([number, , , , takes]: Row): string {
+  const [kind, , ...words] = takes.split(" ");
+  if (kind === "word") return `must be one of ${words.join(", ")}`;
+  return ruleOf(RULE_OF[number] ?? NOT_A_DURATION)[1];
+}
+
+const showNanos = (nanos: Nanos): string =>
+  Number(nanos) % 1e9 === 0 ? `${Number(nanos) / 1e9}s` : `${Number(nanos) / 1e6}ms`;
+
+/** The value of the field with this path, under any of its names. */
+function valueAt(values: readonly FieldValue[], path: string): unknown {
+  const at = (wanted: string): unknown => values.filter(({ path }) => snake(path) === wanted).at(-1)?.value;
+  return at(path) ?? at(path.replace(/\.(kind|mode)$/, "")) ?? at(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
+}
+
+/** Writes 64 bits as two words. */
+export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
+  if (typeof value === "bigint") {
+    words[at] = Number(BigInt.asUintN(32, value));
+    words[at + 1] = Number(value >> 32n);
+  } else {
+    // Infinity stands for the highest number there is.
+    words[at] = value === Infinity ? FOREVER : value;
+    words[at + 1] = value === Infinity ? FOREVER : value / 2 ** 32;
+  }
+}
+
+/** A policy's words, as `Policy` in core/src/decide/policy.rs has them. */
+function words(stages: readonly Stage[], fields: Values): Uint32Array {
+  const words = new Uint32Array(64);
+  const doubles = new Float64Array(words.buffer);
+  let tables = 0;
+  for (const [index, [kind, initial, step, max, times, on]] of stages.entries()) {
+    const at = index * 8;
+    const by = stepOf(kind);
+    writeLong(words, at, initial);
+    if (by === FACTOR || by === EXPONENT) doubles[at / 2 + 1] = step as number;
+    else writeLong(words, at + 2, step);
+    writeLong(words, at + 4, max);
+    words[at + 6] = times;
+    words[at + 7] = kind | (on << 8);
+    if (on > 0) tables |= 1 << on;
+  }
+  const of = (number: number) => fields[number] as number;
+  const jitter = of(JITTER);
+  if (hasFactor(jitter)) doubles[24] = of(JITTER_FACTOR);
+  else writeLong(words, 48, jitter === BOUNDED ? of(JITTER_BOUND) : 0);
+  const longs = [DEADLINE, MIN_ATTEMPT, ATTEMPT_TIMEOUT, HINT_MAX, HINT_REACH];
+  for (const [index, number] of longs.entries()) writeLong(words, 50 + index * 2, of(number));
+  const attempts = (words[60] = of(ATTEMPTS));
+  // The numbers that the core's short path compares.
+  const [kind, , step, max, times] = stages[0] as Stage;
+  const endless = stages.length === 1 && times === 0;
+  words[61] = endless ? Math.min(attempts - 1, COUNTED) : 0;
+  const doubling = kind === EXPONENTIAL && step === 2 && max < SMALL && jitter === FULL && of(CAP) === 0 ? 2 : 0;
+  const draws = jitter !== NO_JITTER || kind >= DECORRELATED ? 1 : 0;
+  words[62] = stages.length | (tables << 8) | (jitter << 16) | (of(CAP) << 24);
+  words[63] = of(ON_DEADLINE) | (of(HINT_MODE) << 8) | (of(HINT_OVER) << 16) | ((doubling | draws) << 24);
+  return words;
+}

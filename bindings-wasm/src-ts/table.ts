@@ -1,0 +1,81 @@
+/** The fields of policies and the rules about them, for the checks in JavaScript. Generated from core/src/fields.rs by `cargo xtask generate`. */
+
+/** The longest time, in nanoseconds. */
+export const LONGEST = 9223372036854775807n;
+
+/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */
+export type Row = readonly [number, string, number, number | bigint | undefined, string];
+
+export const FIELDS: readonly Row[] = [
+  [1, "backoff.kind backoff", 65534, 3, "word 1 constant linear exponential polynomial fibonacci list decorrelated decorrelated_v2"],
+  [2, "backoff.initial backoff.delay", 446, 100000000, "span"],
+  [3, "backoff.factor", 136, 2, "number"],
+  [4, "backoff.increment", 4, undefined, "span"],
+  [5, "backoff.max", 444, 5000000000, "longest"],
+  [16, "backoff.exponent", 16, 2, "number"],
+  [17, "backoff.times", 446, undefined, "whole 1 536870911"],
+  [18, "backoff.on", 65534, undefined, "word 1 transient throttled timeout"],
+  [19, "backoff.delays", 64, undefined, "spans"],
+  [6, "jitter.kind jitter", 65534, 1, "word 0 none full equal additive proportional bounded subtractive"],
+  [7, "jitter.factor", 88, undefined, "number"],
+  [20, "jitter.bound", 32, undefined, "span"],
+  [21, "cap", 65534, 0, "word 0 keep_spread before_jitter clip"],
+  [8, "attempts", 65534, 3, "attempts"],
+  [9, "deadline", 65534, Infinity, "limit"],
+  [10, "min_attempt", 65534, 0, "span"],
+  [11, "on_deadline", 65534, 0, "word 0 stop clip"],
+  [12, "attempt_timeout", 65534, Infinity, "limit"],
+  [13, "hint.mode hint", 65534, 0, "word 0 floor replace ignore exact at_least"],
+  [14, "hint.max", 65534, 60000000000, "longest"],
+  [15, "hint.over", 65534, 0, "word 0 stop clamp"],
+  [22, "hint.reach", 65534, Infinity, "limit"],
+  [23, "preset", 65534, 1, "word 1 default langgraphgo langgraphgo-graph kubernetes aster aws-standard-2.0 aws-standard-2.1 grpc temporal google-cloud resilience4j polly chromium tenacity-random-exponential aws-adaptive"],
+  [24, "version", 65534, 1, "version"],
+];
+
+/** The sections of guards. */
+export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
+
+/** The number of the error whose words are the rule of a field that takes no words. */
+export const RULE_OF: Readonly<Record<number, number>> = {
+  3: 105,
+  16: 114,
+  17: 129,
+  19: 115,
+  7: 110,
+  8: 104,
+  24: 140,
+};
+
+/** The word and the rule of each error by its number. */
+export const RULES: Readonly<Record<number, string>> = {
+  100: 'unknown_field is no field of a policy',
+  101: 'wrong_type has the wrong type',
+  102: 'unknown_word is not a known word',
+  103: 'not_a_duration must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"',
+  104: 'attempts_range must be a whole number from 1 to 4294967294, or "forever"',
+  105: 'factor_range must be a finite number from 0 on, for decorrelated backoff from 1 on',
+  106: 'max_below_initial must not be below the stage\'s initial delay (it is 5s unless given)',
+  107: 'zero_limit must be more than 0, or "none"',
+  108: 'min_attempt_range must be below the deadline',
+  109: 'clip_needs_min_attempt "clip" needs a min_attempt above 0',
+  110: 'jitter_factor_range must be a finite number from 0 on, at most 1 unless the jitter is additive',
+  111: 'not_for_kind has no meaning for the chosen kind',
+  112: 'jitter_factor_missing is needed by additive, proportional and subtractive jitter',
+  113: 'seed_range must be a whole number from 0 to 18446744073709551615',
+  114: 'exponent_range must be a finite number from 0 on',
+  115: 'delays_missing must list at least one delay',
+  116: 'jitter_bound_missing is needed by bounded jitter',
+  117: 'times_missing is needed by a stage that another one follows',
+  118: 'too_many_stages is one too many: there is room for 6 stages, three listed delays counting as one',
+  119: 'no_stage_for_all must be left out of at least one stage, for the failures that have none of their own',
+  128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
+  129: 'times_range must be a whole number from 1 to 536870911',
+  140: 'document_version must be 1',
+  141: 'not_json must be JSON text',
+  142: 'not_an_object must be an object',
+  147: 'not_supported is not in this version',
+  150: 'count_range must be a whole number in the range of its field',
+  203: 'time_range must be a time from 0 on that its type holds exactly',
+  204: 'unknown_failure_kind must be one of transient, throttled, timeout, permanent',
+};

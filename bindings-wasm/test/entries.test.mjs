@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { failure } from "./virtual.mjs";
+
+// As in jsdom, and on a page whose Content-Security-Policy forbids wasm.
+for (const name of ["TextEncoder", "TextDecoder", "crypto"])
+  Object.defineProperty(globalThis, name, { value: undefined });
+const { Module } = WebAssembly;
+let compiled = 0;
+WebAssembly.Module = class {
+  constructor() {
+    compiled++;
+    throw new WebAssembly.CompileError("refused");
+  }
+};
+const { ConfigError, hintOf, outcomeOf, Policy, retry } = await import("holdoff");
+
+test("options are checked and a success comes out without wasm", async () => {
+  assert.equal(await retry(() => 7), 7);
+  assert.equal(await retry(async () => 8, { deadline: "1s", attemptTimeout: 500, backoff: { initial: 5 } }), 8);
+  assert.equal(await new Policy({ attempts: 9 }).retry(() => 9, { whenResult: () => false }), 9);
+  const refused = await failure(retry(() => assert.fail("it ran"), { atempts: 3 }));
+  assert.ok(refused instanceof ConfigError);
+  assert.equal(refused.nearest, "attempts");
+  assert.equal(compiled, 0);
+});
+
+test("where wasm is forbidden a failure comes out as it was thrown, with its outcome", async () => {
+  const own = new Error("down");
+  const thrown = await failure(
+    retry(() => {
+      throw own;
+    }),
+  );
+  assert.equal(thrown, own);
+  const { reason, attempts, lastError, engineError } = outcomeOf(thrown);
+  assert.deepEqual([reason, attempts, lastError], ["permanent", 1, own]);
+  assert.ok(engineError instanceof WebAssembly.CompileError);
+  const value = { status: 503, headers: {} };
+  assert.equal(await retry(() => value, { whenResult: true }), value);
+  assert.equal(outcomeOf(value).attempts, 1);
+});
+
+test("a field that needs another entry says which one", () => {
+  for (const [fields, entry] of [
+    [{ preset: "kubernetes" }, "presets"],
+    [{ retryOn: { http: [503] } }, "classify"],
+  ]) {
+    const message = new RegExp(`needs import "holdoff/${entry}"`);
+    assert.throws(() => new Policy(fields), { name: "ConfigError", code: 147, message });
+  }
+  assert.throws(() => new Policy({ preset: "kubernets" }), { code: 102, nearest: "kubernetes" });
+  assert.ok(new Policy({ preset: "default", retryOn: {} }));
+});
+
+test("a fresh deadline changes the deadline and nothing else", async () => {
+  for (const deadline of [50, 70, 0.5]) {
+    const slow = retry(({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)), {
+      deadline,
+      attempts: 1,
+    });
+    const began = performance.now();
+    assert.equal(outcomeOf(await failure(slow))?.attempts, 1);
+    assert.ok(performance.now() - began >= Math.floor(deadline));
+  }
+  const refused = await failure(retry(() => 1, { deadline: -1, attempts: 1 }));
+  assert.equal(refused.code, 103);
+  const late = await failure(retry(() => 1, { deadline: 0, attempts: 1 }));
+  assert.equal(late.code, 107);
+});
+
+test("Retry-After says the same with `holdoff/classify` and without", async () => {
+  const at = (text) => Date.parse(text) / 1000;
+  const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const two = (number) => String(number).padStart(2, "0");
+  const date = fc
+    .tuple(
+      fc.constantFrom(0, 1, 2, 3),
+      fc.integer({ min: 1960, max: 2110 }),
+      fc.nat(13),
+      fc.nat(32),
+      fc.nat(24),
+      fc.nat(61),
+      fc.nat(6),
+    )
+    .map(([form, year, month, day, hour, second, weekday]) => {
+      const clock = `${two(hour)}:${two(second % 60)}:${two(second)}`;
+      const name = months[month] ?? "Mai";
+      const week = days[weekday];
+      if (form === 0) return `${week}, ${two(day)} ${name} ${year} ${clock} GMT`;
+      if (form === 1)
+        return `${week}day, ${two(day)}-${name}-${two(year % 100)} ${clock} GMT`.replace("Tueday", "Tuesday");
+      if (form === 2) return `${week} ${name} ${String(day).padStart(2)} ${clock} ${year}`;
+      return `${year}-${two(month)}-${two(day)}T${clock}.${second}${hour > 12 ? "Z" : "+02:30"}`;
+    });
+  const value = fc.oneof(
+    date,
+    fc.constantFrom(
+      "0",
+      "5",
+      "1.5",
+      "99999999999999999999",
+      "+1",
+      "soon",
+      " 7 ",
+      "5, 6",
+      "Sun, 06 Nov 2094 08:49:37 GMT, 9",
+    ),
+    fc.stringMatching(/^[0-9.,: -]{0,12}$/),
+  );
+  const name = fc.constantFrom(
+    "retry-after",
+    "Retry-After",
+    "retry-after-ms",
+    "x-ms-retry-after-ms",
+    "x-amz-retry-after",
+  );
+  const cases = fc.sample(fc.tuple(fc.array(fc.tuple(name, value), { maxLength: 3 }), fc.nat(8e9)), 4000);
+  cases.push([[["retry-after", "Fri, 30 Feb 2096 00:00:00 GMT"]], at("2096-01-01T00:00:00Z")]);
+  const read = () => cases.map(([lines, wall]) => String(hintOf(lines, { now: BigInt(wall) * 1_000_000_000n })));
+  const alone = read();
+  WebAssembly.Module = Module;
+  await import("holdoff/classify");
+  for (const [at, hint] of read().entries()) assert.equal(alone[at], hint, JSON.stringify(cases[at]));
+  assert.ok(new Set(alone).size > 100);
+});

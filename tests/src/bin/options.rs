@@ -1,0 +1,170 @@
+//! Prints random policy documents and what the core makes of each, a line of JSON each, for hosts that read options by themselves.
+
+use anyhow::{Context as _, Result};
+use holdoff_core::{Error, Field, Options, Policy, Schedule, Takes, Value as Setting, seed_at};
+use serde_json::{Map, Value, json};
+
+/// Draws from splitmix64.
+struct Random {
+    seed: u64,
+    draws: u64,
+}
+
+impl Random {
+    fn below(&mut self, count: usize) -> usize {
+        self.draws += 1;
+        (seed_at(self.seed, self.draws) % count as u64) as usize
+    }
+
+    fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// A value of any type, most of them a time, a number or a word.
+    fn value(&mut self, field: Option<Field>) -> Value {
+        let words: Vec<_> = field.into_iter().flat_map(Field::words).collect();
+        let texts = [
+            "0s",
+            "1ns",
+            "250ms",
+            "1.5s",
+            "2m",
+            "0.0000000019s",
+            "100h",
+            "9223372036854775807ns",
+            "9007199254740993ns",
+            "2562047h",
+            "99999999999h",
+            "none",
+            "forever",
+            "soon",
+            "5",
+            "",
+        ];
+        let numbers =
+            [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, -1.0, 10.0, 100.0, 1e3, 1e13, 1e20, 4294967294.0, 4294967295.0];
+        let (text, number) = match field.map(Field::takes) {
+            Some(Takes::Version) => return if self.one_in(9) { json!(2) } else { json!(1) },
+            Some(Takes::Word(_)) => (3, 3),
+            Some(Takes::Number(_) | Takes::WholeNumber(..) | Takes::Attempts) => (4, 15),
+            _ => (15, 18),
+        };
+        match self.below(20) {
+            at if at < text => self.pick(&texts).into(),
+            at if at < number => self.pick(&numbers).into(),
+            18 => Value::Null,
+            19 => self.pick(&[json!(true), json!({}), json!([]), json!([1]), json!({ "x": 1 })]),
+            17 if !words.is_empty() => misspelled(self, words[0]).into(),
+            _ if !words.is_empty() => self.pick(&words).into(),
+            _ => json!(self.below(8)),
+        }
+    }
+
+    /// Fields under a prefix, each with a value.
+    fn fields(&mut self, prefix: &str, most: usize) -> Map<String, Value> {
+        let known: Vec<_> = Field::names()
+            .filter(|(_, field)| !field.is_guards())
+            .filter_map(|(name, field)| Some((name.strip_prefix(prefix)?, field)))
+            .filter(|(name, _)| !name.contains('.'))
+            .collect();
+        let mut fields = Map::new();
+        for _ in 0..self.below(most + 1) {
+            let (name, field) = if prefix.is_empty() && self.one_in(4) { known[0] } else { self.pick(&known) };
+            let name = if self.one_in(25) { misspelled(self, name) } else { name.to_owned() };
+            let value = match (prefix, name.as_str()) {
+                (_, "delays") if !self.one_in(4) => {
+                    let count = self.below(9);
+                    (0..count).map(|_| self.value(None)).collect()
+                }
+                ("", "backoff") if !self.one_in(5) => self.backoff(),
+                ("", "jitter") if !self.one_in(3) => self.fields("jitter.", 3).into(),
+                ("", "hint") if !self.one_in(3) => self.fields("hint.", 3).into(),
+                _ => self.value(Some(field)),
+            };
+            fields.insert(name, value);
+        }
+        fields
+    }
+
+    fn backoff(&mut self) -> Value {
+        if self.one_in(2) {
+            return self.fields("backoff.", 4).into();
+        }
+        let stages = self.below(8);
+        (0..stages).map(|_| Value::from(self.fields("backoff.", 4))).collect()
+    }
+}
+
+/// A name with one letter less, more or other.
+fn misspelled(random: &mut Random, name: &str) -> String {
+    let mut letters: Vec<_> = name.chars().collect();
+    let at = random.below(letters.len());
+    match random.below(4) {
+        0 => _ = letters.remove(at),
+        1 => letters.insert(at, 'x'),
+        2 => letters[at] = '\u{fc}',
+        _ => letters.splice(0..0, "max_".chars()).for_each(drop),
+    }
+    letters.into_iter().collect()
+}
+
+/// Sets a value the way every host flattens its options; `unit` is that of plain numbers.
+fn set(options: &mut Options, path: &str, value: &Value, unit: f64) -> Result<(), (Error, String)> {
+    let setting = match value {
+        Value::Null => Setting::Nothing,
+        Value::Object(fields) if fields.is_empty() => Setting::Empty,
+        Value::Object(fields) => {
+            return fields.iter().try_for_each(|(name, value)| set(options, &format!("{path}.{name}"), value, unit));
+        }
+        Value::String(text) => Setting::Text(text),
+        Value::Number(number) => Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit },
+        Value::Array(items) if items.is_empty() => Setting::NoItems,
+        Value::Array(items) => {
+            let mut indexed = items.iter().enumerate();
+            return indexed.try_for_each(|(index, value)| set(options, &format!("{path}[{index}]"), value, unit));
+        }
+        Value::Bool(_) => Setting::Other,
+    };
+    options.set(path, setting).map(|_| ()).map_err(|error| (error, path.to_owned()))
+}
+
+fn build(document: &Map<String, Value>, unit: f64) -> Result<Policy, (Error, String)> {
+    let mut options = Options::NEW;
+    for (name, value) in document {
+        set(&mut options, name, value, unit)?;
+    }
+    options.build().map_err(|error| (error, String::new()))
+}
+
+/// The policy's fingerprint and its first delays, or what is wrong.
+fn outcome(document: &Map<String, Value>, unit: f64) -> Value {
+    match build(document, unit) {
+        Ok(policy) => {
+            let delays: Vec<_> = Schedule::new(&policy, 7).take(8).map(|delay| delay.as_nanos().to_string()).collect();
+            json!({ "fingerprint": policy.fingerprint().to_string(), "delays": delays })
+        }
+        Err((error, given)) => json!({
+            "code": error.code.code(),
+            "word": error.code.name(),
+            "path": if error.field.is_some() { error.path().to_string() } else { given },
+            "rule": error.rule(),
+            "nearest": error.nearest,
+        }),
+    }
+}
+
+fn main() -> Result<()> {
+    let count: u64 = std::env::args().nth(1).context("usage: options COUNT")?.parse()?;
+    for seed in 0..count {
+        let mut random = Random { seed, draws: 0 };
+        let fields = random.fields("", 4);
+        // Numbers in a document have no unit; in a program they are milliseconds.
+        let (document, code) = (outcome(&fields, f64::NAN), outcome(&fields, 1e6));
+        println!("{}", json!({ "fields": fields, "document": document, "code": code }));
+    }
+    Ok(())
+}
