@@ -43,6 +43,23 @@ static void a_document_is_a_policy(void) {
   CHECK(delays_are(&policy, wanted, 4));
 }
 
+static void the_numbers_of_a_document_are_read_exactly(void) {
+  const double factors[] = {0.40164962844290253, 0.9579783822851533, 0.1, 1.0 / 3, 5e-324};
+  char json[80];
+  size_t at;
+  for (at = 0; at < sizeof factors / sizeof *factors; at++) {
+    holdoff_policy read, set;
+    holdoff_options options;
+    holdoff_options_init(&options);
+    holdoff_options_set_text(&options, "jitter", "subtractive");
+    holdoff_options_set_number(&options, "jitter.factor", factors[at]);
+    CHECK_NUMBER(holdoff_policy_build(&set, &options, NULL), HOLDOFF_OK);
+    snprintf(json, sizeof json, "{\"jitter\": {\"kind\": \"subtractive\", \"factor\": %.17g}}", factors[at]);
+    CHECK_NUMBER(build_json(json, &read, NULL), HOLDOFF_OK);
+    CHECK(memcmp(&read, &set, sizeof read) == 0);
+  }
+}
+
 static void lists_are_set_item_by_item(void) {
   const uint64_t listed[] = {5 * SECOND, 300 * SECOND, 1800 * SECOND, 7200 * SECOND};
   const char *const paths[] = {"backoff.delays[0]", "backoff.delays[1]", "backoff.delays[2]", "backoff.delays[3]"};
@@ -231,6 +248,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
 
 void document_tests(void) {
   RUN(a_document_is_a_policy);
+  RUN(the_numbers_of_a_document_are_read_exactly);
   RUN(lists_are_set_item_by_item);
   RUN(a_chain_is_set_stage_by_stage);
   RUN(what_is_wrong_with_a_document_is_said_with_path_value_and_rule);

@@ -16,7 +16,7 @@ from holdoff import ConfigError, Policy, lint_nested
 from holdoff.__main__ import main
 from holdoff.testing import pinned
 from holdoff.types import FormName, PresetName
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 CHAIN: list[Any] = [{"kind": "constant", "delay": "1s", "times": 1}, {"initial": "2s", "factor": 3, "max": "1m"}]
@@ -32,6 +32,13 @@ def test_a_chain_is_stages_one_after_the_other() -> None:
 def test_a_list_of_delays_says_how_many_attempts_there_are() -> None:
     policy = Policy(backoff={"delays": [1, "2s", 0.5]}, jitter="none")
     assert list(holdoff.Schedule(policy, 0)) == [SECOND, 2 * SECOND, SECOND // 2]
+
+
+@given(st.floats(0, 1))
+@example(0.40164962844290253)
+def test_the_numbers_of_a_document_are_read_exactly(factor: float) -> None:
+    fields: Any = {"jitter": {"kind": "subtractive", "factor": factor}}
+    assert Policy.from_json(json.dumps(fields)) == Policy(**fields)
 
 
 @pytest.mark.parametrize(
