@@ -15,6 +15,7 @@ use std::process::Command;
 pub(crate) mod bench;
 mod compile;
 mod cpp;
+mod embedded;
 mod headers;
 mod interface;
 pub(crate) mod packages;
@@ -73,6 +74,7 @@ pub(crate) fn test() -> Result<()> {
     first_success(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
     packages::test(&prefix, &scratch)?;
+    embedded::test(&thumb()?, &scratch)?;
     shell::run(&mut runner(&shell::root().join("tests/vectors"))?)
 }
 

@@ -46,6 +46,12 @@ pub(crate) fn host() -> Result<String> {
     host.map(str::to_owned).with_context(|| format!("the compiler names no host:\n{version}"))
 }
 
+/// The linker that the compiler brings, beside its own libraries.
+pub(crate) fn lld() -> Result<PathBuf> {
+    let libraries = output(rustc().args(["--print", "target-libdir"]))?;
+    Ok(Path::new(&libraries).with_file_name("bin/rust-lld"))
+}
+
 /// Runs a command whose output the person wants to see.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;

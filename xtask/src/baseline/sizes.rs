@@ -77,9 +77,7 @@ const USED: [(&str, &[&str]); 2] = [
 /// The C library on a microcontroller without an operating system, with all that the compiler adds.
 pub(super) fn thumb() -> Result<Vec<Figure>> {
     let archive = c::thumb()?;
-    // The linker that the compiler brings, beside its own libraries.
-    let libraries = shell::output(shell::rustc().args(["--print", "target-libdir"]))?;
-    let lld = Path::new(&libraries).with_file_name("bin/rust-lld");
+    let lld = shell::lld()?;
     let mut figures = Vec::new();
     for (who, names) in USED.into_iter().chain([("all of it", &["holdoff_version"][..])]) {
         let mut link = shell::command(&lld);

@@ -17,6 +17,7 @@ const MAKE: Package = Package { name: "make", is_there: || shell::has("make") };
 const CMAKE: Package = Package { name: "cmake", is_there: || shell::has("cmake") };
 const MESON: Package = Package { name: "meson", is_there: || shell::has("meson") };
 const NINJA: Package = Package { name: "ninja-build", is_there: || shell::has("ninja") };
+const QEMU_ARM: Package = Package { name: "qemu-system-arm", is_there: || shell::has("qemu-system-arm") };
 const RUBY: Package = Package { name: "ruby", is_there: || shell::has("ruby") };
 const RUBY_FFI: Package = Package { name: "ruby-ffi", is_there: has_ruby_ffi };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
@@ -72,7 +73,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([PKG_CONFIG, CJSON]);
     }
     if needs.c {
-        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI]);
+        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI, QEMU_ARM]);
     }
     if needs.demo {
         wanted.push(CURL);
