@@ -20,6 +20,16 @@ use holdoff_core::{
     Step, Stretch, StretchConfig, Timestamp, Token,
 };
 
+/// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
+/// slot.
+const SLOTS: usize = 16;
+
+#[repr(C)]
+struct BreakerSlot {
+    config: BreakerConfig,
+    breaker: Breaker,
+}
+
 /// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
 struct Memory {
@@ -32,8 +42,7 @@ struct Memory {
     token: [u32; 4],
     budget_config: BudgetConfig,
     budget: Budget,
-    breaker_config: BreakerConfig,
-    breaker: Breaker,
+    breakers: [BreakerSlot; SLOTS],
     limiter_config: LimiterConfig,
     limiter: Limiter,
     adaptive_config: AdaptiveConfig,
@@ -46,6 +55,8 @@ struct Memory {
     hedge: Latency,
     name: Name,
     text: Value,
+    /// The slot of the breaker that functions work on.
+    breaker_slot: u64,
     /// The buffer for the times of a limiter's log: its address, and how many times fit.
     log_buffer: [u32; 2],
     #[cfg(feature = "log")]
@@ -56,20 +67,24 @@ struct Memory {
 // the module.
 static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
+/// The index of the first breaker in [`PLACES`], behind that of its configuration.
+const BREAKER_PLACE: usize = 10;
+
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 23 + MORE.len()] = {
+static PLACES: [[u32; 2]; 24 + MORE.len()] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    let places: [[u32; 2]; 23] = places!(
+    let mut places: [[u32; 2]; 24] = places!(
         args: [u64; 16], problem: Problem, step: RawStep, policy: Policy, call: GuardedCall, builder: Options,
-        token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breaker_config: BreakerConfig, breaker: Breaker,
+        token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
-        hedge_config: HedgeConfig, hedge: Latency, name: Name, text: Value
+        hedge_config: HedgeConfig, hedge: Latency, name: Name, text: Value, breaker_slot: u64
     );
-    let (mut all, mut at) = ([[0; 2]; 23 + MORE.len()], 0);
+    places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
+    let (mut all, mut at) = ([[0; 2]; 24 + MORE.len()], 0);
     while at < all.len() {
         all[at] = if at < places.len() { places[at] } else { MORE[at - places.len()] };
         at += 1;
@@ -163,13 +178,19 @@ impl Memory {
         self.problem.explain(&mut self.text, error)
     }
 
+    /// The breaker that functions work on, and its configuration.
+    fn breaker(&mut self) -> &mut BreakerSlot {
+        &mut self.breakers[self.breaker_slot as usize % SLOTS]
+    }
+
     /// The call, its policy, and the guards of a set.
     fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
         let is = |guard: u32| guards & guard != 0;
         let log = if is(LIMITER) { times(self.log_buffer, self.limiter_config.log_capacity()) } else { &mut [] };
+        let slot = &mut self.breakers[self.breaker_slot as usize % SLOTS];
         let guards = Guards {
             budget: is(BUDGET).then_some((&self.budget_config, &mut self.budget)),
-            breaker: is(BREAKER).then_some((&self.breaker_config, &mut self.breaker)),
+            breaker: is(BREAKER).then_some((&slot.config, &mut slot.breaker)),
             limiter: is(LIMITER).then_some((&self.limiter_config, &mut self.limiter, log)),
             adaptive: is(ADAPTIVE).then_some((&self.adaptive_config, &mut self.adaptive)),
             bulkhead: is(BULKHEAD).then_some((&self.bulkhead_config, &mut self.bulkhead)),

@@ -291,3 +291,19 @@ test("a name that is no guard's is not looked over in what was saved", () => {
   assert.throws(() => Guards.restore(options, null), { name: "ConfigError", path: "saved" });
   assert.throws(() => Guards.restore(options, { breaker: "" }), { name: "ConfigError" });
 });
+
+test("more breakers by turns than stay in memory keep their own states", () => {
+  const breakers = Array.from({ length: 40 }, (_, at) => new Breaker({ failures: (at % 5) + 1 }, { seed: at, now: 0 }));
+  for (let round = 1; round <= 4; round++) {
+    for (const [at, breaker] of breakers.entries()) {
+      const { permit } = breaker.acquire(round);
+      if (permit !== undefined) breaker.record(permit, "failure", round % 2 ? 0n : 0, round);
+      assert.equal(breaker.state(round), round > at % 5 ? "open" : "closed", `breaker ${at}, round ${round}`);
+    }
+    const late = new Breaker({ failures: 1 });
+    assert.equal(late.state(round), "closed");
+  }
+  const [first] = breakers;
+  const saved = Breaker.restore({ failures: 1 }, first.save(4), 4);
+  assert.deepEqual([saved.state(5), saved.openings], ["open", first.openings]);
+});

@@ -7,7 +7,7 @@ import type { Same, Time } from "../times.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
-import { memory, readArgument } from "./memory.js";
+import { memory, readArgument, writeArgument } from "./memory.js";
 
 export type { BreakerState } from "../words.js";
 
@@ -52,10 +52,11 @@ export class Breaker extends Guard {
 
   /** A call with that permit ended; `took` is in nanoseconds, of use to a breaker that minds slow calls. */
   record(permit: number, verdict: "success" | "failure", took: Time = 0, now?: Time): void {
-    const span = exact(took, "took");
+    const span = Number.isSafeInteger(took) && (took as number) >= 0 ? took : exact(took, "took");
     if (verdict !== "success" && verdict !== "failure") throw problem(WRONG_TYPE, "verdict", verdict);
     this.at(now);
-    memory().longs[1] = span;
+    if (typeof span === "number") writeArgument(1, span);
+    else memory().longs[1] = span;
     memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0);
   }
 

@@ -107,6 +107,7 @@ function storedGuard(index: number, config: Uint32Array, { log, asksTook, asksWh
     config,
     words: stateAt(index),
     log: index === LIMITER && log > 0 ? new Uint32Array(log * 2) : undefined,
+    slot: 0,
     ...(index === BREAKER && { asksTook, asksWhen }),
   };
 }
@@ -121,6 +122,8 @@ export abstract class Guard {
   declare readonly words: Uint32Array;
   /** @internal */
   declare readonly log: Uint32Array | undefined;
+  /** @internal */
+  declare slot: number;
 
   /** @internal */
   constructor(index: number, fields: unknown, options?: GuardOptions) {

@@ -96,6 +96,7 @@ export const FIELDS = [
   "hedge",
   "name",
   "text",
+  "breakerSlot",
 ] as const;
 
 type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
@@ -111,6 +112,7 @@ export function bring(hex: string, fields: readonly string[] = FIELDS): void {
   module = { hex, fields };
   if (made === undefined) return;
   // States are JavaScript's: they go on in the memory of the new module.
+  for (const breaker of breakers.splice(0)) if (breaker) away(breaker);
   clear();
   loadedPolicy = undefined;
   compiled();
@@ -142,6 +144,8 @@ export interface StoredGuard {
   readonly words: Uint32Array;
   /** The times that a limiter's log keeps, two words each. */
   readonly log: Uint32Array | undefined;
+  /** The slot that a breaker was in last. */
+  slot: number;
 }
 
 const CONFIGS = NAMES.map((name) => `${name}Config` as const);
@@ -170,7 +174,36 @@ function logOf(length: number): Uint32Array {
   return log.subarray(0, length);
 }
 
+/** How many breakers stay in memory. New ones are made in the first slot. */
+const SLOTS = 16;
+const breakers: (StoredGuard | undefined)[] = [];
+let nextSlot = 1;
+
+/** The words of a breaker's configuration or state in a slot. */
+function inSlot(field: "breaker" | "breakerConfig", slot: number): Uint32Array {
+  const { breaker, breakerConfig } = memory().words;
+  const at = memory().words[field];
+  return memory().view(Uint32Array, at.byteOffset + slot * (breaker.byteLength + breakerConfig.byteLength), at.length);
+}
+
+/** Copies a breaker into a slot of its own, unless it is in one. */
+function keep(breaker: StoredGuard): void {
+  if (breakers[breaker.slot] === breaker) return;
+  const slot = nextSlot;
+  nextSlot = (slot % (SLOTS - 1)) + 1;
+  const was = breakers[slot];
+  if (was) away(was);
+  inSlot("breakerConfig", slot).set(breaker.config);
+  inSlot("breaker", slot).set(breaker.words);
+  breakers[slot] = breaker;
+  breaker.slot = slot;
+}
+
 function away(guard: StoredGuard): void {
+  if (guard.index === BREAKER) {
+    guard.words.set(inSlot("breaker", guard.slot));
+    return;
+  }
   memory().read(NAMES[guard.index] as GuardName, guard.words);
   if (guard.log) guard.log.set(logOf(guard.log.length));
 }
@@ -211,8 +244,14 @@ export function load(guard: StoredGuard): void {
   closedFor = undefined;
   const was = resident[index];
   if (was === guard) return;
-  if (was) away(was);
   const { words } = memory();
+  if (index === BREAKER) {
+    keep(guard);
+    words.breakerSlot[0] = guard.slot;
+    resident[BREAKER] = guard;
+    return;
+  }
+  if (was) away(was);
   words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
   words[NAMES[index] as GuardName].set(guard.words);
   if (guard.log) logOf(guard.log.length).set(guard.log);
@@ -228,9 +267,11 @@ export function loadAll({ all }: { readonly all: readonly StoredGuard[] }): void
 export function clear(): void {
   closedFor = undefined;
   for (const [index, guard] of resident.entries()) {
-    if (guard) away(guard);
+    // Breakers stay in their slots.
+    if (guard && index !== BREAKER) away(guard);
     resident[index] = undefined;
   }
+  memory().words.breakerSlot[0] = 0;
 }
 
 /** The configuration that lies in a place. */

@@ -69,7 +69,12 @@ fn build(memory: &mut Memory) -> Result<(), Error> {
     }
     take! {
         BUDGET: budget_config = budget;
-        BREAKER: breaker_config = breaker;
+    }
+    if let Some(config) = builder.breaker()? {
+        memory.breaker().config = config;
+        guards |= BREAKER;
+    }
+    take! {
         LIMITER: limiter_config = limiter;
         BULKHEAD: bulkhead_config = bulkhead;
         ADAPTIVE: adaptive_config = adaptive;
@@ -101,7 +106,8 @@ extern "C" fn guards_new(guards: u32) {
             memory.budget = Budget::new(&memory.budget_config, seed, now);
         }
         if is(BREAKER) {
-            memory.breaker = Breaker::new(&memory.breaker_config, seed, now);
+            let slot = memory.breaker();
+            slot.breaker = Breaker::new(&slot.config, seed, now);
         }
         if is(LIMITER) {
             memory.limiter = Limiter::new(&memory.limiter_config, now);

@@ -1,6 +1,6 @@
 //! Calls under guards, and what a retry inside another one knows.
 
-use super::{Memory, kind_of, with};
+use super::{BreakerSlot, Memory, kind_of, with};
 use holdoff_core::{
     Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
@@ -94,7 +94,7 @@ extern "C" fn call_succeeded(guards: u32) {
 /// caller asks in the usual way.
 #[unsafe(no_mangle)]
 extern "C" fn breaker_closed() -> u32 {
-    with(|memory| closed(&memory.breaker))
+    with(|memory| closed(&memory.breaker().breaker))
 }
 
 fn closed(breaker: &Breaker) -> u32 {
@@ -106,15 +106,9 @@ fn closed(breaker: &Breaker) -> u32 {
 extern "C" fn breaker_succeeded(permit: u32, timed: u32) -> u32 {
     with(|memory| {
         let now = if timed == 0 { Timestamp::ZERO } else { memory.time(0) };
-        Breaker::record(
-            &mut memory.breaker,
-            &memory.breaker_config,
-            Permit::from_raw(permit),
-            now,
-            Verdict::Success,
-            Span::ZERO,
-        );
-        closed(&memory.breaker)
+        let BreakerSlot { config, breaker } = memory.breaker();
+        breaker.record(config, Permit::from_raw(permit), now, Verdict::Success, Span::ZERO);
+        closed(breaker)
     })
 }
 

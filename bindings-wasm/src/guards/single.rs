@@ -1,6 +1,6 @@
 //! Single guards. Functions that need the time read it from slot 0.
 
-use super::{ADAPTIVE, BREAKER, BUDGET, HEDGE, LIMITER, Memory, STRETCH, kind_of, times, with};
+use super::{ADAPTIVE, BREAKER, BUDGET, BreakerSlot, HEDGE, LIMITER, Memory, SLOTS, STRETCH, kind_of, times, with};
 use holdoff_core::{
     Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Error, Latency, Limiter, Permit, QueuePlace, Span,
     Stretch, Timestamp, Verdict, Withdrawal,
@@ -83,7 +83,8 @@ extern "C" fn budget_rejection() -> f64 {
 extern "C" fn breaker_acquire() -> f64 {
     with(|memory| {
         let now = memory.time(0);
-        match memory.breaker.acquire(&memory.breaker_config, now) {
+        let BreakerSlot { config, breaker } = memory.breaker();
+        match breaker.acquire(config, now) {
             Ok(permit) => f64::from(permit.as_raw()),
             Err(retry_at) => {
                 memory.leave(1, retry_at.as_nanos());
@@ -99,7 +100,8 @@ extern "C" fn breaker_record(permit: u32, failed: u32) {
     with(|memory| {
         let (now, took) = (memory.time(0), memory.span(1));
         let verdict = if failed == 0 { Verdict::Success } else { Verdict::Failure };
-        memory.breaker.record(&memory.breaker_config, Permit::from_raw(permit), now, verdict, took);
+        let BreakerSlot { config, breaker } = memory.breaker();
+        breaker.record(config, Permit::from_raw(permit), now, verdict, took);
     });
 }
 
@@ -108,7 +110,8 @@ extern "C" fn breaker_record(permit: u32, failed: u32) {
 extern "C" fn breaker_abandon(permit: u32) {
     with(|memory| {
         let now = memory.time(0);
-        memory.breaker.abandon(&memory.breaker_config, Permit::from_raw(permit), now);
+        let BreakerSlot { config, breaker } = memory.breaker();
+        breaker.abandon(config, Permit::from_raw(permit), now);
     });
 }
 
@@ -117,7 +120,8 @@ extern "C" fn breaker_abandon(permit: u32) {
 extern "C" fn breaker_hint() {
     with(|memory| {
         let (now, span) = (memory.time(0), memory.span(1));
-        memory.breaker.hint(&memory.breaker_config, now, span);
+        let BreakerSlot { config, breaker } = memory.breaker();
+        breaker.hint(config, now, span);
     });
 }
 
@@ -126,10 +130,11 @@ extern "C" fn breaker_hint() {
 extern "C" fn breaker_move(what: u32) {
     with(|memory| {
         let now = memory.time(0);
+        let breaker = &mut memory.breaker().breaker;
         match what {
-            0 => memory.breaker.isolate(now),
-            1 => memory.breaker.force_close(now),
-            _ => memory.breaker.reset(now),
+            0 => breaker.isolate(now),
+            1 => breaker.force_close(now),
+            _ => breaker.reset(now),
         }
     });
 }
@@ -139,12 +144,14 @@ extern "C" fn breaker_move(what: u32) {
 extern "C" fn breaker_look() -> u32 {
     with(|memory| {
         let now = memory.time(0);
-        let (calls, failed, slow) = memory.breaker.rates(&memory.breaker_config, now);
-        memory.leave(1, memory.breaker.retry_at().as_nanos());
-        for (at, count) in [calls, failed, slow, memory.breaker.openings()].into_iter().enumerate() {
+        let BreakerSlot { config, breaker } = memory.breaker();
+        let (calls, failed, slow) = breaker.rates(config, now);
+        let (retry_at, openings, state) = (breaker.retry_at(), breaker.openings(), breaker.state(config, now) as u32);
+        memory.leave(1, retry_at.as_nanos());
+        for (at, count) in [calls, failed, slow, openings].into_iter().enumerate() {
             memory.leave(at + 2, count.into());
         }
-        memory.breaker.state(&memory.breaker_config, now) as u32
+        state
     })
 }
 
@@ -339,7 +346,11 @@ extern "C" fn guard_save(guard: u32) -> u32 {
         let now = memory.time(0);
         match guard {
             BUDGET => memory.text.put(&memory.budget.save(&memory.budget_config, now)),
-            BREAKER => memory.text.put(&memory.breaker.save(&memory.breaker_config, now)),
+            BREAKER => {
+                let BreakerSlot { config, breaker } = memory.breaker();
+                let bytes = breaker.save(config, now);
+                memory.text.put(&bytes)
+            }
             LIMITER => {
                 let log = times(memory.log_buffer, memory.limiter_config.log_capacity());
                 let length = Limiter::saved(&memory.limiter_config);
@@ -395,7 +406,10 @@ fn restore(memory: &mut Memory, guard: u32, length: u32) -> Result<(), Error> {
     let bytes = memory.text.bytes(length);
     match guard {
         BUDGET => memory.budget = Budget::restore(bytes, &memory.budget_config, now)?,
-        BREAKER => memory.breaker = Breaker::restore(bytes, &memory.breaker_config, now)?,
+        BREAKER => {
+            let slot = &mut memory.breakers[memory.breaker_slot as usize % SLOTS];
+            slot.breaker = Breaker::restore(bytes, &slot.config, now)?;
+        }
         LIMITER => {
             let log = times(memory.log_buffer, memory.limiter_config.log_capacity());
             let long = out(memory.log_buffer, log.len(), length as usize);
