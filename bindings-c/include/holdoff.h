@@ -18,7 +18,8 @@
  * only on success. Functions that decide return a step; for wrong use that is HOLDOFF_STOP with HOLDOFF_INVALID, so
  * that a loop until HOLDOFF_STOP always ends.
  *
- * Threads: no globals. A policy is only read; any other object belongs to one thread at a time.
+ * Threads: no globals but the function of holdoff_on_panic. A policy is only read; any other object belongs to one
+ * thread at a time.
  */
 
 #ifndef HOLDOFF_H
@@ -582,6 +583,14 @@ const char *holdoff_step_name(uint32_t kind);
 
 /** The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION. */
 const char *holdoff_version(void);
+
+/**
+ * Sets the function that is called when the library finds a fault in itself, which no input should ever lead to; NULL for
+ * none, as at the start. `message` says where and what ("core/src/time.rs:12: index out of bounds"), in memory that
+ * is gone when the function returns. Then the library calls abort, or stops for good where there is none. Log it, or reset
+ * the machine; do not call the library again. May be set at any time, by any thread, for the whole program.
+ */
+void holdoff_on_panic(void (*hook)(const char *message));
 
 #ifdef __cplusplus
 }

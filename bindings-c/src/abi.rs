@@ -5,14 +5,14 @@ use crate::*;
 /// The number of the binary interface of this header, see holdoff_abi.
 pub const HOLDOFF_ABI: u32 = 1;
 
-/// Finds the size of a struct by its name.
+/// Finds the size of a struct by its name, in a table without pointers.
 macro_rules! size_by_name {
-    ($name:expr; $($struct:ident),*) => {
-        match $name {
-            $(stringify!($struct) => size_of::<$struct>(),)*
-            _ => 0,
-        }
-    };
+    ($name:expr; $($struct:ident),*) => {{
+        const NAMES: &[u8] = concat!($(stringify!($struct), "\0"),*).as_bytes();
+        static SIZES: [u16; [$(stringify!($struct)),*].len()] = [$(size_of::<$struct>() as u16),*];
+        let mut names = NAMES.split(|byte| *byte == 0).zip(&SIZES);
+        names.find(|(name, _)| Some(*name) == $name).map_or(0, |(_, size)| usize::from(*size))
+    }};
 }
 
 extern_c! {
@@ -21,7 +21,7 @@ extern_c! {
     fn holdoff_abi() -> u32 = HOLDOFF_ABI;
 
     /// Returns the size in bytes of the struct with that name, such as "holdoff_policy"; 0 for any other name and for NULL.
-    fn holdoff_sizeof(name: *const c_char) -> usize = size_by_name!(c_str(name).unwrap_or_default();
+    fn holdoff_sizeof(name: *const c_char) -> usize = size_by_name!(c_bytes(name);
         holdoff_adaptive, holdoff_adaptive_start, holdoff_breaker, holdoff_bucket, holdoff_bucket_config,
         holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_divergence, holdoff_event, holdoff_event_fields,
         holdoff_events, holdoff_facts, holdoff_failure, holdoff_gate, holdoff_gate_config, holdoff_gate_options,

@@ -99,6 +99,7 @@ fn one<M: Memory>(
 ///
 /// # Safety
 /// Each pointer is null or points to memory of its type that nothing else touches while the guards are borrowed.
+#[inline(never)]
 pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
     if guards.is_null() {
         return Ok(());

@@ -4,8 +4,8 @@
 //! functions of a few lines over the core. The header is generated from them, so doc comments here speak to people who
 //! write C. The rules for pointers are at the top of the header.
 //!
-//! Built with `panic = "abort"` the library is free of std. Without the feature `heap` it then imports nothing at all on
-//! wasm32: the proof that no decision needs a clock, a heap or an operating system. Built otherwise (for `cargo test`) it
+//! Built with `panic = "abort"` the library is free of std. It then imports nothing at all on wasm32:
+//! the proof that no decision needs a clock or an operating system. Built otherwise (for `cargo test`) it
 //! links std; a panic cannot leave an `extern "C"` function either way.
 #![no_std]
 #![allow(
@@ -32,7 +32,7 @@ mod failure;
 mod gate;
 mod guards;
 mod headers;
-#[cfg(all(feature = "heap", panic = "abort"))]
+#[cfg(all(feature = "heap", panic = "abort", not(target_arch = "wasm32")))]
 mod heap;
 #[cfg(feature = "json")]
 mod json;
@@ -42,6 +42,7 @@ mod loop_backoff;
 mod names;
 mod numbers;
 mod options;
+mod panic;
 mod patterns;
 mod periodic;
 mod policy;
@@ -90,6 +91,7 @@ pub use loop_backoff::*;
 pub use names::*;
 pub use numbers::*;
 pub use options::*;
+pub use panic::*;
 pub use periodic::*;
 pub use policy::*;
 pub use problem::*;
@@ -106,20 +108,6 @@ pub use wait_backoff::*;
 pub use wheel::*;
 pub use words::*;
 
-#[cfg(panic = "abort")]
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    #[cfg(target_arch = "wasm32")]
-    core::arch::wasm32::unreachable();
-    #[cfg(target_os = "none")]
-    loop {
-        core::hint::spin_loop();
-    }
-    #[cfg(not(any(target_arch = "wasm32", target_os = "none")))]
-    {
-        unsafe extern "C" {
-            safe fn abort() -> !;
-        }
-        abort()
-    }
-}
+#[cfg(all(feature = "heap", panic = "abort", target_arch = "wasm32"))]
+#[global_allocator]
+static HEAP: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

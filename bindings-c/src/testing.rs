@@ -1,4 +1,4 @@
-//! A policy's delays for draws that a test chooses. No installed header declares these functions.
+//! For tests alone: a policy's delays for chosen draws, and a panic. No installed header declares these functions.
 
 use crate::*;
 use holdoff_core::Schedule;
@@ -20,4 +20,7 @@ extern_c! {
         let asked = pair(get_mut(schedule), kind_of(kind)).ok();
         write_some(ns, asked.and_then(|(schedule, kind)| schedule.next_at(kind, u)))
     };
+
+    /// Panics, to see what becomes of it.
+    fn holdoff_testing_panic() = panic!("a fault that a test asked for");
 }

@@ -1,5 +1,9 @@
 #include "check.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
 
 static void null_pointers_stop_a_call(void) {
@@ -161,6 +165,29 @@ static void strange_hints_saturate_or_say_nothing(void) {
   CHECK_NUMBER(step.at, HOLDOFF_LONGEST_NS);
 }
 
+static void leave_with_the_message(const char *message) {
+  bool says_where = strstr(message, "bindings-c/src/testing.rs:") != NULL;
+  _exit(says_where && strstr(message, "a fault that a test asked for") != NULL ? 7 : 8);
+}
+
+static void a_fault_of_the_library_tells_its_hook_and_aborts(void) {
+  int hooked, status = 0;
+  for (hooked = 0; hooked < 2; hooked++) {
+    pid_t child = fork();
+    if (child == 0) {
+      struct rlimit no_core = {0, 0};
+      setrlimit(RLIMIT_CORE, &no_core);
+      holdoff_on_panic(leave_with_the_message);
+      if (!hooked) {
+        holdoff_on_panic(NULL);
+      }
+      holdoff_testing_panic();
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(hooked ? WIFEXITED(status) && WEXITSTATUS(status) == 7 : WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  }
+}
+
 void misuse_tests(void) {
   RUN(null_pointers_stop_a_call);
   RUN(null_pointers_are_an_error_elsewhere);
@@ -170,4 +197,5 @@ void misuse_tests(void) {
   RUN(memory_that_is_not_aligned_holds_nothing);
   RUN(an_unknown_failure_kind_stops_and_changes_nothing);
   RUN(strange_hints_saturate_or_say_nothing);
+  RUN(a_fault_of_the_library_tells_its_hook_and_aborts);
 }

@@ -339,6 +339,8 @@ impl<F: Copy> Machine<F> {
     }
 
     /// The step that still holds.
+    // Out of line it would be a call in each input of a library that is built for size.
+    #[inline(always)]
     pub(crate) const fn current_step(&self) -> Step {
         match self.phase {
             RUNNING => Step::Wait { until: self.at },

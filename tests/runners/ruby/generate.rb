@@ -81,7 +81,7 @@ class Generator
 
   def opaque?(name) = @structs[name]["size"].nil?
 
-  def pointer?(type) = type.end_with?("*")
+  def pointer?(type) = type.end_with?("*") || type.include?("(*)")
 
   # A type for FFI.
   def ffi(type)
@@ -229,6 +229,8 @@ class Plan
   end
 
   def answers?(type)
+    return false if type.include?("(*)") # a function of the caller's
+
     @generator.pointer?(type) && !type.start_with?("const ") && type != "void *" || type == "const char **"
   end
 

@@ -4,7 +4,7 @@ use crate::shell;
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use syn::{Attribute, Expr, Fields, FnArg, Item, Lit, Meta, Pat, ReturnType, Type};
+use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, Lit, Meta, Pat, PathArguments, ReturnType, Type};
 
 /// The version of the library and of its headers.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -279,8 +279,19 @@ fn kind(rust: &Type) -> Result<String> {
             let constant = if pointer.const_token.is_some() { "const " } else { "" };
             Ok(if target.ends_with('*') { format!("{target}{constant}*") } else { format!("{constant}{target} *") })
         }
+        Type::BareFn(function) => {
+            let inputs = function.inputs.iter().map(|input| kind(&input.ty)).collect::<Result<Vec<_>>>()?;
+            Ok(format!("void (*)({})", inputs.join(", ")))
+        }
         Type::Path(path) => {
-            let name = path.path.segments.last().context("a type without a name")?.ident.to_string();
+            let last = path.path.segments.last().context("a type without a name")?;
+            // An optional function may be NULL.
+            if let PathArguments::AngleBracketed(given) = &last.arguments
+                && let Some(GenericArgument::Type(function @ Type::BareFn(_))) = given.args.first()
+            {
+                return kind(function);
+            }
+            let name = last.ident.to_string();
             let known = TYPES.iter().find(|(core, _)| *core == name).map(|(_, c)| *c);
             Ok(known
                 .unwrap_or(match &*name {
