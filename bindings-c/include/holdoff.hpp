@@ -153,7 +153,7 @@ struct host {
 /** The facts about an attempt, for its operation. */
 class attempt {
  public:
-  attempt(const holdoff_attempt &attempt, const holdoff_host &host) noexcept : attempt_(&attempt), host_(&host) {}
+  attempt(const holdoff_attempt &facts, const holdoff_host &host) noexcept : attempt_(&facts), host_(&host) {}
 
   /** Returns its number, from 1. */
   std::uint32_t number() const noexcept { return attempt_->number; }

@@ -106,37 +106,52 @@ class field {
   field(std::string path, const char *text) : path_(std::move(path)), value_(std::string(text)) {}
   field(std::string path, std::string text) : path_(std::move(path)), value_(std::move(text)) {}
   template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
-  field(std::string path, Number number) : path_(std::move(path)) {
-    // A truth value is none of the numbers that a field takes.
-    if constexpr (!std::is_same_v<Number, bool>) {
-      value_ = static_cast<double>(number);
-    }
-  }
+  field(std::string path, Number number) : path_(std::move(path)), value_(value_of(number)) {}
   template <class Rep, class Period>
-  field(std::string path, std::chrono::duration<Rep, Period> length) : path_(std::move(path)) {
-    const double seconds = std::chrono::duration<double>(length).count();
-    if (seconds >= 0 && seconds < 9.2e9) {
-      value_ = to_ns(length);
-    } else {
-      // As text, so that the error shows it.
-      value_ = std::to_string(seconds) + "s";
-    }
-  }
+  field(std::string path, std::chrono::duration<Rep, Period> length) : path_(std::move(path)), value_(value_of(length)) {}
 
  private:
   friend class options;
+  using value = std::variant<std::monostate, std::string, double, std::uint64_t>;
+
+  template <class Number>
+  static value value_of(Number number) {
+    return static_cast<double>(number);
+  }
+  /* A truth value is none of the numbers that a field takes. */
+  static value value_of(bool) { return {}; }
+  template <class Rep, class Period>
+  static value value_of(std::chrono::duration<Rep, Period> length) {
+    const double seconds = std::chrono::duration<double>(length).count();
+    if (seconds >= 0 && seconds < 9.2e9) {
+      return to_ns(length);
+    }
+    /* As text, so that the error shows it. */
+    return std::to_string(seconds) + "s";
+  }
+
   std::string path_;
-  std::variant<std::monostate, std::string, double, std::uint64_t> value_;
+  value value_;
 };
 
 /** The fields of a policy, its rules and its guards before they are checked. */
 class options {
  public:
-  options() : patterns_(std::make_shared<std::vector<char>>()) { holdoff_options_init(&options_); }
+  options() { holdoff_options_init(&options_); }
   options(std::initializer_list<field> fields) : options() {
     for (const field &each : fields) {
       set(each);
     }
+  }
+
+  options(const options &other) : options_(other.options_), patterns_(other.patterns_) {
+    options_.patterns = patterns_.data();
+  }
+  options &operator=(const options &other) {
+    options_ = other.options_;
+    patterns_ = other.patterns_;
+    options_.patterns = patterns_.data();
+    return *this;
   }
 
   /** Reads a policy document, with its guards. Fields that are set afterwards change it. */
@@ -151,7 +166,7 @@ class options {
   options &set(const field &field) {
     const char *path = field.path_.c_str();
     if (const auto *text = std::get_if<std::string>(&field.value_)) {
-      if (patterns_->empty() && field.path_.find("patterns") != std::string::npos) {
+      if (patterns_.empty() && field.path_.find("patterns") != std::string::npos) {
         keep_patterns(4096);
       }
       holdoff_options_set_text(&options_, path, text->c_str());
@@ -169,15 +184,13 @@ class options {
   const holdoff_options *get() const noexcept { return &options_; }
 
  private:
-  friend class policy;
-
   void keep_patterns(std::size_t size) {
-    patterns_->resize(size + 1);
-    holdoff_options_keep_patterns(&options_, patterns_->data(), patterns_->size());
+    patterns_.resize(size + 1);
+    holdoff_options_keep_patterns(&options_, patterns_.data(), patterns_.size());
   }
 
   holdoff_options options_;
-  std::shared_ptr<std::vector<char>> patterns_;
+  std::vector<char> patterns_;
 };
 
 /** A checked policy with its rules (`retry_on`): `policy{{"attempts", 5}, {"deadline", 30s}}`. May be copied, and shared by
@@ -189,10 +202,12 @@ class policy {
   /** Throws config_error. */
   policy(std::initializer_list<field> fields) : policy(options(fields)) {}
   /** Throws config_error. */
-  explicit policy(const options &options) : patterns_(options.patterns_) {
+  explicit policy(const options &options) {
     holdoff_problem problem;
     config_error::check(holdoff_policy_build(&policy_, options.get(), &problem), problem);
     config_error::check(holdoff_rules_build(&rules_, options.get(), &problem), problem);
+    patterns_ = std::make_shared<const std::string>(rules_.patterns_used != 0 ? rules_.patterns : "", rules_.patterns_used);
+    rules_.patterns = patterns_->data();
   }
 
   /** Returns the number of attempts, the first one included; UINT32_MAX for no limit. */
@@ -204,13 +219,13 @@ class policy {
  private:
   holdoff_policy policy_;
   holdoff_rules rules_;
-  std::shared_ptr<const std::vector<char>> patterns_;
+  std::shared_ptr<const std::string> patterns_;
 };
 
 /** How an attempt failed: a kind (HOLDOFF_TRANSIENT, HOLDOFF_THROTTLED, HOLDOFF_TIMEOUT, HOLDOFF_PERMANENT; or HOLDOFF_FAULT, a
  * mistake of the program itself, which guards ignore) and what the server said about when to come back. */
 struct failure : holdoff_failure {
-  failure(std::uint32_t kind = HOLDOFF_TRANSIENT) noexcept : holdoff_failure{kind, HOLDOFF_HINT_NONE, 0} {}
+  failure(std::uint32_t number = HOLDOFF_TRANSIENT) noexcept : holdoff_failure{number, HOLDOFF_HINT_NONE, 0} {}
   failure(const holdoff_failure &other) noexcept : holdoff_failure(other) {}
 
   /** Adds the server's wish to be left alone for so long. */

@@ -118,6 +118,23 @@ void the_rules_of_the_policy_judge_errors() {
   CHECK_NUMBER(fail("not ever", 410), 1);
 }
 
+void a_policy_stays_as_it_was_built() {
+  virtual_time time;
+  holdoff::options fields{{"retry_on.patterns[0]", "reset"}};
+  const policy before(fields);
+  holdoff::options changed = fields;
+  changed.set({"retry_on.patterns[0]", "other"});
+  fields = holdoff::options{{"retry_on.patterns[0]", "mine!"}};
+  auto calls_of = [&](const policy &policy) {
+    int calls = 0;
+    CHECK(throws<lost>([&] { holdoff::retry(policy, [&] { calls++; throw lost("reset"); }, time.host()); }));
+    return calls;
+  };
+  CHECK_NUMBER(calls_of(before), 3);
+  CHECK_NUMBER(calls_of(policy(changed)), 1);
+  CHECK_NUMBER(calls_of(policy(fields)), 1);
+}
+
 void a_result_may_be_a_failure() {
   virtual_time time;
   holdoff::outcome outcome;
@@ -343,6 +360,7 @@ int main() {
   RUN(an_operation_says_how_it_failed);
   RUN(classify_says_what_an_error_is);
   RUN(the_rules_of_the_policy_judge_errors);
+  RUN(a_policy_stays_as_it_was_built);
   RUN(a_result_may_be_a_failure);
   RUN(a_wrong_field_says_what_is_wrong);
   RUN(a_document_is_read);

@@ -13,7 +13,7 @@ pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
     for compiler in ["g++", "clang++"] {
         for standard in ["17", "20", "2b"] {
             let program = scratch.join(format!("test-{compiler}-{standard}"));
-            compile(prefix, compiler, standard, &tests, &program)?;
+            compile(prefix, compiler, standard, &[], &tests, &program)?;
             shell::step(&format!("run the tests of {compiler}, C++{standard}"), &mut Command::new(&program))?;
         }
     }
@@ -23,15 +23,23 @@ pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
     for source in sources(&shell::root().join("examples/cpp"))? {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let program = scratch.join(format!("example-cpp-{name}"));
-        compile(prefix, "g++", "17", &[source], &program)?;
+        // The warnings of a strict program, in the headers too.
+        compile(prefix, "g++", "17", &["-Wconversion", "-Wshadow"], &[source], &program)?;
         shell::step(&format!("run the C++ example {name}"), &mut Command::new(&program))?;
     }
     Ok(())
 }
 
-fn compile(prefix: &Path, compiler: &str, standard: &str, sources: &[PathBuf], program: &Path) -> Result<()> {
+fn compile(
+    prefix: &Path,
+    compiler: &str,
+    standard: &str,
+    flags: &[&str],
+    sources: &[PathBuf],
+    program: &Path,
+) -> Result<()> {
     let mut compile = shell::command(compiler);
-    compile.args(STRICT).args([&format!("-std=c++{standard}"), "-pthread"]).args(sources);
+    compile.args(STRICT).args([&format!("-std=c++{standard}"), "-pthread"]).args(flags).args(sources);
     // Some warnings need the optimizer; once is enough.
     compile.args((compiler == "g++").then_some("-O1"));
     compile.arg("-o").arg(program).args(pkg_config(prefix, &["--cflags", "--libs", "holdoff"])?).arg(rpath(prefix));
