@@ -94,7 +94,6 @@ await build({
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
-    log: "src-ts/log/index.ts",
     timers: "src-ts/timers/index.ts",
     node: "src-ts/node.ts",
     lite: "src-ts/lite/index.ts",

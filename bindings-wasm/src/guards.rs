@@ -6,10 +6,6 @@
 
 mod builder;
 mod calls;
-#[cfg(feature = "log")]
-mod log;
-#[cfg(feature = "log")]
-mod log_state;
 mod single;
 
 use crate::shared::{Name, Problem, Shared, Value};
@@ -59,8 +55,6 @@ struct Memory {
     breaker_slot: u64,
     /// The buffer for the times of a limiter's log: its address, and how many times fit.
     log_buffer: [u32; 2],
-    #[cfg(feature = "log")]
-    log: log_state::Logs,
 }
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -72,7 +66,7 @@ const BREAKER_PLACE: usize = 10;
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 24 + MORE.len()] = {
+static PLACES: [[u32; 2]; 24] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
@@ -84,19 +78,8 @@ static PLACES: [[u32; 2]; 24 + MORE.len()] = {
         hedge_config: HedgeConfig, hedge: Latency, name: Name, text: Value, breaker_slot: u64
     );
     places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
-    let (mut all, mut at) = ([[0; 2]; 24 + MORE.len()], 0);
-    while at < all.len() {
-        all[at] = if at < places.len() { places[at] } else { MORE[at - places.len()] };
-        at += 1;
-    }
-    all
+    places
 };
-
-/// The fields that only the module with logs has.
-#[cfg(feature = "log")]
-const MORE: [[u32; 2]; 5] = log_state::places(offset_of!(Memory, log) as u32);
-#[cfg(not(feature = "log"))]
-const MORE: [[u32; 2]; 0] = [];
 
 /// The address of the memory, which never changes.
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ unsafe impl<T> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
     /// Memory that begins with a value.
-    #[cfg(any(feature = "log", feature = "wheel"))]
+    #[cfg(feature = "wheel")]
     pub(crate) const fn new(value: T) -> Self {
         Self(UnsafeCell::new(MaybeUninit::new(value)))
     }

@@ -74,12 +74,6 @@ impl<const N: usize> Text<N> {
         self.0.get(..len as usize).unwrap_or_default()
     }
 
-    /// All bytes.
-    #[cfg(feature = "log")]
-    pub(crate) const fn all(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
     /// The same as text.
     pub(crate) fn get(&self, len: u32) -> &str {
         // SAFETY: JavaScript writes text with nothing but a TextEncoder, which makes nothing but UTF-8, and says the length

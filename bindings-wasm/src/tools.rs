@@ -1,5 +1,5 @@
-//! The module of tools: documents, explanations, saved states and the machines of other systems, as functions and classes that
-//! wasm-bindgen makes.
+//! The module of tools: documents, explanations, logs, saved states and the machines of other systems, as functions and classes
+//! that wasm-bindgen makes.
 //!
 //! It allocates and takes and gives JavaScript's own values. [`ffi`] reads and makes these; a method here is a line or three
 //! around the core's. Types that JavaScript sees stand in `src-ts/tools/types.ts`.
@@ -7,9 +7,12 @@
 #![allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 
 mod document;
+mod event;
 mod explain;
 mod ffi;
 mod keyed;
 mod layered;
 mod periodic;
+mod recorder;
 mod saved;
+mod shared;

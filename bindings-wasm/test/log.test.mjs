@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { Call, ConfigError, Policy } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
-import { Event, Guards, Recorder, ReplayError, replay } from "holdoff/log";
-import { save } from "holdoff/tools";
+import { Guards } from "holdoff/guards";
+import { Event, Recorder, ReplayError, replay, save } from "holdoff/tools";
 
 const START = 1_700_000_000_000_000_000n;
 const second = 1_000_000_000n;
@@ -234,7 +234,7 @@ test("a decision that the policy would not make is followed, or an error that sh
   assert.equal(error.recorded.until, promised.until);
   assert.equal(error.recorded.payload.taskId, "charge");
   assert.equal(error.computed.until, log[2].until);
-  assert.match(error.message, /^event 3: .*the log says RETRY_SCHEDULED, attempt 2, in 8000ms \(backoff\); the policy/);
+  assert.match(error.message, /^event 3: .*the log says RETRY_SCHEDULED, attempt 2, in 8s \(backoff\); the policy/);
 });
 
 test("a field that is wrong is named, with the nearest one", () => {

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Policy } from "holdoff";
-import { Event, Recorder, ReplayError, replay } from "holdoff/log";
+import { Event, Recorder, ReplayError, replay } from "holdoff/tools";
 
 const file = join(mkdtempSync(join(tmpdir(), "holdoff-")), "charge.jsonl");
 const policy = new Policy({ attempts: 5, deadline: "1h", backoff: { initial: "10s", max: "5m" } });

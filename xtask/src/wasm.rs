@@ -38,7 +38,6 @@ pub(crate) fn build() -> Result<()> {
         ("machine.wasm", "machine", "wasm"),
         ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
-        ("log.wasm", "log", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
         ("lite.wasm", "lite", "lite"),
     ];

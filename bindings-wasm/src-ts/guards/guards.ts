@@ -12,8 +12,8 @@ import { runUnder } from "./first.js";
 import { type Configs, configsOf, fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
 import type { Limiter } from "./limiter.js";
-import { makeGuardsWith } from "./maker.js";
-import { BULKHEAD, type GuardName, NAMES } from "./memory.js";
+import { makeGuardsWith, type SharedStates } from "./maker.js";
+import { BULKHEAD, type GuardName, NAMES, takeBack } from "./memory.js";
 import type { Nesting } from "./nested.js";
 import { madeOf, type Sections } from "./single.js";
 import type { Stretch } from "./stretch.js";
@@ -157,10 +157,19 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
 }
 
-/** Lets policies have guards. */
+const statesOf = (guards: Guards): SharedStates => ({
+  take() {
+    takeBack(guards);
+    return guards.all;
+  },
+  notify: () => guards.bulkhead?.notifyWaiters(),
+});
+
+/** Lets policies and recorded calls have guards. */
 export function letPoliciesHaveGuards(): void {
   makeGuardsWith({
     check: (guardFields: GuardFields) => void configsOf(guardFields),
     make: (guardFields: GuardFields) => Guards.of({ configs: configsOf(guardFields), shared: [] }),
+    states: (guards) => (guards instanceof Guards ? statesOf(guards) : undefined),
   });
 }

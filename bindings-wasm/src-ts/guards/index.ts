@@ -3,7 +3,32 @@ import hex from "../../dist/guards.wasm";
 import { letPoliciesHaveGuards } from "./guards.js";
 import { bring } from "./memory.js";
 
-export * from "./names.js";
+export { Adaptive, type AdaptiveStart } from "./adaptive.js";
+export { type Acquired, Breaker, type BreakerState } from "./breaker.js";
+export { Budget } from "./budget.js";
+export { Bulkhead, type Entry } from "./bulkhead.js";
+export { GuardedCall } from "./call.js";
+export type {
+  AdaptiveFields,
+  BreakerFields,
+  BudgetFields,
+  BulkheadFields,
+  GuardFields,
+  HedgeFields,
+  LimiterFields,
+  NestedFields,
+  OpenForFields,
+  Refusal,
+  StretchFields,
+} from "./fields.js";
+export type { GuardOptions } from "./guard.js";
+export { Guards, type GuardsOptions, type SavedGuards } from "./guards.js";
+export { Hedge } from "./hedge.js";
+export { KeyedGuards, type KeyedOptions } from "./keyed.js";
+export { Limiter } from "./limiter.js";
+export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } from "./nested.js";
+export { Refused } from "./refused.js";
+export { Stretch } from "./stretch.js";
 
 bring(hex);
 letPoliciesHaveGuards();

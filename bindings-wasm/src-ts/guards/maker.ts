@@ -2,9 +2,19 @@
 import type { Guarding } from "../host.js";
 import type { GuardFields } from "../values.js";
 
+/** The guards of a set, whose states a recorded call changes. */
+export interface SharedStates {
+  /** The guards, their states read back from wasm memory. */
+  take(): readonly object[];
+  /** Wakes the calls that wait for a place in the bulkhead. */
+  notify(): void;
+}
+
 interface Maker {
   check(guardFields: GuardFields): void;
   make(guardFields: GuardFields): Guarding;
+  /** The states of a set of guards; undefined for any other value. */
+  states(guards: unknown): SharedStates | undefined;
 }
 
 export let maker: Maker | undefined;

@@ -1,6 +1,5 @@
 /**
- * The fourth wasm module: what many calls share. The entry that wants it brings it, because there is a fifth one with all that
- * is in this one and more.
+ * The wasm module for guards, which many calls share. The entry that has guards brings it.
  *
  * A guard's configuration and state are rows of words that its JavaScript object owns, so that nothing is left behind when it is
  * collected. The guards used last stay in wasm memory until others need the place: a program with one set of guards
@@ -72,7 +71,7 @@ type Name =
   | "token_read"
   | "token_value";
 
-export const FIELDS = [
+const FIELDS = [
   "args",
   "problem",
   "step",
@@ -101,29 +100,21 @@ export const FIELDS = [
 
 type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
 
-let module: { readonly hex: string; readonly fields: readonly string[] } | undefined;
+let hex: string | undefined;
 let made: GuardsMemory | undefined;
 /** Its functions; `memory()` before the first use. */
 export let core: GuardsMemory["core"];
 
-/** Brings the module, in hexadecimal digits; one with more fields takes the place of the other. */
-export function bring(hex: string, fields: readonly string[] = FIELDS): void {
-  if (module !== undefined && module.fields.length >= fields.length) return;
-  module = { hex, fields };
-  if (made === undefined) return;
-  // States are JavaScript's: they go on in the memory of the new module.
-  for (const breaker of breakers.splice(0)) if (breaker) away(breaker);
-  clear();
-  loadedPolicy = undefined;
-  compiled();
+/** Brings the module, in hexadecimal digits. */
+export function bring(text: string): void {
+  hex = text;
 }
 
 /** Its memory, compiled on first use. */
 export const memory = (): GuardsMemory => made ?? compiled();
 
 function compiled(): GuardsMemory {
-  const { hex, fields } = module as { hex: string; fields: typeof FIELDS };
-  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(hex, fields);
+  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(hex as string, FIELDS);
   core = made.core;
   return made;
 }
@@ -272,6 +263,16 @@ export function clear(): void {
     resident[index] = undefined;
   }
   memory().words.breakerSlot[0] = 0;
+}
+
+/** Takes the guards of a set back, so that their states are up to date and can be changed. */
+export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): void {
+  clear();
+  for (const guard of all) {
+    if (breakers[guard.slot] !== guard) continue;
+    away(guard);
+    breakers[guard.slot] = undefined;
+  }
 }
 
 /** The configuration that lies in a place. */

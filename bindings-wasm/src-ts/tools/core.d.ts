@@ -28,6 +28,11 @@ import type {
     PeriodicOptions,
     PeriodicState,
     PeriodicStep,
+    Event,
+    Log,
+    Recorded,
+    RecorderOptions,
+    ReplayOptions,
     ResumeOptions,
     Saved,
     WaitBackoffOptions,
@@ -247,6 +252,75 @@ export class Periodic {
 }
 
 /**
+ * The whole loop as a machine that says what to write down: as `Call`, and under guards as `GuardedCall`, but it does not hedge.
+ * Write the events of a transition before you do what its step says: a crash between the two loses nothing. `replay` makes the
+ * same recorder from the log, which goes on with {@link Recorder.resume}. Logs are read by other processes, so let times be
+ * nanoseconds since 1970, as bigints: `BigInt(Date.now()) * 1_000_000n`.
+ */
+export class Recorder {
+    private constructor();
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * The attempt with this ticket ended at `now` by a fault of the program's own; in the log that is a permanent failure.
+     */
+    abandon<T extends Time>(ticket: number | bigint, now: T, reason?: string | null): Recorded<Same<T>>;
+    /**
+     * A call that begins at `now`, its first step and its first events.
+     */
+    static begin<T extends Time>(policy: Policy, seed: number | bigint, now: T, options?: RecorderOptions | null): [recorder: Recorder, recorded: Recorded<Same<T>>];
+    /**
+     * The caller wants no more of it.
+     */
+    cancel<T extends Time>(now: T): Recorded<Same<T>>;
+    /**
+     * The attempt with this ticket failed at `now`; `reason` is the text of the failure in its events.
+     */
+    fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind, reason?: string | null): Recorded<Same<T>>;
+    /**
+     * Goes on at `now` with a call that was made from its log. Asleep, it sleeps on. An attempt in flight was interrupted and
+     * runs again, under its own number, but only `reruns` times (3 unless given); then it has failed, as a timeout.
+     */
+    resume<T extends Time>(now: T, reruns?: Time | null): Recorded<Same<T>>;
+    /**
+     * The attempt with this ticket succeeded at `now`.
+     */
+    succeed<T extends Time>(ticket: number | bigint, now: T): Recorded<Same<T>>;
+    /**
+     * Nothing but time has passed, or a place in the bulkhead has come free.
+     */
+    tick<T extends Time>(now: T): Recorded<Same<T>>;
+    /**
+     * The attempt in flight or else the last one that ran, 0 for none.
+     */
+    readonly attempt: number;
+    /**
+     * The call without its hold on guards, for `save`.
+     */
+    readonly call: Call;
+    /**
+     * True if it began with guards.
+     */
+    readonly isGuarded: boolean;
+    /**
+     * How often the attempt in flight was run again.
+     */
+    readonly reruns: number;
+    /**
+     * The place in the log of its latest event.
+     */
+    readonly sequence: number;
+    /**
+     * When it began, in nanoseconds.
+     */
+    readonly started: bigint;
+    /**
+     * The step that holds.
+     */
+    readonly step: Step<bigint>;
+}
+
+/**
  * A delay that is its own state: each step says one and moves on. Exact, in nanoseconds as bigints.
  */
 export class WaitBackoff {
@@ -281,6 +355,27 @@ export function applyDrawn<T extends Time>(policy: Policy, delay: T, drawn: numb
 export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time, u: number): Same<T>;
 
 /**
+ * How many attempts a policy makes; Infinity for one without end.
+ */
+export function attemptsOf(policy: Policy): number;
+
+/**
+ * One event from its JSON form: text, or the object read from it. Throws a {@link ReplayError} about the field that is wrong.
+ */
+export function eventFromJson(event: string | object): Event;
+
+/**
+ * An event as bytes: a log is one after the other. Its failure's text is its own unless another is given; text of more than
+ * 65535 bytes is cut.
+ */
+export function eventToBytes(event: string | object, reason?: string | null): Uint8Array;
+
+/**
+ * The events of a log's bytes. Throws a {@link ReplayError} with the number of the event that cannot be read.
+ */
+export function eventsFromBytes(bytes: Uint8Array): Event[];
+
+/**
  * Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
  * failures of the kind `after` (transient, and in the text every kind that has delays of its own).
  */
@@ -308,6 +403,12 @@ export function lints(policy: AnyPolicy, options?: LintOptions | null): Lint[];
  * The names of the presets.
  */
 export function presets(): PresetName[];
+
+/**
+ * The recorder that wrote a log, which goes on with {@link Recorder.resume}. Throws a {@link ReplayError} about the first event
+ * that is damaged, missing, impossible, or not the policy's decision.
+ */
+export function replay(policy: Policy, log: Log, options?: ReplayOptions | null): Recorder;
 
 /**
  * The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is

@@ -3,13 +3,16 @@
 import { CALL, stateOf as keptState, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
 import type { Rules } from "../failure.js";
+import { maker, type SharedStates } from "../guards/maker.js";
 import { Call, Retry, type Step, stepOf } from "../machine.js";
 import { Policy, policyOf as policyFrom } from "../policy.js";
 import type { Time } from "../times.js";
-import { type FieldValue, isFields, NUMBER } from "../values.js";
+import { type FieldValue, isFields as isObjectOfFields, NUMBER } from "../values.js";
 import type { Ended, InTime, Level, StopReason } from "../words.js";
+import { ReplayError } from "./replay_error.js";
 import type {
   AnyPolicy,
+  Event,
   Explanation,
   FromForm,
   GateState,
@@ -17,11 +20,29 @@ import type {
   Lint,
   PeriodicState,
   PeriodicStep,
+  Recorded,
   Row,
   WaitBackoffState,
 } from "./types.js";
 
-export { isFields };
+export { shown };
+
+/** True for an object of fields; a getter of the program's own never throws here. */
+export function isFields(value: unknown): boolean {
+  try {
+    return isObjectOfFields(value);
+  } catch {
+    return false;
+  }
+}
+
+export const entriesOf = (value: object): [name: string, value: unknown][] => Object.entries(value);
+
+export const itemsOf = (iterable: Iterable<unknown>): unknown[] => Array.from(iterable);
+
+/** True for a log's bytes, also those of another realm, which `instanceof` does not know. */
+export const isBytes = (log: unknown): log is Uint8Array =>
+  ArrayBuffer.isView(log) && "BYTES_PER_ELEMENT" in log && log.BYTES_PER_ELEMENT === 1;
 
 export const configError = (
   code: number,
@@ -183,6 +204,64 @@ export const makeLayeredState = (
   stoppedBy: Level | undefined,
   innerReason: StopReason | undefined,
 ): LayeredState => ({ attempt, outerAttempt, innerAttempt, stoppedBy, innerReason });
+
+/** The states of a set of guards, which only the entry `holdoff/guards` makes. */
+export function checkGuards(guards: unknown): SharedStates {
+  const shared = maker?.states(guards);
+  if (shared === undefined) throw problem(WRONG_TYPE, "guards", guards);
+  return shared;
+}
+
+export function makeEvent(json: string): Event {
+  const event = JSON.parse(json) as Event;
+  if (event.payload) Object.freeze(event.payload);
+  return Object.freeze(event);
+}
+
+export const makeRecorded = (step: Step<Time>, events: readonly Event[]): Recorded<Time> => ({ step, events });
+
+export function parseEvent(json: string, sequence: number): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    const [word, rule] = ["not_json", "must be JSON"];
+    throw new ReplayError(`${numbered(sequence)}: ${rule}`, { code: NOT_JSON, word, rule, sequence, cause });
+  }
+}
+
+const numbered = (sequence: number): string => (sequence > 0 ? `event ${sequence}` : "event");
+
+/** The error about a field of an event; `value` is the text between path and rule. */
+export function replayError(
+  code: number,
+  word: string,
+  sequence: number,
+  path: string,
+  value: string,
+  rule: string,
+  nearest?: string,
+): ReplayError {
+  const field = path ? `, ${path}${value}` : "";
+  const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+  return new ReplayError(`${numbered(sequence)}${field}: ${rule}${meant}`, {
+    code,
+    word,
+    sequence,
+    path,
+    rule,
+    nearest,
+  });
+}
+
+export const differenceError = (
+  code: number,
+  word: string,
+  sequence: number,
+  rule: string,
+  message: string,
+  recorded: Event | undefined,
+  computed: Event | undefined,
+): ReplayError => new ReplayError(message, { code, word, sequence, rule, recorded, computed });
 
 /** The error about an argument that is no object of its class. */
 export const notA = (name: string, value: unknown): ConfigError => problem(WRONG_TYPE, name, value);

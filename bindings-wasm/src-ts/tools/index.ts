@@ -8,6 +8,7 @@ export type { FormName } from "../words.js";
 export {
   applyDrawn,
   applyJitter,
+  attemptsOf,
   Bucket,
   explain,
   fromForm,
@@ -20,6 +21,8 @@ export {
   lints,
   Periodic,
   presets,
+  Recorder,
+  replay,
   resumeCall,
   resumeRetry,
   save,
@@ -30,10 +33,13 @@ export {
   totalWaitNanos,
   WaitBackoff,
 } from "./core.js";
+export { Event } from "./event.js";
+export { ReplayError } from "./replay_error.js";
 export type {
   AnyPolicy,
   BucketOptions,
   ChromiumPolicy,
+  Digits,
   ExplainOptions,
   Explanation,
   ExponentialOptions,
@@ -47,10 +53,14 @@ export type {
   LayersOptions,
   Lint,
   LintOptions,
+  Log,
   LoopBackoffReset,
   PeriodicOptions,
   PeriodicState,
   PeriodicStep,
+  Recorded,
+  RecorderOptions,
+  ReplayOptions,
   ResumeOptions,
   Row,
   Saved,

@@ -1,10 +1,12 @@
 //! Values, policies and errors between JavaScript and the core, read and made once for every function.
 
 use holdoff_core::{
-    Call, Error, ErrorCode, Failure, FailureKind, Field, GateConfig, Hint, HostText, Operations, Options, Policy,
-    Preset, Quantity, RawStep, Retry, Rules, Span, Step, Ticket, Timestamp, Value, WaitBackoff,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Call, Error,
+    ErrorCode, Failure, FailureKind, Field, GateConfig, HedgeConfig, Hint, HostText, Latency, Limiter, LimiterConfig,
+    Operations, Options, Policy, Preset, Quantity, RawStep, Retry, Rules, Span, Step, Stretch, StretchConfig, Ticket,
+    Timestamp, Value, WaitBackoff,
 };
-use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
+use js_sys::{Array, BigInt, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
 use wasm_bindgen::prelude::*;
 
@@ -37,6 +39,11 @@ import type {
   PeriodicOptions,
   PeriodicState,
   PeriodicStep,
+  Event,
+  Log,
+  Recorded,
+  RecorderOptions,
+  ReplayOptions,
   ResumeOptions,
   Saved,
   WaitBackoffOptions,
@@ -90,8 +97,15 @@ extern "C" {
     /// The value, if it is an object of fields.
     #[wasm_bindgen(catch, js_name = checkFields)]
     pub(super) fn check_fields(value: JsValue) -> Answer<JsValue>;
+    /// True for an object of fields.
     #[wasm_bindgen(js_name = isFields)]
-    fn is_fields(value: &JsValue) -> bool;
+    pub(super) fn is_fields(value: &JsValue) -> bool;
+    /// The names and values of such an object: a getter may throw.
+    #[wasm_bindgen(catch, js_name = entriesOf)]
+    fn entries_of(value: &JsValue) -> Answer<Array>;
+    /// A value as errors show it.
+    #[wasm_bindgen(js_name = shown)]
+    pub(super) fn show(value: &JsValue) -> String;
     #[wasm_bindgen(js_name = configError)]
     fn config_error(
         code: u16,
@@ -120,20 +134,15 @@ pub type Answer<T> = Result<T, JsValue>;
 /// # Safety
 /// Only for such types.
 pub(super) unsafe trait Words: Copy {}
-// SAFETY: the core says of each that its state is its bytes, and that every bit pattern is valid.
-unsafe impl Words for Policy {}
-// SAFETY: as above.
-unsafe impl Words for Rules {}
-// SAFETY: as above.
-unsafe impl Words for Options {}
-// SAFETY: as above.
-unsafe impl Words for Retry {}
-// SAFETY: as above.
-unsafe impl Words for Call {}
-// SAFETY: as above.
-unsafe impl Words for GateConfig {}
-// SAFETY: as above.
-unsafe impl Words for WaitBackoff {}
+macro_rules! words {
+    ($($type:ty),+) => { $(
+        // SAFETY: the core says of each type that its state is its bytes, and that every bit pattern is valid.
+        unsafe impl Words for $type {}
+    )+ };
+}
+words!(Policy, Rules, Options, Retry, Call, GateConfig, WaitBackoff);
+words!(BudgetConfig, Budget, BreakerConfig, Breaker, LimiterConfig, Limiter, BulkheadConfig, Bulkhead);
+words!(AdaptiveConfig, Adaptive, StretchConfig, Stretch, HedgeConfig, Latency);
 
 /// The value of these words; none where there are more or fewer.
 pub(super) fn from_words<T: Words>(words: &[u32]) -> Option<T> {
@@ -211,15 +220,32 @@ pub(super) fn walk(
             .enumerate()
             .try_for_each(|(at, item)| walk(&item, format!("{path}[{at}]"), depth + 1, take));
     }
-    let fields = if is_fields(value) { Object::keys(value.unchecked_ref::<Object>()) } else { Array::new() };
+    let fields = if is_fields(value) { entries_of(value)? } else { Array::new() };
     if fields.length() == 0 && (depth > 0 || !is_fields(value)) {
         return read(value, 1.0, |read| take(&path, value, read));
     }
-    fields.iter().try_for_each(|name| {
-        let text = name.as_string().unwrap_or_default();
-        let inner = if depth == 0 { text } else { format!("{path}.{text}") };
-        walk(&Reflect::get(value, &name)?, inner, depth + 1, take)
+    pairs(&fields).try_for_each(|(name, value)| {
+        let inner = if depth == 0 { name } else { format!("{path}.{name}") };
+        walk(&value, inner, depth + 1, take)
     })
+}
+
+/// The names and values of an object's fields.
+pub(super) fn entries(object: &JsValue) -> Answer<Vec<(String, JsValue)>> {
+    entries_of(object).map(|entries| pairs(&entries).collect())
+}
+
+fn pairs(entries: &Array) -> impl Iterator<Item = (String, JsValue)> {
+    entries.iter().map(|entry| {
+        let entry = entry.unchecked_into::<Array>();
+        (entry.get(0).as_string().unwrap_or_default(), entry.get(1))
+    })
+}
+
+/// A text that may be missing. Half a character, as a cut leaves it, is none that other languages could read.
+pub(super) fn text(value: Option<&impl AsRef<JsValue>>, name: &str) -> Answer<Option<String>> {
+    let Some(value) = value.map(AsRef::as_ref) else { return Ok(None) };
+    value.as_string().map(Some).ok_or_else(|| misuse(ErrorCode::WrongType, name, value))
 }
 
 /// No field lies deeper, and an object may hold itself.

@@ -1,12 +1,12 @@
 //! A retry inside a retry.
 
 use super::ffi::{
-    Answer, AnyTime, FailureObject, Fields, PolicyObject, StepObject, Time, Whole, fail, failure_of, misuse, policy_of,
-    seed_of, step, ticket_of, time_of,
+    Answer, AnyTime, FailureObject, Fields, PolicyObject, StepObject, Time, Whole, entries, fail, failure_of, misuse,
+    policy_of, seed_of, step, ticket_of, time_of,
 };
 use holdoff_core as core;
 use holdoff_core::{ErrorCode, StopReason};
-use js_sys::{Array, Object};
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]
@@ -38,11 +38,8 @@ impl Layers {
         let attempts = fields.integer("attempts", ErrorCode::AttemptsRange)?;
         let made = core::Layers::new(policy_of(outer)?, policy_of(inner)?, attempts);
         let mut layers = made.map_err(|error| fail(&error, "", &JsValue::UNDEFINED))?;
-        for entry in
-            fields.get("goOnAfter")?.iter().flat_map(|reasons| Object::entries(reasons.unchecked_ref::<Object>()))
-        {
-            let entry = entry.unchecked_into::<Array>();
-            let (word, goes_on) = (entry.get(0).as_string().unwrap_or_default(), entry.get(1));
+        let reasons = fields.get("goOnAfter")?.map(|reasons| entries(&reasons)).transpose()?;
+        for (word, goes_on) in reasons.into_iter().flatten() {
             let reason = StopReason::from_name(&word);
             let reason = reason.ok_or_else(|| misuse(ErrorCode::WrongType, &format!("goOnAfter.{word}"), &goes_on))?;
             layers = layers.go_on_after(reason, goes_on.is_truthy());

@@ -1,10 +1,11 @@
 //! States that last: as bytes or JSON, to be resumed later, elsewhere, or in another language.
 
 use super::ffi::{
-    Answer, AnyTime, Fields, PolicyObject, check_fields, fail, from_words, policy_of, read_raw, time_of, to_words,
+    Answer, AnyTime, Fields, PolicyObject, check_fields, entries, fail, from_words, policy_of, read_raw, time_of,
+    to_words,
 };
 use holdoff_core::{Call, Policy, Retry, Saved};
-use js_sys::{Array, Object, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]
@@ -30,7 +31,7 @@ extern "C" {
     fn words(this: &State) -> Vec<u32>;
 
     #[wasm_bindgen(js_name = makeCall)]
-    fn make_call(policy: Vec<u32>, words: Vec<u32>) -> CallObject;
+    pub(super) fn make_call(policy: Vec<u32>, words: Vec<u32>) -> CallObject;
     #[wasm_bindgen(js_name = makeRetry)]
     fn make_retry(policy: Vec<u32>, words: Vec<u32>) -> RetryObject;
     #[wasm_bindgen(catch, js_name = parseJson)]
@@ -105,9 +106,7 @@ fn read_saved(saved: &SavedObject) -> Answer<Saved> {
     }
     let fields = check_fields(if saved.is_string() { parse_json(saved)? } else { saved.into() })?;
     let mut read = Saved::EMPTY;
-    for entry in Object::entries(fields.unchecked_ref::<Object>()).iter() {
-        let entry = entry.unchecked_into::<Array>();
-        let (name, value) = (entry.get(0).as_string().unwrap_or_default(), entry.get(1));
+    for (name, value) in entries(&fields)? {
         read_raw(&value, |raw| read.set(&name, raw)).map_err(|error| fail(&error, &name, &value))?;
     }
     Ok(read)

@@ -19,16 +19,20 @@ import {
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
-import { Event, type Recorded, Recorder, type ReplayError, replay } from "holdoff/log";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
+  Event,
   explain,
   fromForm,
   Gates,
   type Layered,
   LoopBackoff,
   type PeriodicStep,
+  type Recorded,
+  Recorder,
+  type ReplayError,
   type Row,
+  replay,
   type resumeCall,
   save,
   WaitBackoff,

@@ -2,7 +2,7 @@
  * The events of a job, kept as lines of the job's log. BullMQ appends to a log, keeps it through retries, stalls and restarts, and
  * removes it with the job. `data` and `progress` belong to the program and are overwritten as a whole.
  */
-import { Event, ReplayError } from "holdoff/log";
+import { Event, ReplayError } from "holdoff/tools";
 
 /** Reads the log of a job: its `Queue`. */
 export interface JobLogs {

@@ -15,7 +15,8 @@ import {
 } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
-import { attemptsOf, type Guards, Recorder, replay } from "holdoff/log";
+import type { Guards } from "holdoff/guards";
+import { attemptsOf, Recorder, replay } from "holdoff/tools";
 import { type History, type JobLogs, readHistory, writeEvents, writeMove } from "./history.js";
 import { runLimited } from "./limit.js";
 

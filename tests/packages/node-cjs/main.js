@@ -17,7 +17,7 @@ async function main() {
   assert.equal(await require("holdoff/lite").retry(({ attempt }) => attempt, { deadline: 1000 }), 1);
 
   // The module with logs takes the place of the guards' own.
-  const { Recorder, replay } = require("holdoff/log");
+  const { Recorder, replay } = require("holdoff/tools");
   const open = new Guards({ breaker: { failures: 1 } });
   const [recorder, { events }] = Recorder.begin(new Policy(), 7, 0, { guards: open });
   assert.equal(recorder.fail(1, 5, "transient").step.reason, "breaker");

@@ -4,10 +4,9 @@ import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
 import "holdoff/presets";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
-import { Event, Recorder, replay } from "holdoff/log";
 import { currentToken } from "holdoff/node";
 import { Timers, Wheel } from "holdoff/timers";
-import { explain, Gates, resumeRetry, save, toJson } from "holdoff/tools";
+import { Event, explain, Gates, Recorder, replay, resumeRetry, save, toJson } from "holdoff/tools";
 
 let calls = 0;
 const result = await retry(

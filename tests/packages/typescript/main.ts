@@ -1,9 +1,18 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
 import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
 import * as lite from "holdoff/lite";
-import { Event, type Recorded, Recorder, type ReplayOptions, replay } from "holdoff/log";
 import { Timers, type TimersOptions } from "holdoff/timers";
-import { type Explanation, explain, type GateState, Gates } from "holdoff/tools";
+import {
+  Event,
+  type Explanation,
+  explain,
+  type GateState,
+  Gates,
+  type Recorded,
+  Recorder,
+  type ReplayOptions,
+  replay,
+} from "holdoff/tools";
 
 interface Page {
   title: string;

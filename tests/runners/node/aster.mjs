@@ -3,9 +3,16 @@
 // The machines say when to try, how long to wait and when to stop. What Aster adds as a host is here: it appends events, words
 // its exceptions, and takes delays from a log when it replays one. Its milliseconds run as ticks.
 import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import { Event, Recorder, ReplayError } from "../../../bindings-wasm/dist/esm/log.js";
 import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
-import { applyDrawn, applyJitter, resumeCall, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
+import {
+  applyDrawn,
+  applyJitter,
+  Event,
+  Recorder,
+  ReplayError,
+  resumeCall,
+  saveJson,
+} from "../../../bindings-wasm/dist/esm/tools.js";
 import { check, MAX, ns, OUT_OF_DOMAIN, same, steps, text, whole } from "./recording.mjs";
 
 export function aster(recording) {

@@ -4,8 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Policy } from "../../../bindings-wasm/dist/esm/index.js";
-import { Event, Recorder, replay } from "../../../bindings-wasm/dist/esm/log.js";
-import { save } from "../../../bindings-wasm/dist/esm/tools.js";
+import { Event, Recorder, replay, save } from "../../../bindings-wasm/dist/esm/tools.js";
 
 /** The transitions of a session, after which it is cancelled. */
 const MOST = 64;

@@ -1,9 +1,8 @@
 // What a recorder writes, what a log makes, and what a wheel says.
 import { Guards } from "../../../bindings-wasm/dist/esm/guards.js";
 import { Policy } from "../../../bindings-wasm/dist/esm/index.js";
-import { Event, Recorder, ReplayError, replay } from "../../../bindings-wasm/dist/esm/log.js";
 import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
-import { save } from "../../../bindings-wasm/dist/esm/tools.js";
+import { Event, Recorder, ReplayError, replay, save } from "../../../bindings-wasm/dist/esm/tools.js";
 import { answer, bytesOf, expected, failureOf, hex, N, sectionsOf, text } from "./words.mjs";
 
 /** JSON with names in a fixed order, whatever it is. */

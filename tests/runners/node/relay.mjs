@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { Policy } from "../../../bindings-wasm/dist/esm/index.js";
-import { Event, Recorder, replay } from "../../../bindings-wasm/dist/esm/log.js";
+import { Event, Recorder, replay } from "../../../bindings-wasm/dist/esm/tools.js";
 
 const SEED = 7;
 const BEGAN = 1_700_000_000_000_000_000n;

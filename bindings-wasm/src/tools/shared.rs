@@ -1,0 +1,108 @@
+//! The guards that a recorded call shares with others: JavaScript has their states, and the module for guards works on them.
+
+use super::ffi::{Answer, from_words, to_words};
+use holdoff_core::{
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guards,
+    HedgeConfig, Latency, Limiter, LimiterConfig, Stretch, StretchConfig,
+};
+use js_sys::Uint32Array;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(raw_module = "./ffi.ts")]
+extern "C" {
+    pub type SharedGuards;
+    /// The guards of a set, their states up to date. Throws a ConfigError about a value that is no set of guards.
+    #[wasm_bindgen(catch, js_name = checkGuards)]
+    pub(super) fn check_guards(guards: &JsValue) -> Answer<SharedGuards>;
+    /// The guards, their states read back from the module for guards.
+    #[wasm_bindgen(method)]
+    fn take(this: &SharedGuards) -> Vec<StoredGuard>;
+    /// Wakes the calls that wait for a place in the bulkhead.
+    #[wasm_bindgen(method, catch)]
+    fn notify(this: &SharedGuards) -> Answer<()>;
+
+    type StoredGuard;
+    #[wasm_bindgen(method, getter)]
+    fn index(this: &StoredGuard) -> u32;
+    #[wasm_bindgen(method, getter)]
+    fn config(this: &StoredGuard) -> Vec<u32>;
+    #[wasm_bindgen(method, getter)]
+    fn words(this: &StoredGuard) -> Uint32Array;
+    #[wasm_bindgen(method, getter)]
+    fn log(this: &StoredGuard) -> Option<Uint32Array>;
+}
+
+/// The states of a set's guards, by the index that each has in JavaScript.
+macro_rules! states {
+    ($($index:literal $guard:ident: $config:ty, $state:ty;)+) => {
+        #[derive(Default)]
+        struct States {
+            $($guard: Option<($config, $state)>,)+
+            /// The times that a limiter's log keeps.
+            times: Vec<u64>,
+        }
+
+        impl States {
+            fn read(&mut self, guard: &StoredGuard) {
+                let (config, words) = (guard.config(), guard.words().to_vec());
+                match guard.index() {
+                    $($index => self.$guard = from_words(&config).zip(from_words(&words)),)+
+                    _ => {}
+                }
+                if let Some(log) = guard.log() {
+                    let times = log.to_vec();
+                    self.times = times.chunks_exact(2).map(|time| u64::from(time[1]) << 32 | u64::from(time[0])).collect();
+                }
+            }
+
+            fn write(&self, guard: &StoredGuard) {
+                let words = match guard.index() {
+                    $($index => self.$guard.as_ref().map(|(_, state)| to_words(state)),)+
+                    _ => None,
+                };
+                if let Some(words) = words {
+                    guard.words().copy_from(&words);
+                }
+                if let Some(log) = guard.log() {
+                    let times = self.times.iter().flat_map(|time| [*time as u32, (time >> 32) as u32]);
+                    log.copy_from(&times.collect::<Vec<_>>());
+                }
+            }
+        }
+    };
+}
+
+states! {
+    0 budget: BudgetConfig, Budget;
+    1 breaker: BreakerConfig, Breaker;
+    2 limiter: LimiterConfig, Limiter;
+    3 bulkhead: BulkheadConfig, Bulkhead;
+    4 adaptive: AdaptiveConfig, Adaptive;
+    5 stretch: StretchConfig, Stretch;
+    6 hedge: HedgeConfig, Latency;
+}
+
+/// The two halves of a guard, apart.
+fn lend<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
+    guard.as_mut().map(|(config, state)| (&*config, state))
+}
+
+/// Works under the guards of a set, if there is one.
+pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Guards<'_>) -> T) -> Answer<T> {
+    let Some(guards) = guards else { return Ok(work(&mut Guards::none())) };
+    let (all, mut states) = (guards.take(), States::default());
+    all.iter().for_each(|guard| states.read(guard));
+    let times = states.times.as_mut_slice();
+    let done = work(&mut Guards {
+        budget: lend(&mut states.budget),
+        breaker: lend(&mut states.breaker),
+        limiter: lend(&mut states.limiter).map(|(config, limiter)| (config, limiter, times)),
+        adaptive: lend(&mut states.adaptive),
+        bulkhead: lend(&mut states.bulkhead),
+        stretch: lend(&mut states.stretch),
+        hedge: lend(&mut states.hedge),
+    });
+    all.iter().for_each(|guard| states.write(guard));
+    guards.notify()?;
+    Ok(done)
+}
