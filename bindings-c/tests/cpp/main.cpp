@@ -297,6 +297,8 @@ void an_exception_through_the_loop_of_c_gives_the_place_back() {
   }
 }
 
+/* glibc and libc++ unwind a cancelled thread in two ways that do not fit together. */
+#ifdef __GLIBCXX__
 void a_cancelled_thread_gives_the_place_back() {
   holdoff::guards guards({{"bulkhead", 1}});
   holdoff::host host;
@@ -315,6 +317,7 @@ void a_cancelled_thread_gives_the_place_back() {
   worker.join();
   CHECK_NUMBER(running_in(guards), 0);
 }
+#endif
 
 void guards_with_a_hedge_are_an_error() {
   holdoff::guards guards({{"hedge.delay", 1s}});
@@ -373,7 +376,9 @@ int main() {
   RUN(an_open_breaker_refuses);
   RUN(an_error_gives_the_place_in_a_bulkhead_back);
   RUN(an_exception_through_the_loop_of_c_gives_the_place_back);
+#ifdef __GLIBCXX__
   RUN(a_cancelled_thread_gives_the_place_back);
+#endif
   RUN(guards_with_a_hedge_are_an_error);
   RUN(a_call_is_driven_by_hand);
 #ifdef __cpp_lib_coroutine

@@ -1,4 +1,4 @@
-//! Testing `holdoff.hpp`: its tests and examples, by two compilers and three standards of C++.
+//! Testing `holdoff.hpp`: its tests and examples, by two compilers, two standard libraries and three standards of C++.
 
 use super::compile::{STRICT, pkg_config, rpath};
 use crate::shell;
@@ -10,10 +10,10 @@ use std::process::Command;
 /// Compiles and runs the tests with each compiler and standard, once under valgrind, and runs the examples.
 pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
     let tests = sources(&shell::root().join("bindings-c/tests/cpp"))?;
-    for compiler in ["g++", "clang++"] {
+    for (compiler, flags) in [("g++", &[][..]), ("clang++", &[]), ("clang++", &["-stdlib=libc++"])] {
         for standard in ["17", "20", "2b"] {
-            let program = scratch.join(format!("test-{compiler}-{standard}"));
-            compile(prefix, compiler, standard, &[], &tests, &program)?;
+            let program = scratch.join(format!("test-{compiler}{}-{standard}", flags.concat()));
+            compile(prefix, compiler, standard, flags, &tests, &program)?;
             shell::step(&format!("run the tests of {compiler}, C++{standard}"), &mut Command::new(&program))?;
         }
     }

@@ -18,6 +18,8 @@ const CMAKE: Package = Package { name: "cmake", is_there: || shell::has("cmake")
 const MESON: Package = Package { name: "meson", is_there: || shell::has("meson") };
 const NINJA: Package = Package { name: "ninja-build", is_there: || shell::has("ninja") };
 const QEMU_ARM: Package = Package { name: "qemu-system-arm", is_there: || shell::has("qemu-system-arm") };
+const LIBCXX: Package = Package { name: "libc++-dev", is_there: || clang_has("libc++.so") };
+const LIBCXXABI: Package = Package { name: "libc++abi-dev", is_there: || clang_has("libc++abi.so") };
 const RUBY: Package = Package { name: "ruby", is_there: || shell::has("ruby") };
 const RUBY_FFI: Package = Package { name: "ruby-ffi", is_there: has_ruby_ffi };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
@@ -73,7 +75,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([PKG_CONFIG, CJSON]);
     }
     if needs.c {
-        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI, QEMU_ARM]);
+        wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI, QEMU_ARM, LIBCXX, LIBCXXABI]);
     }
     if needs.demo {
         wanted.push(CURL);
@@ -95,6 +97,12 @@ fn has_library(name: &str) -> bool {
 fn has_venv() -> bool {
     let made = ["venv", "venv-c"].map(|name| shell::target().join(name).join("bin/python").exists());
     made == [true; 2] || succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
+}
+
+/// clang repeats the name of a file that it does not find.
+fn clang_has(file: &str) -> bool {
+    let found = shell::output(Command::new("clang").arg(format!("-print-file-name={file}")));
+    found.is_ok_and(|path| path != file)
 }
 
 fn has_ruby_ffi() -> bool {
