@@ -5,6 +5,11 @@ import type { FailureKind } from "./words.js";
 
 type Maybe<T> = T | null | undefined;
 
+/** The fields of some kinds alone: the others may not be given. */
+type Only<All, Kind, Names> = {
+  [Name in keyof All]: Name extends "kind" ? Maybe<Kind> : Name extends Names ? All[Name] : null | undefined;
+};
+
 /** A named policy: what another system does when nobody tells it otherwise. */
 export type PresetName =
   | "default"
@@ -39,8 +44,7 @@ export type JitterKind = "none" | "full" | "equal" | "additive" | "proportional"
 
 type Retried = Exclude<FailureKind, "permanent">;
 
-/** How delays grow from one failure to the next; one stage of a chain. */
-export interface BackoffFields {
+interface AnyBackoff {
   /** How delays grow from one failure to the next. Default: exponential. */
   kind?: Maybe<BackoffKind>;
   /** The first delay. Not for list. Default: 100ms. */
@@ -55,7 +59,7 @@ export interface BackoffFields {
   /** The time that each failure adds to the delay. For linear. Default: the first delay. */
   increment?: Maybe<Duration>;
   /** The longest delay. Not for constant and list. Default: 5s. */
-  max?: Maybe<Duration>;
+  max?: Maybe<Duration | "none">;
   /** The power that the delay grows with. From 0 on. For polynomial. Default: 2. */
   exponent?: Maybe<number>;
   /**
@@ -68,8 +72,16 @@ export interface BackoffFields {
   delays?: Maybe<readonly Duration[]>;
 }
 
-/** How delays are spread. */
-export interface JitterFields {
+/** How delays grow from one failure to the next; one stage of a chain. Each kind has fields of its own. */
+export type BackoffFields =
+  | Only<AnyBackoff, "constant", "initial" | "delay" | "times" | "on">
+  | Only<AnyBackoff, "linear", "initial" | "delay" | "increment" | "max" | "times" | "on">
+  | Only<AnyBackoff, "exponential" | "decorrelated", "initial" | "delay" | "factor" | "max" | "times" | "on">
+  | Only<AnyBackoff, "polynomial", "initial" | "delay" | "max" | "exponent" | "times" | "on">
+  | Only<AnyBackoff, "fibonacci" | "decorrelated_v2", "initial" | "delay" | "max" | "times" | "on">
+  | Only<AnyBackoff, "list", "on" | "delays">;
+
+interface AnyJitter {
   /** How delays are spread, so that clients do not come back at the same moment. Default: full. */
   kind?: Maybe<JitterKind>;
   /** The part of the delay that is spread. From 0 on. For additive, proportional, subtractive. Needed there. */
@@ -77,6 +89,12 @@ export interface JitterFields {
   /** The most that may be added to a delay. For bounded. Needed there. */
   bound?: Maybe<Duration>;
 }
+
+/** How delays are spread. Each kind has fields of its own. */
+export type JitterFields =
+  | Only<AnyJitter, "none" | "full" | "equal", never>
+  | Only<AnyJitter, "additive" | "proportional" | "subtractive", "factor">
+  | Only<AnyJitter, "bounded", "bound">;
 
 /** What is done with a server's hint on when to come back. */
 export interface HintFields {
@@ -86,11 +104,11 @@ export interface HintFields {
    */
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
   /** The longest hint that is obeyed. Default: 1m. */
-  max?: Maybe<Duration>;
+  max?: Maybe<Duration | "none">;
   /** The use of a longer hint: give up, or wait for `hint.max`. Default: stop. */
   over?: Maybe<"stop" | "clamp">;
   /** How far a hint may move a delay beyond the policy's own. Default: none. */
-  reach?: Maybe<Duration>;
+  reach?: Maybe<Duration | "none">;
 }
 
 /** Which failures are worth another try. A list that is not given says nothing, an empty one names nothing. */
@@ -109,13 +127,11 @@ export interface RetryOnLists {
 export interface RetryOnFields extends RetryOnLists {
   /** The lists for operations that may not run twice. */
   nonIdempotent?: Maybe<RetryOnLists>;
-  /** Another spelling of `nonIdempotent`. */
-  non_idempotent?: Maybe<RetryOnLists>;
 }
 
 type Backoff = BackoffKind | BackoffFields;
 
-/** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
+/** The fields of a policy. A field that is missing or null has its default. */
 export interface PolicyFields extends GuardFields {
   /**
    * The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the
@@ -128,22 +144,16 @@ export interface PolicyFields extends GuardFields {
    */
   attempts?: Maybe<number | "forever">;
   /** The time that the whole operation may take, sleeps included. Above 0. Default: none. */
-  deadline?: Maybe<Duration>;
+  deadline?: Maybe<Duration | "none">;
   /** The time that an attempt must have left before the deadline to be worth starting. Default: 0s. */
   minAttempt?: Maybe<Duration>;
-  /** Another spelling of `minAttempt`. */
-  min_attempt?: Maybe<Duration>;
   /**
    * The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
    * attempt (needs `min_attempt`). Default: stop.
    */
   onDeadline?: Maybe<"stop" | "clip">;
-  /** Another spelling of `onDeadline`. */
-  on_deadline?: Maybe<"stop" | "clip">;
   /** The time that one attempt may take. Above 0. Default: none. */
-  attemptTimeout?: Maybe<Duration>;
-  /** Another spelling of `attemptTimeout`. */
-  attempt_timeout?: Maybe<Duration>;
+  attemptTimeout?: Maybe<Duration | "none">;
   /** The named policy that the other fields start from. Default: default. */
   preset?: Maybe<PresetName>;
   /** The version of the document's format. Default: 1. */
@@ -156,8 +166,6 @@ export interface PolicyFields extends GuardFields {
   hint?: Maybe<HintFields["mode"] | HintFields>;
   /** Which failures are worth another try. */
   retryOn?: Maybe<RetryOnFields>;
-  /** Another spelling of `retryOn`. */
-  retry_on?: Maybe<RetryOnFields>;
   /** What a retry does inside another one, or around one; needs `holdoff/guards`, as the guards do. */
   nested?: Maybe<NestedFields["mode"] | NestedFields>;
 }

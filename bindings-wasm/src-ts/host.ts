@@ -19,7 +19,7 @@ export interface AttemptContext {
 
 /** Runs operations under guards: the `Guards` of `holdoff/guards`. */
 export interface Guarding {
-  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>>;
+  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>>;
 }
 
 /** A policy that the core has checked: every `Policy` is one. */
@@ -71,8 +71,8 @@ export interface RetryInfo<V = unknown> {
 
 type Maybe<T> = T | null | undefined;
 
-/** How to run an operation whose result is a `V`. */
-export interface HostOptions<V = unknown> {
+/** How to run an operation whose result is a `V`. Options for results of any type have no fallback. */
+export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
   /** Judges an error: retry it or not, and as which kind. The default is {@link classify}. */
@@ -92,11 +92,8 @@ export interface HostOptions<V = unknown> {
   clock?: Maybe<Clock>;
   /** The guards that the operation shares with others, made by `holdoff/guards`; they replace the policy's own. */
   guards?: Maybe<Guarding>;
-  /**
-   * Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. The
-   * value should have the result's type.
-   */
-  fallback?: Maybe<(error: unknown) => unknown>;
+  /** Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. */
+  fallback?: Maybe<(error: unknown) => F | PromiseLike<F>>;
   /** The token of the retries around this one, for policies with `nested`. */
   token?: Maybe<Token>;
 }
@@ -136,7 +133,7 @@ export function checkBeside(options: unknown, policy?: string): void {
 }
 
 /** Throws when one of them is not what it has to be. */
-export function checkHost(options: HostOptions<never>): void {
+export function checkHost<V, F>(options: HostOptions<V, F>): void {
   const { signal, when, whenResult, onRetry, seed, idempotent, clock, guards, fallback, token } = options;
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   if (when !== undefined && when !== null) expect("when", when, typeof when === "function");

@@ -32,7 +32,7 @@ export {
   type Step,
 } from "./machine.js";
 export { Policy } from "./policy.js";
-export { type RetryOptions, retry, wrap } from "./retry.js";
+export { type RetryOptions, retry, type WrapOptions, wrap } from "./retry.js";
 export { seed, seedAt } from "./seed.js";
 export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

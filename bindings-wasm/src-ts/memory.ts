@@ -170,5 +170,5 @@ export function nanos(value: Length | null | undefined, name: string, otherwise?
 }
 
 /** The same, where `"none"` and, if that is the default, nothing at all are no limit. */
-export const limit = (value: Length | null | undefined, name: string, otherwise?: bigint): bigint =>
+export const limit = (value: Length | "none" | null | undefined, name: string, otherwise?: bigint): bigint =>
   value === "none" ? FOREVER : nanos(value, name, otherwise);

@@ -113,7 +113,7 @@ export class Operation<T> {
   private readonly engine: Engine;
   private readonly fn: Work<T>;
   private readonly policy: CompiledPolicy;
-  private readonly options: HostOptions<Awaited<T>>;
+  private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly clock: Clock;
   private readonly promise: Promise<Awaited<T>>;
   private resolve!: (value: Awaited<T> | PromiseLike<Awaited<T>>) => void;
@@ -139,7 +139,7 @@ export class Operation<T> {
     engine: Engine,
     fn: Work<T>,
     policy: CompiledPolicy,
-    options: HostOptions<Awaited<T>> | undefined,
+    options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
     epoch?: number,
   ) {
     this.engine = engine;

@@ -71,7 +71,7 @@ export class Policy implements CompiledPolicy {
   }
 
   /** Runs `fn` until it succeeds or the policy says stop. */
-  retry<T>(fn: Work<T>, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
+  retry<T>(fn: Work<T>, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     try {
       checkWork(fn);
       if (options !== undefined) {

@@ -2,16 +2,22 @@
 
 import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
+import type { GuardFields } from "./guards/fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isHostField, type Work } from "./host.js";
 import { Policy, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
-/** A policy's fields, or a policy, and how to run one operation. */
-export interface RetryOptions<V = unknown> extends PolicyFields, HostOptions<V> {
-  /** A policy made before, its fields, or the name of a preset; instead of fields beside it. */
-  policy?: Policy | PolicyFields | PresetName | null | undefined;
-}
+/** A policy that was made before, its fields, or the name of a preset; no fields beside it. */
+type WithPolicy = { policy: Policy | PolicyFields | PresetName } & { [Name in keyof PolicyFields]?: null | undefined };
+
+/** The fields of a policy, and how to run the calls of one function, which share the guards among the fields. */
+export type WrapOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
+  (WithPolicy | (PolicyFields & { policy?: null | undefined }));
+
+/** A policy or its fields, and how to run one operation. Guards outlive an operation: they are in a policy or in `guards`. */
+export type RetryOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
+  (WithPolicy | (Omit<PolicyFields, keyof GuardFields> & { policy?: null | undefined }));
 
 /** The names and values of an object as they were, objects in it included. */
 interface Row {
@@ -74,7 +80,7 @@ function says(object: object, { list, names, values }: Row, top: boolean): boole
 }
 
 /** The policy that the options describe, when the latest ones described another. */
-function policyOf(options: RetryOptions<never>): Policy {
+function policyOf<V, F>(options: WrapOptions<V, F>): Policy {
   if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
   latest = known.find((entry) => says(options, entry.options, true));
   if (latest === undefined) {
@@ -85,7 +91,7 @@ function policyOf(options: RetryOptions<never>): Policy {
 }
 
 /** The policy of options that may differ in their deadline alone. */
-function dated(entry: Known, options: RetryOptions<never>): Policy {
+function dated<V, F>(entry: Known, options: WrapOptions<V, F>): Policy {
   const { deadline } = options;
   if (entry.deadline !== deadline && typeof deadline === "number") {
     entry.policy = withDeadline(entry.policy, deadline) ?? made(options);
@@ -94,7 +100,7 @@ function dated(entry: Known, options: RetryOptions<never>): Policy {
   return entry.policy;
 }
 
-function made(options: RetryOptions<never>): Policy {
+function made<V, F>(options: WrapOptions<V, F>): Policy {
   const { policy } = options;
   if (policy !== undefined && policy !== null) {
     checkBeside(options, "policy");
@@ -108,7 +114,7 @@ function made(options: RetryOptions<never>): Policy {
 }
 
 /** The policy of options that have nothing else in them: what many say, and quick to see. */
-function onlyPolicy(options: RetryOptions<never>): Policy | undefined {
+function onlyPolicy<V, F>(options: WrapOptions<V, F>): Policy | undefined {
   const policy = options?.policy;
   if (!(policy instanceof Policy) || options.constructor !== Object) return undefined;
   for (const name in options) if (name !== "policy") return undefined;
@@ -119,7 +125,7 @@ function onlyPolicy(options: RetryOptions<never>): Policy | undefined {
  * The policy of options that may have everything in them, all of it checked. Guards outlive an operation: those of a policy
  * that is nobody's are a function's own when there is one, and else a mistake.
  */
-function checked(options: RetryOptions<never>, wraps: boolean): Policy {
+function checked<V, F>(options: WrapOptions<V, F>, wraps: boolean): Policy {
   const policy =
     latest !== undefined && says(options, latest.options, true) ? dated(latest, options) : policyOf(options);
   checkHost(options);
@@ -141,7 +147,7 @@ function checked(options: RetryOptions<never>, wraps: boolean): Policy {
  * Runs `fn` until it succeeds or the policy says stop; then the last error comes out as it was thrown, with its outcome
  * attached (see {@link outcomeOf}), or the last value that `whenResult` refused. Options that break a rule reject with a {@link ConfigError} before `fn` runs.
  */
-export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>>): Promise<Awaited<T>> {
+export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
   try {
     checkWork(fn);
     if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
@@ -154,7 +160,7 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>>): Promi
 /** A function that retries `fn`, with its arguments and its `this`. Throws a {@link ConfigError} at once. */
 export function wrap<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
-  options: RetryOptions<Awaited<T>> = {},
+  options: WrapOptions<Awaited<T>, Awaited<T>> = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   checkWork(fn);
   const policy = checked(options, true);

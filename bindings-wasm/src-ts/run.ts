@@ -9,7 +9,7 @@ import { first, Operation, promised } from "./operation.js";
 export function run<T>(
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
   return first(fn, (error) => operation(fn, policy, options).rescue(error), undefined);
@@ -22,7 +22,7 @@ export function run<T>(
 export function runner<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>>,
+  options: HostOptions<Awaited<T>, Awaited<T>>,
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
   const rescue = (self: This, args: Args) => (error: unknown) =>
@@ -59,7 +59,7 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 }
 
 /** True if nothing is asked, heard or timed before something fails. */
-const needsNoCore = (policy: CompiledPolicy, options: HostOptions<never> | undefined): boolean =>
+const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
   policy.limit === Infinity &&
   policy.guardFields === undefined &&
   (options === undefined || !(options.guards || options.signal || options.whenResult));
@@ -67,7 +67,7 @@ const needsNoCore = (policy: CompiledPolicy, options: HostOptions<never> | undef
 function runWatched<T>(
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const guards = options?.guards ?? (policy.guardFields && policy.guards);
   return guards ? guards.run(fn, policy, options) : operation(fn, policy, options).begin();
@@ -76,5 +76,5 @@ function runWatched<T>(
 const operation = <T>(
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Operation<T> => new Operation(new Unguarded(policy.words, policy.limit, options?.seed), fn, policy, options);

@@ -56,7 +56,7 @@ export class Guarded<T> implements Engine, Waiter {
   readonly discardsAsleep = false;
   readonly operation: Operation<T>;
   private readonly guards: SharedGuards;
-  private readonly options: HostOptions<Awaited<T>>;
+  private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly nesting: Nesting | undefined;
   /** The policy's words, with as many attempts as there may be inside others. */
   private words: Uint32Array;
@@ -69,7 +69,12 @@ export class Guarded<T> implements Engine, Waiter {
   /** In the bulkhead's queue: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined;
 
-  constructor(guards: SharedGuards, fn: Work<T>, policy: CompiledPolicy, options: HostOptions<Awaited<T>> | undefined) {
+  constructor(
+    guards: SharedGuards,
+    fn: Work<T>,
+    policy: CompiledPolicy,
+    options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+  ) {
     this.guards = guards;
     this.options = options ?? {};
     this.words = policy.words;

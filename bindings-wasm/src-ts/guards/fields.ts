@@ -3,11 +3,15 @@ import type { Duration } from "../times.js";
 
 type Maybe<T> = T | null | undefined;
 
+/** The fields of some kinds alone: the others may not be given. */
+type Only<All, Kind, Names> = {
+  [Name in keyof All]: Name extends "kind" ? Maybe<Kind> : Name extends Names ? All[Name] : null | undefined;
+};
+
 /** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */
 export type Refusal = "stop" | "wait";
 
-/** How many retries there may be for the calls there are. */
-export interface BudgetFields {
+interface AnyBudget {
   /** How the budget counts retries. Default: ratio. */
   kind?: Maybe<"none" | "token" | "throttle" | "ratio" | "share" | "requests" | "window">;
   /**
@@ -19,12 +23,8 @@ export interface BudgetFields {
   cost?: Maybe<number>;
   /** The tokens that a retry after a timeout costs. 0 to 1000000. For token. Default: the cost. */
   timeoutCost?: Maybe<number>;
-  /** Another spelling of `timeoutCost`. */
-  timeout_cost?: Maybe<number>;
   /** The tokens that a retry after throttling costs. 0 to 1000000. For token. Default: the cost. */
   throttledCost?: Maybe<number>;
-  /** Another spelling of `throttledCost`. */
-  throttled_cost?: Maybe<number>;
   /**
    * The tokens that a success gives back; of a token budget only a success without a retry. From 0 on. For token,
    * throttle. Default: 1; throttle: 0.1.
@@ -38,20 +38,25 @@ export interface BudgetFields {
   window?: Maybe<Duration>;
   /** The retries a second that are allowed in any case. From 0 on. For ratio. Default: 0.1. */
   minPerSecond?: Maybe<number>;
-  /** Another spelling of `minPerSecond`. */
-  min_per_second?: Maybe<number>;
   /** The retries at once that are allowed in any case. From 0 on. For share. Default: 3. */
   minConcurrency?: Maybe<number>;
-  /** Another spelling of `minConcurrency`. */
-  min_concurrency?: Maybe<number>;
   /** The requests that are let through for each one that is accepted. From 0 on. For requests. Default: 2. */
   k?: Maybe<number>;
   /** The retries in a window. From 0 on. For window. Needed there. */
   limit?: Maybe<number>;
 }
 
-/** How long a breaker stays open, longer with each opening in a row. */
-export interface OpenForFields {
+/** How many retries there may be for the calls there are. Each kind has fields of its own. */
+export type BudgetFields =
+  | Only<AnyBudget, "none", never>
+  | Only<AnyBudget, "token", "capacity" | "cost" | "timeoutCost" | "throttledCost" | "reward" | "refill">
+  | Only<AnyBudget, "throttle", "capacity" | "reward">
+  | Only<AnyBudget, "ratio", "ratio" | "window" | "minPerSecond">
+  | Only<AnyBudget, "share", "ratio" | "minConcurrency">
+  | Only<AnyBudget, "requests", "window" | "k">
+  | Only<AnyBudget, "window", "window" | "limit">;
+
+interface AnyOpenFor {
   /** How the open time grows with each opening in a row. Default: constant. */
   kind?: Maybe<"constant" | "linear" | "exponential" | "polynomial" | "fibonacci">;
   /** The time that the breaker stays open at first. Default: 30s. */
@@ -65,11 +70,18 @@ export interface OpenForFields {
   /** The power that the open time grows with. From 0 on. For polynomial. Default: 2. */
   exponent?: Maybe<number>;
   /** The longest open time. Not for constant. Default: none. */
-  max?: Maybe<Duration>;
+  max?: Maybe<Duration | "none">;
 }
 
-/** When a breaker stops calls to a server that keeps failing. */
-export interface BreakerFields {
+/** How long a breaker stays open, longer with each opening in a row. Each kind has fields of its own. */
+export type OpenForFields =
+  | Only<AnyOpenFor, "constant", "initial" | "delay">
+  | Only<AnyOpenFor, "linear", "initial" | "delay" | "increment" | "max">
+  | Only<AnyOpenFor, "exponential", "initial" | "delay" | "factor" | "max">
+  | Only<AnyOpenFor, "polynomial", "initial" | "delay" | "exponent" | "max">
+  | Only<AnyOpenFor, "fibonacci", "initial" | "delay" | "max">;
+
+interface AnyBreaker {
   /**
    * The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a
    * sliding time. Default: consecutive.
@@ -85,27 +97,17 @@ export interface BreakerFields {
   slots?: Maybe<number>;
   /** The share of failures that opens the breaker. Above 0, at most 1. For count, time. Default: 0.5. */
   failureRate?: Maybe<number>;
-  /** Another spelling of `failureRate`. */
-  failure_rate?: Maybe<number>;
   /** The time from which on a call is slow. For count, time. Default: none. */
-  slowAfter?: Maybe<Duration>;
-  /** Another spelling of `slowAfter`. */
-  slow_after?: Maybe<Duration>;
+  slowAfter?: Maybe<Duration | "none">;
   /**
    * The share of slow calls that opens the breaker; needs `slow_after`. Above 0, at most 1. For count, time. Default:
    * slow calls do not count.
    */
   slowRate?: Maybe<number>;
-  /** Another spelling of `slowRate`. */
-  slow_rate?: Maybe<number>;
   /** The number of calls below which no share counts. From 1 on. For count, time. Default: 10; at most the size. */
   minCalls?: Maybe<number>;
-  /** Another spelling of `minCalls`. */
-  min_calls?: Maybe<number>;
   /** The time that the breaker stays open at first. Default: 30s. */
   openFor?: Maybe<Duration | OpenForFields>;
-  /** Another spelling of `openFor`. */
-  open_for?: Maybe<Duration | OpenForFields>;
   /** The part of itself that an open time is lengthened by at most. From 0 on. Default: 0. */
   jitter?: Maybe<number>;
   /** The calls at once that may try a half-open breaker. From 1 on. Default: 1. */
@@ -128,8 +130,14 @@ export interface BreakerFields {
   refusal?: Maybe<Refusal>;
 }
 
-/** How many attempts there may be in a time. */
-export interface LimiterFields {
+/** When a breaker stops calls to a server that keeps failing. Each kind has fields of its own. */
+export type BreakerFields =
+  | Only<AnyBreaker, "none", never>
+  | Only<AnyBreaker, "consecutive", "failures" | "openFor" | "jitter" | "probes" | "successes" | "reopen" | "mode" | "hint" | "refusal">
+  | Only<AnyBreaker, "count", "size" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "mode" | "hint" | "refusal">
+  | Only<AnyBreaker, "time", "window" | "slots" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "mode" | "hint" | "refusal">;
+
+interface AnyLimiter {
   /** How calls are counted. Default: gcra. */
   kind?: Maybe<"none" | "gcra" | "bucket" | "window" | "log">;
   /** The number of calls in each `per`. From 0 on. Needed. */
@@ -145,6 +153,12 @@ export interface LimiterFields {
   refusal?: Maybe<Refusal>;
 }
 
+/** How many attempts there may be in a time. Each kind has fields of its own. */
+export type LimiterFields =
+  | Only<AnyLimiter, "none", never>
+  | Only<AnyLimiter, "gcra" | "bucket", "limit" | "per" | "burst" | "refusal">
+  | Only<AnyLimiter, "window" | "log", "limit" | "per" | "refusal">;
+
 /** How many attempts may run at once. */
 export interface BulkheadFields {
   /** The number of attempts that may run at once. From 1 on. Needed. */
@@ -152,13 +166,10 @@ export interface BulkheadFields {
   /** The number of calls that may wait for a place. 0 to 64. Default: 0. */
   queue?: Maybe<number>;
   /** The time that a call waits for a place at most. Default: none. */
-  maxWait?: Maybe<Duration>;
-  /** Another spelling of `maxWait`. */
-  max_wait?: Maybe<Duration>;
+  maxWait?: Maybe<Duration | "none">;
 }
 
-/** A rate of attempts that follows the server's throttling. */
-export interface AdaptiveFields {
+interface AnyAdaptive {
   /** How the rate moves. Default: cubic. */
   kind?: Maybe<"none" | "cubic" | "aimd">;
   /** The number that throttling multiplies the rate by. Above 0, at most 1. Default: 0.7; aimd: 0.5. */
@@ -171,19 +182,19 @@ export interface AdaptiveFields {
   increase?: Maybe<number>;
   /** The lowest rate, in calls a second. Above 0. Default: 0.5. */
   minRate?: Maybe<number>;
-  /** Another spelling of `minRate`. */
-  min_rate?: Maybe<number>;
   /** The highest rate, in calls a second. Above 0. For aimd. Default: 1000. */
   maxRate?: Maybe<number>;
-  /** Another spelling of `maxRate`. */
-  max_rate?: Maybe<number>;
   /** The rate at first, in calls a second. Above 0. For aimd. Default: 10. */
   initialRate?: Maybe<number>;
-  /** Another spelling of `initialRate`. */
-  initial_rate?: Maybe<number>;
   /** The behaviour of a call that finds no token: give up, or sleep until there is one. Default: stop. */
   refusal?: Maybe<Refusal>;
 }
+
+/** A rate of attempts that follows the server's throttling. Each kind has fields of its own. */
+export type AdaptiveFields =
+  | Only<AnyAdaptive, "none", never>
+  | Only<AnyAdaptive, "cubic", "beta" | "scale" | "smooth" | "minRate" | "refusal">
+  | Only<AnyAdaptive, "aimd", "beta" | "increase" | "minRate" | "maxRate" | "initialRate" | "refusal">;
 
 /** Longer delays while many attempts fail. */
 export interface StretchFields {
@@ -193,8 +204,6 @@ export interface StretchFields {
   window?: Maybe<Duration>;
   /** The number of attempts below which delays stay as they are. From 1 on. Default: 10. */
   minCalls?: Maybe<number>;
-  /** Another spelling of `minCalls`. */
-  min_calls?: Maybe<number>;
 }
 
 /** A second attempt beside a slow one. */

@@ -27,7 +27,7 @@ export function runUnder<T>(
   guards: SharedGuards,
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (
     guards.isQuick &&
@@ -55,7 +55,7 @@ function light<T>(
   permit: number,
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const failed = (error: unknown) =>
     new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
@@ -80,7 +80,7 @@ function quick<T>(
   guards: SharedGuards,
   fn: Work<T>,
   policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>> | undefined,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const clock = options?.clock ?? system;
   const seed = seedOf(options?.seed);

@@ -125,7 +125,7 @@ export class Guards implements Guarding {
   }
 
   /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */
-  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>>): Promise<Awaited<T>> {
+  run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     return runUnder(this, fn, policy, options);
   }
 

@@ -76,7 +76,7 @@ const fields = {
   attempts: "forever",
   deadline: null,
   minAttempt: undefined,
-  attempt_timeout: "none",
+  attemptTimeout: "none",
   hint: { mode: "floor", max: "60s", over: "clamp" },
 } as const;
 const policy = new Policy(fields);
@@ -94,6 +94,20 @@ retry(() => 1, {
 retry(() => 1, { policy, when: () => true });
 retry(() => 1, { policy: { attempts: 2 } });
 
+// @ts-expect-error: no time
+retry(() => 1, { deadline: "nonsense" });
+// @ts-expect-error: full jitter has no factor
+retry(() => 1, { jitter: { kind: "full", factor: 0.5 } });
+// @ts-expect-error: guards outlive an operation
+retry(() => 1, { breaker: { failures: 3 } });
+wrap(() => 1, { breaker: { failures: 3 } });
+// @ts-expect-error: a policy has its own attempts
+retry(() => 1, { policy, attempts: 3 });
+// @ts-expect-error: documents alone have names in snake_case
+retry(() => 1, { min_attempt: 5 });
+// @ts-expect-error: a result of another type
+retry(async () => ({ id: 1 }), { fallback: () => "x" });
+retry(async () => ({ id: 1 }), { fallback: async () => ({ id: 2 }) });
 // @ts-expect-error: a misspelt field
 retry(() => 1, { atempts: 3 });
 // @ts-expect-error: a word that is none

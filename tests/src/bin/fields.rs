@@ -168,7 +168,8 @@ fn type_ts(field: Field) -> String {
     }
     match field.takes() {
         Takes::Word(_) => quoted(field.words()).join(" | "),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => "Duration".into(),
+        Takes::Span { .. } => "Duration".into(),
+        Takes::SpanOrNone { .. } => "Duration | \"none\"".into(),
         Takes::Number(_) | Takes::WholeNumber(..) => "number".into(),
         Takes::Attempts => "number | \"forever\"".into(),
         Takes::Spans => "readonly Duration[]".into(),
@@ -176,19 +177,37 @@ fn type_ts(field: Field) -> String {
     }
 }
 
-/// A field of an interface, in both spellings.
+/// A field of an interface.
 fn member(name: &str, of: &str, doc: &str) -> String {
-    let mut out = comment(doc, "  ");
-    let _ = writeln!(out, "  {}?: Maybe<{of}>;", camel(name));
-    if camel(name) != name {
-        let _ = writeln!(out, "  /** Another spelling of `{}`. */\n  {name}?: Maybe<{of}>;", camel(name));
+    comment(doc, "  ") + &format!("  {}?: Maybe<{of}>;\n", camel(name))
+}
+
+/// The names of a group's fields with the kinds that have a use for each, where kinds differ in that.
+fn variants(path: &str) -> Vec<(Vec<&'static str>, Vec<String>)> {
+    let fields = names(path);
+    let Some((_, kind)) = fields.first().filter(|first| first.0 == "kind") else { return Vec::new() };
+    let Takes::Word(words) = kind.takes() else { return Vec::new() };
+    let mut variants: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for (word, number) in words.iter() {
+        let fits = |field: Field| number != 0 && (field.fits(number) || !field.path().starts_with(path));
+        let group: Vec<_> = fields.iter().skip(1).filter(|(_, field)| fits(*field)).map(|(name, _)| *name).collect();
+        match variants.iter_mut().find(|known| known.0 == group) {
+            Some(known) => known.1.push(word.to_owned()),
+            None => variants.push((group, vec![word.to_owned()])),
+        }
     }
-    out
+    if variants.len() > 1 { variants } else { Vec::new() }
 }
 
 fn interface(group_path: &str) -> String {
     let Some((path, name, doc)) = group(group_path) else { return String::new() };
-    let mut out = format!("/** {doc} */\nexport interface {name}Fields {{\n");
+    let variants = variants(path);
+    let head = if variants.is_empty() {
+        format!("/** {doc} */\nexport interface {name}Fields {{\n")
+    } else {
+        format!("interface Any{name} {{\n")
+    };
+    let mut out = head;
     for (name, field) in names(path) {
         if name == "open_for" {
             out += &member(name, "Duration | OpenForFields", &described(field));
@@ -198,8 +217,23 @@ fn interface(group_path: &str) -> String {
             out += &member(name, &type_ts(field), "Another name of `initial`.");
         }
     }
-    out + "}\n"
+    out += "}\n";
+    if variants.is_empty() {
+        return out;
+    }
+    let of = |(fields, kinds): &(Vec<&str>, Vec<String>)| {
+        let fields = quoted(fields.iter().map(|name| camel(name)).collect::<Vec<_>>().iter().map(String::as_str));
+        let fields = if fields.is_empty() { "never".to_owned() } else { fields.join(" | ") };
+        format!("Only<Any{name}, {}, {fields}>", quoted(kinds.iter().map(String::as_str)).join(" | "))
+    };
+    out += &format!("\n/** {doc} Each kind has fields of its own. */\n");
+    out + &union(&format!("export type {name}Fields ="), &variants.iter().map(of).collect::<Vec<_>>())
 }
+
+/// The fields of some kinds, and none of the others.
+const ONLY: &str = "/** The fields of some kinds alone: the others may not be given. */\n\
+    type Only<All, Kind, Names> = {\n  [Name in keyof All]: Name extends \"kind\" ? Maybe<Kind> : Name extends Names ? \
+    All[Name] : null | undefined;\n};\n";
 
 const GENERATED: &str = "Generated from core/src/fields.rs by `cargo xtask generate`.";
 
@@ -209,7 +243,7 @@ fn policy_ts() -> String {
          import type {{ GuardFields, NestedFields }} from \"./guards/fields.js\";\n\
          import type {{ Duration }} from \"./times.js\";\n\
          import type {{ FailureKind }} from \"./words.js\";\n\n\
-         type Maybe<T> = T | null | undefined;\n\n\
+         type Maybe<T> = T | null | undefined;\n\n{ONLY}\n\
          /** A named policy: what another system does when nobody tells it otherwise. */\n"
     );
     out += &union("export type PresetName =", &quoted(Preset::ALL.iter().map(|preset| preset.name())));
@@ -239,13 +273,11 @@ export interface RetryOnLists {
 export interface RetryOnFields extends RetryOnLists {
   /** The lists for operations that may not run twice. */
   nonIdempotent?: Maybe<RetryOnLists>;
-  /** Another spelling of `nonIdempotent`. */
-  non_idempotent?: Maybe<RetryOnLists>;
 }
 
 type Backoff = BackoffKind | BackoffFields;
 
-/** The fields of a policy. A field that is missing or null has its default. Names in snake_case are accepted too. */
+/** The fields of a policy. A field that is missing or null has its default. */
 export interface PolicyFields extends GuardFields {
 "#;
     for field in Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().contains('.')) {
@@ -448,7 +480,7 @@ fn guards_ts() -> String {
     let mut out = format!(
         "/** What guards can be given as: the sections of a policy document. {GENERATED} */\n\
          import type {{ Duration }} from \"../times.js\";\n\n\
-         type Maybe<T> = T | null | undefined;\n\n\
+         type Maybe<T> = T | null | undefined;\n\n{ONLY}\n\
          /** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */\n"
     );
     out += &union("export type Refusal =", &quoted(Field::BreakerRefusal.words()));
