@@ -130,11 +130,14 @@ const holds = (value: unknown): value is { [OUTCOME]?: Outcome } =>
 /** The error with its outcome attached: the same object, unless it is none. */
 export function attach(error: unknown, outcome: Outcome): unknown {
   const holder = holds(error) ? error : new RetryError(outcome, error);
-  if (Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true })) {
-    aside.delete(holder);
-  } else {
-    aside.set(holder, outcome);
+  let isAttached = false;
+  try {
+    isAttached = Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true });
+  } catch {
+    // A proxy that does not let itself be written to.
   }
+  if (isAttached) aside.delete(holder);
+  else aside.set(holder, outcome);
   return holder;
 }
 

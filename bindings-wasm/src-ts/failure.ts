@@ -173,9 +173,13 @@ export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent
 
 /** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
 function seenIn(value: unknown): Seen {
-  const answer = answerOf(value);
-  const statuses = answer === undefined ? [] : [answer.status];
-  return { kind: TRANSIENT, statuses, lines: linesOf(answer?.headers), grpc: undefined, programError: false };
+  try {
+    const answer = answerOf(value);
+    const statuses = answer === undefined ? [] : [answer.status];
+    return { ...NOTHING, statuses, lines: linesOf(answer?.headers) };
+  } catch {
+    return NOTHING;
+  }
 }
 
 /** The kind of a value that is a failure, though its status may be none, and the hint noted. */
@@ -285,7 +289,16 @@ interface Seen {
 
 const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefined, programError: false };
 
+/** The facts of an error; none where reading them throws, so that the user's own error comes out. */
 function look(error: unknown): Seen {
+  try {
+    return facts(error);
+  } catch {
+    return NOTHING;
+  }
+}
+
+function facts(error: unknown): Seen {
   if (typeof error !== "object" || error === null) return NOTHING;
   const known = error as ErrorLike;
   const { name, code, status, statusCode, response } = known;

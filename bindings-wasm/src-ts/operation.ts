@@ -129,6 +129,10 @@ export class Operation<T> {
   /** When to tick. */
   private wakeAt = Infinity;
   private timer: unknown = undefined;
+  /** The time at which the timer is due. */
+  private due = 0;
+  /** The time at which it was set. */
+  private setAt = 0;
   private signal: AbortSignal | undefined = undefined;
   /** How the latest failed attempt ended: with an error, or with a value that is no success. */
   private lastError: unknown = undefined;
@@ -434,14 +438,30 @@ export class Operation<T> {
     let at = this.wakeAt;
     for (const { abortAt } of this.running) at = Math.min(at, abortAt);
     if (at === Infinity) return;
-    const milliseconds = Math.min(Math.max(Math.ceil((at - this.now()) / 1e6), 0), LONGEST_TIMER);
-    this.timer = this.clock.setTimeout(() => this.wake(), milliseconds);
+    const now = this.now();
+    const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
+    this.setAt = now;
+    this.due = Math.min(at, now + milliseconds * 1e6);
+    // A clock of a test may call back at once: then the wait ends in a turn of its own, so that no stack grows.
+    let isSet = false;
+    this.timer = this.clock.setTimeout(() => {
+      if (isSet) this.wake();
+      else queueMicrotask(() => this.wake());
+    }, milliseconds);
+    isSet = true;
   }
 
   private wake(): void {
+    if (this.ended) return;
     this.timer = undefined;
     try {
-      const now = this.now();
+      let now = this.now();
+      const { due, setAt } = this;
+      // A clock that has hardly moved is not the timer's: tests fake the one and not the other.
+      if (now - setAt < (due - setAt) / 10) {
+        this.epoch = (this.epoch as number) - (due - now) / 1e6;
+        now = due;
+      }
       const isOver = ({ abortAt }: Attempt): boolean => abortAt <= now;
       for (let over = this.running.find(isOver); over; over = this.running.find(isOver)) this.timedOut(over, now);
       if (this.ended || this.timer !== undefined) return;

@@ -313,3 +313,61 @@ test("real timers work as well", async () => {
   assert.equal(await retry(fails(1), { backoff: { kind: "constant", delay: 20 }, jitter: "none" }), "done");
   assert.ok(performance.now() - begun >= 20);
 });
+
+test("a sleep is over when its timer fires, though the clock stands still", async () => {
+  const waits = [];
+  const clock = {
+    now: () => 7,
+    setTimeout: (callback, milliseconds) => {
+      waits.push(milliseconds);
+      return setImmediate(callback);
+    },
+    clearTimeout: clearImmediate,
+  };
+  const options = { attempts: 5, backoff: { initial: "30s", max: "1h" }, jitter: "none", clock };
+  const error = await failure(retry(() => Promise.reject(new Error("down")), options));
+  assert.equal(outcomeOf(error).attempts, 5);
+  assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000]);
+});
+
+test("timers that fire at once grow no stack", async () => {
+  const clock = { now: () => 0, setTimeout: (callback) => callback(), clearTimeout: () => {} };
+  let attempts = 0;
+  const work = () => {
+    attempts++;
+    if (attempts < 20_000) throw new Error("down");
+    return "up";
+  };
+  assert.equal(await retry(work, { attempts: "forever", backoff: { kind: "constant", delay: 1 }, clock }), "up");
+});
+
+test("an error that throws when it is looked at comes out with its outcome", async () => {
+  const getter = Object.defineProperty(new Error("odd"), "status", {
+    get() {
+      throw new Error("not yours");
+    },
+  });
+  const hostile = new Proxy(new Error("proxy"), {
+    get() {
+      throw new Error("not yours");
+    },
+    defineProperty() {
+      throw new Error("not yours");
+    },
+  });
+  for (const own of [getter, hostile]) {
+    let attempts = 0;
+    const work = () => {
+      attempts++;
+      throw own;
+    };
+    let outcome;
+    try {
+      await retry(work, { attempts: 2, backoff: { kind: "constant", delay: 0 } });
+    } catch (error) {
+      assert.ok(error === own);
+      outcome = outcomeOf(error);
+    }
+    assert.deepEqual([attempts, outcome.reason], [2, "attempts"]);
+  }
+});
