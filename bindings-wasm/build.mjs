@@ -84,7 +84,7 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .replace(/^export class Gates \{/m, "export class Gates<K> {");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
-const shared = { target: "es2022", platform: "neutral", legalComments: "none" };
+const shared = { target: "es2022", platform: "neutral", legalComments: "none", sourcemap: true };
 // Code that several entries need is in shared files, so that a program that loads them has one copy of it.
 await build({
   ...shared,
@@ -110,6 +110,14 @@ const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
 await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
-cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !path.endsWith(".js") });
+for (const folder of ["dist/esm", "dist/cjs"]) {
+  for (const name of readdirSync(folder).filter((name) => name.endsWith(".js.map"))) {
+    const map = JSON.parse(readFileSync(`${folder}/${name}`, "utf8"));
+    // A module is no source that anybody reads.
+    map.sourcesContent = map.sourcesContent.map((text, at) => (map.sources[at].endsWith(".wasm") ? null : text));
+    writeFileSync(`${folder}/${name}`, JSON.stringify(map));
+  }
+}
+cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !/\.js(\.map)?$/.test(path) });
 writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
 cpSync("bin.mjs", "dist/bin.mjs");

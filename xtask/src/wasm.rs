@@ -105,6 +105,11 @@ pub(crate) fn test() -> Result<()> {
     )?;
     let mut types = tool("tsc");
     shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
+    let mut lint = tool("publint");
+    shell::step("publint", lint.arg("run").arg("--strict").arg(&tarball))?;
+    // Node 10 knows no `exports`, and is not among the engines.
+    let mut resolve = tool("attw");
+    shell::step("types, as every resolution finds them", resolve.arg(&tarball).args(["--profile", "node16"]))?;
     unit_tests(&package())?;
     shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))?;
     options()?;
