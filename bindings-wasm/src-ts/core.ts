@@ -5,8 +5,7 @@
  * when another state needs the slot, so that nothing in wasm memory belongs to one object for good. Doubles would be
  * quicker to copy but change the bits of what looks like a NaN.
  */
-import hex from "../dist/machine.wasm";
-import { decoded } from "./module.js";
+import { make } from "./machine_wasm.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
@@ -59,8 +58,8 @@ export const CALL = slot(82, 14);
 export const RETRY = slot(96, 10);
 export const SCHEDULE = slot(106, 72);
 
-function take(instance: WebAssembly.Instance): Exports {
-  core = instance.exports as unknown as Exports;
+function take(exports: object): Exports {
+  core = exports as Exports;
   const { buffer } = core.memory;
   const at = core.address();
   // The memory never grows: there is no allocator.
@@ -72,7 +71,7 @@ function take(instance: WebAssembly.Instance): Exports {
 
 /** The core, compiled on first use: an import that is never used costs nothing. */
 export function wasm(): Exports {
-  return core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))));
+  return core ?? take(make());
 }
 
 /** Gives a slot to another owner, and the state in it back to its own. */

@@ -1,6 +1,5 @@
 /** The wasm module of `holdoff` and its memory: one operation's call lies there at a time, under one policy. */
-import hex from "../dist/hot.wasm";
-import { decoded } from "./module.js";
+import { make, makeLater } from "./hot_wasm.js";
 import { writeLong } from "./options.js";
 import type { Nanos } from "./times.js";
 
@@ -25,15 +24,15 @@ const POLICY = 12;
 const CALL = 76;
 const CALL_WORDS = 14;
 
-function take(instance: WebAssembly.Instance): Exports {
-  functions = instance.exports as unknown as Exports;
+function take(exports: object): Exports {
+  functions = exports as Exports;
   // The memory never grows: there is no allocator.
   words = new Uint32Array(functions.memory.buffer, functions.address(), CALL + CALL_WORDS);
   return functions;
 }
 
 /** The module, compiled on first use: an import that is never used costs nothing. */
-export const hot = (): Exports => functions ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))));
+export const hot = (): Exports => functions ?? take(make());
 
 /**
  * Compiles the module without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
@@ -41,8 +40,8 @@ export const hot = (): Exports => functions ?? take(new WebAssembly.Instance(new
  */
 export async function init(): Promise<void> {
   if (functions === undefined) {
-    const { instance } = await WebAssembly.instantiate(decoded(hex));
-    if (functions === undefined) take(instance);
+    const exports = await makeLater();
+    if (functions === undefined) take(exports);
   }
 }
 

@@ -45,6 +45,16 @@ pub(crate) fn build() -> Result<()> {
         let module = compile(file, features, profile)?;
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
     }
+    // The modules that become JavaScript, which has no saturating conversions and no copies of memory.
+    fs::create_dir_all(dist.join("translated"))?;
+    for name in ["hot", "machine"] {
+        let folder = shell::target().join("wasm2js");
+        let mut cargo = cargo_of(name, "lite");
+        cargo.env("RUSTFLAGS", "-C target-feature=-nontrapping-fptoint,-sign-ext,-bulk-memory,-bulk-memory-opt");
+        shell::step(&format!("compiling translated/{name}.wasm"), cargo.arg("--target-dir").arg(&folder))?;
+        let module = folder.join("wasm32-unknown-unknown/lite/holdoff_wasm.wasm");
+        fs::copy(&module, dist.join(format!("translated/{name}.wasm")))?;
+    }
     bindgen::run(&compile("tools.wasm", "tools", "bindgen")?, &dist.join("bindgen"), "tools")?;
     fs::rename(dist.join("bindgen/tools_bg.wasm"), dist.join("tools.wasm"))?;
     shell::step("building the npm package", &mut node("build.mjs"))
@@ -52,11 +62,16 @@ pub(crate) fn build() -> Result<()> {
 
 /// Compiles one module, and says where it is.
 fn compile(file: &str, features: &str, profile: &str) -> Result<PathBuf> {
+    shell::step(&format!("compiling {file}"), &mut cargo_of(features, profile))?;
+    Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
+}
+
+/// Cargo, about to compile the module of those features.
+fn cargo_of(features: &str, profile: &str) -> Command {
     let mut cargo = shell::cargo();
     cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
     cargo.args(["--profile", profile, "--features", features]);
-    shell::step(&format!("compiling {file}"), &mut cargo)?;
-    Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
+    cargo
 }
 
 /// Builds what is shipped into target/dist/npm, and says where it is.
@@ -111,7 +126,9 @@ pub(crate) fn test() -> Result<()> {
     let mut resolve = tool("attw");
     shell::step("types, as every resolution finds them", resolve.arg(&tarball).args(["--profile", "node16"]))?;
     unit_tests(&package())?;
-    shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))?;
+    let vectors = shell::root().join("tests/vectors/holdoff");
+    shell::step("vectors", &mut run_vectors(&vectors))?;
+    shell::step("vectors without wasm", run_vectors(&vectors).arg("--js"))?;
     options()?;
     examples()?;
     for name in ["node-esm", "node-cjs", "typescript", "vite"] {
