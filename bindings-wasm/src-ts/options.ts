@@ -104,8 +104,11 @@ function names(): Map<string, Row> {
   return rows;
 }
 
-/** True if a name belongs to a guard. */
-export const isGuard = (name: string): boolean => SECTIONS.split(" ").includes(/^[^.[]*/.exec(name)?.[0] as string);
+/** True if a name belongs to a guard: it begins with the name of a section. */
+export const isGuard = (name: string): boolean =>
+  SECTIONS.split(" ").some(
+    (section) => name.startsWith(section) && ["", ".", "["].includes(name.charAt(section.length)),
+  );
 
 /** A name and the index behind it, `delays[3]`. */
 function indexed(name: string): [name: string, index: number | undefined] {
@@ -351,6 +354,7 @@ const stepOf = (kind: number): number | undefined =>
 
 /** Parts of a name: before and behind the index of a stage, that index, and the index in a list. */
 function read(full: string): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
+  if (!full.includes("[")) return [full, "", undefined, undefined];
   const [name, item] = indexed(full);
   if (item !== undefined && name === "backoff") return [name, "", item, undefined];
   const dot = name.indexOf(".");

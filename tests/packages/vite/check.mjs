@@ -20,9 +20,15 @@ const server = createServer(async (request, response) => {
       return response.writeHead(404).end();
     case "/slow":
       return;
+    case "/strict":
+      response.writeHead(200, { "content-type": "text/html", "content-security-policy": "script-src 'self'" });
+      return response.end(
+        '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/strict.js"></script>',
+      );
     default: {
       const path = request.url === "/" ? "/index.html" : request.url;
-      const file = await readFile(join("dist", path)).catch(() => undefined);
+      const folder = /^\/(node_modules|strict)/.test(path) ? "." : "dist";
+      const file = await readFile(join(folder, path)).catch(() => undefined);
       response.writeHead(file ? 200 : 404, { "content-type": types[extname(path)] ?? "text/plain" }).end(file);
     }
   }
@@ -70,6 +76,13 @@ try {
   assert.equal(refused.reason, "attempts");
   assert.deepEqual(delays, [29650168, 195638392]);
   assert.equal(await page.evaluate(() => document.title), "done");
+  await page.goto(`http://127.0.0.1:${server.address().port}/strict`);
+  await page.waitForFunction(() => document.title !== "", undefined, { timeout: 20_000 });
+  assert.deepEqual(JSON.parse(await page.title()), {
+    success: 1,
+    refused: ["busy", 1, "CompileError"],
+    retried: 3,
+  });
 } finally {
   await browser.close();
   server.closeAllConnections();
