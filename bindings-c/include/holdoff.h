@@ -330,6 +330,117 @@ uint64_t holdoff_policy_jitter(const holdoff_policy *policy, uint64_t delay_ns, 
  */
 uint64_t holdoff_policy_jitter_drawn(const holdoff_policy *policy, uint64_t delay_ns, int64_t drawn);
 
+/** Backoff: the same delay each time. */
+#define HOLDOFF_BACKOFF_CONSTANT 1U
+/** Backoff: each delay `increment_ns` longer than the one before. */
+#define HOLDOFF_BACKOFF_LINEAR 2U
+/** Backoff: each delay `factor` times the one before. */
+#define HOLDOFF_BACKOFF_EXPONENTIAL 3U
+/** Backoff: the first delay times the number of the retry to the power of `factor`. */
+#define HOLDOFF_BACKOFF_POLYNOMIAL 4U
+/** Backoff: the first delay times Fibonacci's numbers. */
+#define HOLDOFF_BACKOFF_FIBONACCI 5U
+/** Backoff: drawn between the first delay and `factor` times the last one; without another jitter. */
+#define HOLDOFF_BACKOFF_DECORRELATED 7U
+/** Backoff: Polly's decorrelated jitter; without another jitter. */
+#define HOLDOFF_BACKOFF_DECORRELATED_V2 8U
+/** Jitter: none. */
+#define HOLDOFF_JITTER_NONE 0U
+/** Jitter: anywhere between nothing and the delay. */
+#define HOLDOFF_JITTER_FULL 1U
+/** Jitter: half of the delay fixed, half spread. */
+#define HOLDOFF_JITTER_EQUAL 2U
+/** Jitter: the delay and up to `jitter_factor` of it more. */
+#define HOLDOFF_JITTER_ADDITIVE 3U
+/** Jitter: the delay give or take `jitter_factor` of it. */
+#define HOLDOFF_JITTER_PROPORTIONAL 4U
+/** Jitter: the delay and less than `jitter_bound_ns` more. */
+#define HOLDOFF_JITTER_BOUNDED 5U
+/** Jitter: the delay and up to `jitter_factor` of it less. */
+#define HOLDOFF_JITTER_SUBTRACTIVE 6U
+/** Cap: of the jittered delay; the spread stays. */
+#define HOLDOFF_CAP_KEEP_SPREAD 0
+/** Cap: of the delay before jitter. */
+#define HOLDOFF_CAP_BEFORE_JITTER 1
+/** Cap: of the jittered delay; clients at the cap come back together. */
+#define HOLDOFF_CAP_CLIP 2
+/** On the deadline: give up at once instead of sleeping in vain. */
+#define HOLDOFF_DEADLINE_STOP 0
+/** On the deadline: sleep less, so that one last attempt has `min_attempt_ns` left. */
+#define HOLDOFF_DEADLINE_CLIP 1
+/** Use of a hint: never before it; the range of the jittered delay moves up. */
+#define HOLDOFF_HINT_FLOOR 0
+/** Use of a hint: instead of the backoff's delay, the jitter's spread on top of it. */
+#define HOLDOFF_HINT_REPLACE 1
+/** Use of a hint: none. */
+#define HOLDOFF_HINT_IGNORE 2
+/** Use of a hint: the hint alone, without spread. */
+#define HOLDOFF_HINT_EXACT 3
+/** Use of a hint: the longer of the hint and the policy's own delay. */
+#define HOLDOFF_HINT_AT_LEAST 4
+/** A hint longer than `hint_max_ns`: give up. */
+#define HOLDOFF_HINT_STOP 0
+/** A hint longer than `hint_max_ns`: wait that long instead. */
+#define HOLDOFF_HINT_CLAMP 1
+
+/**
+ * The fields of a policy of one stage, as plain numbers. Begin with holdoff_policy_fields_init, then set what differs. Times
+ * are nanoseconds, at most HOLDOFF_LONGEST_NS; HOLDOFF_NEVER is no limit where there may be none.
+ */
+typedef struct holdoff_policy_fields {
+  /** The first delay; 100 ms. */
+  uint64_t initial_ns;
+  /** The longest delay, not below the first; 5 s. */
+  uint64_t max_ns;
+  /** HOLDOFF_BACKOFF_LINEAR: what each delay is longer; 0. */
+  uint64_t increment_ns;
+  /** The factor or the exponent of a backoff that has one: finite, from 0 on, of a decorrelated one from 1 on; 2. */
+  double factor;
+  /** The factor of a jitter that has one: finite, from 0 on, at most 1 but for HOLDOFF_JITTER_ADDITIVE; 0. */
+  double jitter_factor;
+  /** HOLDOFF_JITTER_BOUNDED: its bound; 0. */
+  uint64_t jitter_bound_ns;
+  /** How long the whole operation may take: above 0; HOLDOFF_NEVER. */
+  uint64_t deadline_ns;
+  /** How much time before the deadline an attempt needs to be worth starting: below the deadline; 0. */
+  uint64_t min_attempt_ns;
+  /** How long one attempt may take: above 0; HOLDOFF_NEVER. */
+  uint64_t attempt_timeout_ns;
+  /** The longest hint that is obeyed; 60 s. */
+  uint64_t hint_max_ns;
+  /** How far a hint may move a delay beyond the policy's own; HOLDOFF_NEVER. */
+  uint64_t hint_reach_ns;
+  /** How many attempts there may be, the first one included: 1 to 4294967294; 4294967295 for no limit; 3. */
+  uint32_t attempts;
+  /** A HOLDOFF_BACKOFF_ number; exponential. */
+  uint8_t backoff;
+  /** A HOLDOFF_JITTER_ number; full. */
+  uint8_t jitter;
+  /** A HOLDOFF_CAP_ number; the spread is kept. */
+  uint8_t cap;
+  /** HOLDOFF_DEADLINE_STOP or HOLDOFF_DEADLINE_CLIP; stop. */
+  uint8_t on_deadline;
+  /** HOLDOFF_HINT_FLOOR, REPLACE, IGNORE, EXACT or AT_LEAST; floor. */
+  uint8_t hint_mode;
+  /** HOLDOFF_HINT_STOP or HOLDOFF_HINT_CLAMP; stop. */
+  uint8_t hint_over;
+} holdoff_policy_fields;
+
+/**
+ * Writes the fields of the default policy.
+ *
+ * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_policy_fields_init(holdoff_policy_fields *fields);
+
+/**
+ * Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
+ *
+ * Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_error_rule;
+ * HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
+ */
+int holdoff_policy_init(holdoff_policy *policy, const holdoff_policy_fields *fields);
+
 /**
  * One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value. If only
  * the kind is known, leave the other fields zero: that means no hint.

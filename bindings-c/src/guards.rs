@@ -10,6 +10,7 @@ pub(crate) mod adaptive;
 pub(crate) mod breaker;
 pub(crate) mod budget;
 pub(crate) mod bulkhead;
+pub(crate) mod fields;
 pub(crate) mod guard;
 pub(crate) mod guarded;
 pub(crate) mod hedge;
@@ -69,7 +70,7 @@ unsafe fn all(
         one(&mut made.budget, "budget", budget::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.breaker, "breaker", breaker::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.limiter, "limiter", limiter::make(builder, now), |memory, made| {
-            limiter::store_limiter(memory, made, log)
+            limiter::store_limiter(memory, made, log).map_err(limiter::no_log)
         })?;
         one(&mut made.adaptive, "adaptive", adaptive::make(builder, now), |memory, made| Ok(store(memory, made)?))?;
         one(&mut made.bulkhead, "bulkhead", bulkhead::make(builder), |memory, made| Ok(store(memory, made)?))?;

@@ -341,6 +341,107 @@ static void a_token_says_what_is_around(void) {
   CHECK_TEXT(HOLDOFF_TOKEN_HEADER, "x-retry-attempt");
 }
 
+/* Compares a guard with the one that a document describes, by what their memory holds. */
+#define CHECK_SAME(type, made, document, init)                                                             \
+  do {                                                                                                       \
+    type by_fields, by_options;                                                                              \
+    holdoff_options options;                                                                                 \
+    memset(&by_fields, 0, sizeof by_fields);                                                                 \
+    memset(&by_options, 0, sizeof by_options);                                                               \
+    holdoff_options_init(&options);                                                                          \
+    CHECK_NUMBER(holdoff_options_read_json(&options, document, strlen(document)), HOLDOFF_OK);               \
+    CHECK_NUMBER(init, HOLDOFF_OK);                                                                          \
+    CHECK_NUMBER(made, HOLDOFF_OK);                                                                          \
+    CHECK(memcmp(&by_fields, &by_options, sizeof by_fields) == 0);                                           \
+  } while (0)
+
+static void guards_from_numbers_are_those_of_documents(void) {
+  uint64_t now = 5 * SECOND, log[3];
+  CHECK_SAME(holdoff_breaker, holdoff_breaker_init_consecutive(&by_fields, 3, 2 * SECOND, now),
+             "{\"breaker\": {\"kind\": \"consecutive\", \"failures\": 3, \"open_for\": \"2s\"}}",
+             holdoff_breaker_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_breaker, holdoff_breaker_init_count(&by_fields, 20, 5, 0.25, 2 * SECOND, now),
+             "{\"breaker\": {\"kind\": \"count\", \"size\": 20, \"min_calls\": 5, \"failure_rate\": 0.25, \"open_for\": \"2s\"}}",
+             holdoff_breaker_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_breaker, holdoff_breaker_init_time(&by_fields, 10 * SECOND, 5, 4, 0.5, 2 * SECOND, now),
+             "{\"breaker\": {\"kind\": \"time\", \"window\": \"10s\", \"slots\": 5, \"min_calls\": 4, \"failure_rate\": 0.5, "
+             "\"open_for\": \"2s\"}}",
+             holdoff_breaker_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_token(&by_fields, 100, 5, 10, 7, 1, 0.5, now),
+             "{\"budget\": {\"kind\": \"token\", \"capacity\": 100, \"cost\": 5, \"timeout_cost\": 10, \"throttled_cost\": 7, "
+             "\"reward\": 1, \"refill\": 0.5}}",
+             holdoff_budget_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_throttle(&by_fields, 20, 0.2, now),
+             "{\"budget\": {\"kind\": \"throttle\", \"capacity\": 20, \"reward\": 0.2}}",
+             holdoff_budget_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_ratio(&by_fields, 0.3, 20 * SECOND, 2, now),
+             "{\"budget\": {\"kind\": \"ratio\", \"ratio\": 0.3, \"window\": \"20s\", \"min_per_second\": 2}}",
+             holdoff_budget_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_share(&by_fields, 0.3, 4, now),
+             "{\"budget\": {\"kind\": \"share\", \"ratio\": 0.3, \"min_concurrency\": 4}}",
+             holdoff_budget_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_requests(&by_fields, 1.5, 60 * SECOND, 9, now),
+             "{\"budget\": {\"kind\": \"requests\", \"k\": 1.5, \"window\": \"1m\"}}",
+             holdoff_budget_init(&by_options, &options, 9, now, NULL));
+  CHECK_SAME(holdoff_budget, holdoff_budget_init_window(&by_fields, 7, 60 * SECOND, now),
+             "{\"budget\": {\"kind\": \"window\", \"limit\": 7, \"window\": \"1m\"}}",
+             holdoff_budget_init(&by_options, &options, 0, now, NULL));
+  CHECK_SAME(holdoff_limiter, holdoff_limiter_init_gcra(&by_fields, 10, SECOND, 4, now),
+             "{\"limiter\": {\"kind\": \"gcra\", \"limit\": 10, \"per\": \"1s\", \"burst\": 4}}",
+             holdoff_limiter_init(&by_options, &options, now, NULL, 0, NULL));
+  CHECK_SAME(holdoff_limiter, holdoff_limiter_init_bucket(&by_fields, 2.5, SECOND, 4, now),
+             "{\"limiter\": {\"kind\": \"bucket\", \"limit\": 2.5, \"per\": \"1s\", \"burst\": 4}}",
+             holdoff_limiter_init(&by_options, &options, now, NULL, 0, NULL));
+  CHECK_SAME(holdoff_limiter, holdoff_limiter_init_window(&by_fields, 10, SECOND, now),
+             "{\"limiter\": {\"kind\": \"window\", \"limit\": 10, \"per\": \"1s\"}}",
+             holdoff_limiter_init(&by_options, &options, now, NULL, 0, NULL));
+  CHECK_SAME(holdoff_limiter, holdoff_limiter_init_log(&by_fields, 3, SECOND, log, 3, now),
+             "{\"limiter\": {\"kind\": \"log\", \"limit\": 3, \"per\": \"1s\"}}",
+             holdoff_limiter_init(&by_options, &options, now, log, 3, NULL));
+  CHECK_SAME(holdoff_adaptive, holdoff_adaptive_init_cubic(&by_fields, 0.6, 0.5, 0.7, 1, now),
+             "{\"adaptive\": {\"kind\": \"cubic\", \"beta\": 0.6, \"scale\": 0.5, \"smooth\": 0.7, \"min_rate\": 1}}",
+             holdoff_adaptive_init(&by_options, &options, now, NULL));
+  CHECK_SAME(holdoff_adaptive, holdoff_adaptive_init_aimd(&by_fields, 0.5, 2, 1, 50, 10, now),
+             "{\"adaptive\": {\"kind\": \"aimd\", \"beta\": 0.5, \"increase\": 2, \"min_rate\": 1, \"max_rate\": 50, "
+             "\"initial_rate\": 10}}",
+             holdoff_adaptive_init(&by_options, &options, now, NULL));
+  CHECK_SAME(holdoff_bulkhead, holdoff_bulkhead_init_limit(&by_fields, 4, 2, SECOND),
+             "{\"bulkhead\": {\"limit\": 4, \"queue\": 2, \"max_wait\": \"1s\"}}",
+             holdoff_bulkhead_init(&by_options, &options, NULL));
+  CHECK_SAME(holdoff_stretch, holdoff_stretch_init_factor(&by_fields, 4, 10 * SECOND, 6, now),
+             "{\"stretch\": {\"factor\": 4, \"window\": \"10s\", \"min_calls\": 6}}",
+             holdoff_stretch_init(&by_options, &options, now, NULL));
+  CHECK_SAME(holdoff_hedge, holdoff_hedge_init_delay(&by_fields, 50 * MS, 0.95, 3),
+             "{\"hedge\": {\"delay\": \"50ms\", \"percentile\": 0.95, \"attempts\": 3}}",
+             holdoff_hedge_init(&by_options, &options, NULL));
+}
+
+static void numbers_out_of_range_make_no_guard(void) {
+  holdoff_breaker breaker;
+  holdoff_budget budget;
+  holdoff_limiter limiter;
+  holdoff_adaptive adaptive;
+  holdoff_bulkhead bulkhead;
+  holdoff_stretch stretch;
+  holdoff_hedge hedge;
+  uint64_t log[2];
+  memset(&breaker, 0, sizeof breaker);
+  CHECK_NUMBER(holdoff_breaker_init_consecutive(&breaker, 0, SECOND, 0), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_breaker_init_consecutive(NULL, 1, SECOND, 0), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_breaker_init_count(&breaker, 5, 6, 0.5, SECOND, 0), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_breaker_init_count(&breaker, 5, 5, 1.5, SECOND, 0), HOLDOFF_ERROR_SHARE_RANGE);
+  CHECK_NUMBER(holdoff_breaker_init_time(&breaker, 0, 5, 5, 0.5, SECOND, 0), HOLDOFF_ERROR_ZERO_LIMIT);
+  CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_NONE);
+  CHECK_NUMBER(holdoff_budget_init_throttle(&budget, 0, 1, 0), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_budget_init_ratio(&budget, -1, SECOND, 1, 0), HOLDOFF_ERROR_RATE_RANGE);
+  CHECK_NUMBER(holdoff_limiter_init_gcra(&limiter, 1, 0, 1, 0), HOLDOFF_ERROR_ZERO_LIMIT);
+  CHECK_NUMBER(holdoff_limiter_init_log(&limiter, 3, SECOND, log, 2, 0), HOLDOFF_ERROR_NO_ROOM);
+  CHECK_NUMBER(holdoff_adaptive_init_cubic(&adaptive, 2, 1, 1, 1, 0), HOLDOFF_ERROR_SHARE_RANGE);
+  CHECK_NUMBER(holdoff_bulkhead_init_limit(&bulkhead, 0, 0, 0), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_stretch_init_factor(&stretch, 0.5, SECOND, 1, 0), HOLDOFF_ERROR_FACTOR_RANGE);
+  CHECK_NUMBER(holdoff_hedge_init_delay(&hedge, SECOND, 2, 2), HOLDOFF_ERROR_SHARE_RANGE);
+}
+
 void guards_tests(void) {
   RUN(a_budget_is_made_by_name_and_spent);
   RUN(a_breaker_opens_and_is_tried);
@@ -356,4 +457,6 @@ void guards_tests(void) {
   RUN(a_service_config_brings_its_throttle);
   RUN(memory_that_holds_no_guard_lets_nobody_through);
   RUN(a_token_says_what_is_around);
+  RUN(guards_from_numbers_are_those_of_documents);
+  RUN(numbers_out_of_range_make_no_guard);
 }

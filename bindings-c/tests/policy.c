@@ -160,6 +160,129 @@ static void the_first_limit_is_the_smaller_one(void) {
   CHECK_NUMBER(policy.first_limit_ns, 5 * SECOND);
 }
 
+static void fields_make_the_policy_that_options_make_of_them(void) {
+  holdoff_policy by_fields, by_options;
+  holdoff_policy_fields fields;
+  holdoff_options options;
+  CHECK_NUMBER(holdoff_policy_fields_init(&fields), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_policy_init(&by_fields, &fields), HOLDOFF_OK);
+  holdoff_policy_default(&by_options);
+  CHECK(memcmp(&by_fields, &by_options, sizeof by_fields) == 0);
+  fields.backoff = HOLDOFF_BACKOFF_LINEAR;
+  fields.initial_ns = 20 * MS;
+  fields.increment_ns = 30 * MS;
+  fields.max_ns = SECOND;
+  fields.jitter = HOLDOFF_JITTER_PROPORTIONAL;
+  fields.jitter_factor = 0.25;
+  fields.cap = HOLDOFF_CAP_BEFORE_JITTER;
+  fields.attempts = UINT32_MAX;
+  fields.deadline_ns = 10 * SECOND;
+  fields.min_attempt_ns = MS;
+  fields.on_deadline = HOLDOFF_DEADLINE_CLIP;
+  fields.attempt_timeout_ns = 2 * SECOND;
+  fields.hint_mode = HOLDOFF_HINT_AT_LEAST;
+  fields.hint_max_ns = 3 * SECOND;
+  fields.hint_over = HOLDOFF_HINT_CLAMP;
+  fields.hint_reach_ns = 4 * SECOND;
+  CHECK_NUMBER(holdoff_policy_init(&by_fields, &fields), HOLDOFF_OK);
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "backoff", "linear");
+  holdoff_options_set_text(&options, "backoff.initial", "20ms");
+  holdoff_options_set_text(&options, "backoff.increment", "30ms");
+  holdoff_options_set_text(&options, "backoff.max", "1s");
+  holdoff_options_set_text(&options, "jitter", "proportional");
+  holdoff_options_set_number(&options, "jitter.factor", 0.25);
+  holdoff_options_set_text(&options, "cap", "before_jitter");
+  holdoff_options_set_text(&options, "attempts", "forever");
+  holdoff_options_set_text(&options, "deadline", "10s");
+  holdoff_options_set_text(&options, "min_attempt", "1ms");
+  holdoff_options_set_text(&options, "on_deadline", "clip");
+  holdoff_options_set_text(&options, "attempt_timeout", "2s");
+  holdoff_options_set_text(&options, "hint", "at_least");
+  holdoff_options_set_text(&options, "hint.max", "3s");
+  holdoff_options_set_text(&options, "hint.over", "clamp");
+  holdoff_options_set_text(&options, "hint.reach", "4s");
+  CHECK_NUMBER(holdoff_policy_build(&by_options, &options, NULL), HOLDOFF_OK);
+  CHECK(memcmp(&by_fields, &by_options, sizeof by_fields) == 0);
+}
+
+static void each_number_of_a_backoff_and_a_jitter_is_its_word(void) {
+  static const char *const backoffs[] = {"constant", "linear", "exponential", "polynomial", "fibonacci", NULL, "decorrelated",
+                                         "decorrelated_v2"};
+  static const char *const jitters[] = {"none", "full", "equal", "additive", "proportional", "bounded", "subtractive"};
+  unsigned backoff, jitter;
+  for (backoff = HOLDOFF_BACKOFF_CONSTANT; backoff <= HOLDOFF_BACKOFF_DECORRELATED_V2; backoff++) {
+    for (jitter = HOLDOFF_JITTER_NONE; jitter <= HOLDOFF_JITTER_SUBTRACTIVE; jitter++) {
+      holdoff_policy by_fields, by_options;
+      holdoff_policy_fields fields;
+      holdoff_options options;
+      int made;
+      holdoff_policy_fields_init(&fields);
+      fields.backoff = (uint8_t)backoff;
+      fields.jitter = (uint8_t)jitter;
+      fields.increment_ns = MS;
+      fields.jitter_factor = 0.5;
+      fields.jitter_bound_ns = MS;
+      made = holdoff_policy_init(&by_fields, &fields);
+      if (backoffs[backoff - 1] == NULL) {
+        CHECK_NUMBER(made, HOLDOFF_ERROR_UNKNOWN_WORD);
+        continue;
+      }
+      holdoff_options_init(&options);
+      holdoff_options_set_text(&options, "backoff", backoffs[backoff - 1]);
+      if (backoff == HOLDOFF_BACKOFF_CONSTANT) {
+        holdoff_options_set_text(&options, "backoff.delay", "100ms");
+      } else {
+        holdoff_options_set_text(&options, "backoff.initial", "100ms");
+        holdoff_options_set_text(&options, "backoff.max", "5s");
+      }
+      if (backoff == HOLDOFF_BACKOFF_LINEAR) {
+        holdoff_options_set_text(&options, "backoff.increment", "1ms");
+      }
+      if (backoff == HOLDOFF_BACKOFF_POLYNOMIAL) {
+        holdoff_options_set_number(&options, "backoff.exponent", 2);
+      }
+      if (backoff == HOLDOFF_BACKOFF_DECORRELATED) {
+        holdoff_options_set_number(&options, "backoff.factor", 2);
+      }
+      holdoff_options_set_text(&options, "jitter", jitters[jitter]);
+      if (jitter == HOLDOFF_JITTER_BOUNDED) {
+        holdoff_options_set_text(&options, "jitter.bound", "1ms");
+      } else if (jitter >= HOLDOFF_JITTER_ADDITIVE) {
+        holdoff_options_set_number(&options, "jitter.factor", 0.5);
+      }
+      CHECK_NUMBER(made, holdoff_policy_build(&by_options, &options, NULL));
+      if (made == HOLDOFF_OK) {
+        CHECK_NUMBER(holdoff_policy_fingerprint(&by_fields), holdoff_policy_fingerprint(&by_options));
+      }
+    }
+  }
+}
+
+static void fields_that_break_a_rule_say_which_and_change_nothing(void) {
+  holdoff_policy policy = constant("1s", 2), before = policy;
+  holdoff_policy_fields fields;
+  holdoff_policy_fields_init(&fields);
+  fields.attempts = 0;
+  CHECK_NUMBER(holdoff_policy_init(&policy, &fields), HOLDOFF_ERROR_ATTEMPTS_RANGE);
+  holdoff_policy_fields_init(&fields);
+  fields.max_ns = fields.initial_ns - 1;
+  CHECK_NUMBER(holdoff_policy_init(&policy, &fields), HOLDOFF_ERROR_MAX_BELOW_INITIAL);
+  holdoff_policy_fields_init(&fields);
+  fields.deadline_ns = 0;
+  CHECK_NUMBER(holdoff_policy_init(&policy, &fields), HOLDOFF_ERROR_ZERO_LIMIT);
+  holdoff_policy_fields_init(&fields);
+  fields.factor = -1;
+  CHECK_NUMBER(holdoff_policy_init(&policy, &fields), HOLDOFF_ERROR_FACTOR_RANGE);
+  memset(&fields, 0xff, sizeof fields);
+  CHECK_NUMBER(holdoff_policy_init(&policy, &fields), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_policy_init(&policy, NULL), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK(memcmp(&policy, &before, sizeof policy) == 0);
+  holdoff_policy_fields_init(&fields);
+  CHECK_NUMBER(holdoff_policy_init(NULL, &fields), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_policy_fields_init(NULL), HOLDOFF_ERROR_NULL_POINTER);
+}
+
 void policy_tests(void) {
   RUN(the_objects_are_as_small_as_promised);
   RUN(the_default_policy_is_that_of_default_options);
@@ -171,4 +294,7 @@ void policy_tests(void) {
   RUN(long_and_broken_texts_are_cut_after_a_whole_character);
   RUN(a_problem_of_foreign_memory_is_printed_without_harm);
   RUN(the_first_limit_is_the_smaller_one);
+  RUN(fields_make_the_policy_that_options_make_of_them);
+  RUN(each_number_of_a_backoff_and_a_jitter_is_its_word);
+  RUN(fields_that_break_a_rule_say_which_and_change_nothing);
 }

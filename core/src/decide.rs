@@ -11,6 +11,7 @@ pub(crate) mod hint;
 pub(crate) mod jitter;
 pub(crate) mod layered;
 pub(crate) mod policy;
+pub(crate) mod policy_fields;
 pub(crate) mod policy_rules;
 pub(crate) mod raw_step;
 pub(crate) mod retry;

@@ -87,6 +87,7 @@ pub use decide::hint::{Hint, HintMode, HintOver};
 pub use decide::jitter::{Cap, Jitter};
 pub use decide::layered::{Layered, Layers, Level};
 pub use decide::policy::{OnDeadline, Policy};
+pub use decide::policy_fields::PolicyFields;
 pub use decide::raw_step::RawStep;
 pub use decide::retry::{Cause, Decision, Retry};
 pub use decide::rng::{Rng, seed_at};

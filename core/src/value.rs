@@ -71,6 +71,25 @@ impl Value<'_> {
     }
 }
 
+/// A value held to the range of its field, `checked!(BreakerSize.count(size))`: the range is read when the program is compiled,
+/// so that a small program does not hold the table of all fields.
+macro_rules! checked {
+    ($field:ident.count($number:expr)) => {
+        checked!($field.count_of, $number)
+    };
+    ($field:ident.number($number:expr)) => {
+        checked!($field.number_of, $number)
+    };
+    ($field:ident.span($span:expr)) => {
+        checked!($field.span_of, $span)
+    };
+    ($field:ident.$check:ident, $value:expr) => {{
+        const TAKES: $crate::fields::Takes = $crate::fields::Field::$field.takes();
+        $crate::fields::Field::$field.$check(TAKES, $value)
+    }};
+}
+pub(crate) use checked;
+
 impl Field {
     /// The value as the number that options keep: nanoseconds, a word's number, a whole number or the bits of a double. A
     /// list is read item by item. [`Field::number`] and [`Field::span`] check the ranges.
@@ -124,13 +143,23 @@ impl Field {
 
     /// A whole number, if it is in the field's range.
     pub(crate) fn count(self, number: u32) -> Result<u32, Error> {
-        let Takes::WholeNumber(from, to) = self.takes() else { return Ok(number) };
+        self.count_of(self.takes(), number)
+    }
+
+    /// The same of a field whose values are known when the program is compiled, see `checked`.
+    pub(crate) fn count_of(self, takes: Takes, number: u32) -> Result<u32, Error> {
+        let Takes::WholeNumber(from, to) = takes else { return Ok(number) };
         self.count_in(number.into(), from, to).map(|_| number)
     }
 
     /// A number, if it is in the field's range.
     pub(crate) fn number(self, number: f64) -> Result<f64, Error> {
-        let (fits, code) = match (self.takes(), self) {
+        self.number_of(self.takes(), number)
+    }
+
+    /// The same of a field whose values are known when the program is compiled, see `checked`.
+    pub(crate) fn number_of(self, takes: Takes, number: f64) -> Result<f64, Error> {
+        let (fits, code) = match (takes, self) {
             (Takes::Number(Range::From(least)), Self::StretchFactor) => (number >= least, ErrorCode::FactorRange),
             (Takes::Number(Range::From(least)), _) => (number >= least, ErrorCode::RateRange),
             (Takes::Number(Range::AboveZero), _) => (number >= f64::MIN_POSITIVE, ErrorCode::RateRange),
@@ -142,7 +171,12 @@ impl Field {
 
     /// A time in nanoseconds, if it is not below the field's shortest.
     pub(crate) fn span(self, span: Span) -> Result<u64, Error> {
-        match self.takes() {
+        self.span_of(self.takes(), span)
+    }
+
+    /// The same of a field whose values are known when the program is compiled, see `checked`.
+    pub(crate) fn span_of(self, takes: Takes, span: Span) -> Result<u64, Error> {
+        match takes {
             Takes::Span { from: 1 } if span == Span::ZERO => {
                 Err(Error::new(ErrorCode::ZeroLimit, self, Quantity::Span(span)))
             }

@@ -509,6 +509,156 @@ bool holdoff_hedge_quantile(const holdoff_hedge *hedge, uint64_t *ns);
 uint64_t holdoff_hedge_delay(const holdoff_hedge *hedge);
 
 /**
+ * Makes a closed breaker that opens for `open_ns` after `failures` failures in a row, at least 1.
+ *
+ * Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_breaker_init_consecutive(holdoff_breaker *breaker, uint32_t failures, uint64_t open_ns, uint64_t now);
+
+/**
+ * Makes a closed breaker that opens for `open_ns` when at least the share `failure_rate` (above 0, at most 1) of the last
+ * `size` calls (1 to 128) failed, once there are `min_calls` (1 to `size`).
+ *
+ * Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_SHARE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_breaker_init_count(holdoff_breaker *breaker, uint32_t size, uint32_t min_calls, double failure_rate,
+    uint64_t open_ns, uint64_t now);
+
+/**
+ * Makes a closed breaker that opens for `open_ns` when at least the share `failure_rate` (above 0, at most 1) of the calls
+ * in the last `window_ns` (above 0, in 1 to 10 `slots`) failed, once there are `min_calls` (at least 1).
+ *
+ * Returns 0 and writes `breaker`; or HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_SHARE_RANGE or
+ * HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_breaker_init_time(holdoff_breaker *breaker, uint64_t window_ns, uint32_t slots, uint32_t min_calls,
+    double failure_rate, uint64_t open_ns, uint64_t now);
+
+/**
+ * Makes a full budget of `capacity` tokens. A retry costs `cost` of them, `timeout_cost` after a timeout and
+ * `throttled_cost` after throttling; a success brings `reward`, and each second `refill`, from 0 on.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_token(holdoff_budget *budget, uint32_t capacity, uint32_t cost, uint32_t timeout_cost,
+    uint32_t throttled_cost, double reward, double refill, uint64_t now);
+
+/**
+ * Makes gRPC's throttle of `capacity` tokens (at least 1): a failure takes one token and a success brings `reward`.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_throttle(holdoff_budget *budget, uint32_t capacity, double reward, uint64_t now);
+
+/**
+ * Makes a budget of `ratio` retries a call of the last `window_ns` (above 0), and `min_per_second` retries besides.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_ratio(holdoff_budget *budget, double ratio, uint64_t window_ns, double min_per_second,
+    uint64_t now);
+
+/**
+ * Makes a budget in which at most the share `ratio` of the calls under way are retries, or `min_concurrency` of them.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_share(holdoff_budget *budget, double ratio, uint32_t min_concurrency, uint64_t now);
+
+/**
+ * Makes client-side throttling: attempts are refused at random once there are more than `k` times as many as were
+ * accepted in the last `window_ns` (above 0). The seed is for these draws.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_requests(holdoff_budget *budget, double k, uint64_t window_ns, uint64_t seed, uint64_t now);
+
+/**
+ * Makes a budget of `limit` retries in each window of `window_ns` (above 0).
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_window(holdoff_budget *budget, uint32_t limit, uint64_t window_ns, uint64_t now);
+
+/**
+ * Makes a limiter of `limit` calls in each `per_ns`, evenly spread, and `burst` at once after a rest; all at least 1.
+ *
+ * Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_limiter_init_gcra(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint32_t burst, uint64_t
+    now);
+
+/**
+ * Makes a limiter by a bucket of `burst` tokens, into which `limit` drip in each `per_ns`.
+ *
+ * Returns 0 and writes `limiter`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or
+ * HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_limiter_init_bucket(holdoff_limiter *limiter, double limit, uint64_t per_ns, uint32_t burst, uint64_t
+    now);
+
+/**
+ * Makes a limiter of about `limit` calls in any `per_ns`, by two windows; both at least 1.
+ *
+ * Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_limiter_init_window(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint64_t now);
+
+/**
+ * Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `log` has room for `log_capacity` words, at least
+ * `limit`, for as long as the limiter is used.
+ *
+ * Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_NO_ROOM or
+ * HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_limiter_init_log(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint64_t *log, size_t
+    log_capacity, uint64_t now);
+
+/**
+ * Makes AWS's adaptive rate: no limit until the first throttling, then a cubic curve. `beta` is the factor of the rate for
+ * each throttling, `scale` how fast the curve grows, `smooth` the weight of the latest half second, `min_rate` the
+ * lowest rate in calls a second; all above 0, `beta` and `smooth` at most 1. AWS has 0.7, 0.4, 0.8 and 0.5.
+ *
+ * Returns 0 and writes `adaptive`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_adaptive_init_cubic(holdoff_adaptive *adaptive, double beta, double scale, double smooth, double
+    min_rate, uint64_t now);
+
+/**
+ * Makes a rate that grows by `increase` with each answer and is multiplied by `beta` (above 0, at most 1) with each
+ * throttling, from `min_rate` (above 0) to `max_rate`, at first `initial_rate`, all in calls a second.
+ *
+ * Returns 0 and writes `adaptive`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_adaptive_init_aimd(holdoff_adaptive *adaptive, double beta, double increase, double min_rate, double
+    max_rate, double initial_rate, uint64_t now);
+
+/**
+ * Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait, each `max_wait_ns` at most.
+ *
+ * Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_bulkhead_init_limit(holdoff_bulkhead *bulkhead, uint32_t limit, uint32_t queue, uint64_t max_wait_ns);
+
+/**
+ * Makes a stretch of delays by up to `factor` (finite, from 1 on), which they are when every attempt of the last
+ * `window_ns` (above 0) failed and there were `min_calls` (at least 1) of them.
+ *
+ * Returns 0 and writes `stretch`; or HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_COUNT_RANGE or
+ * HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_stretch_init_factor(holdoff_stretch *stretch, double factor, uint64_t window_ns, uint32_t min_calls,
+    uint64_t now);
+
+/**
+ * Makes a hedge that starts the next attempt `delay_ns` after the one before it or, for a `percentile` above 0 (at most 1),
+ * once that takes longer than such a share of attempts: `attempts` in all, the first included, 1 to 8.
+ *
+ * Returns 0 and writes `hedge`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_hedge_init_delay(holdoff_hedge *hedge, uint64_t delay_ns, double percentile, uint32_t attempts);
+
+/**
  * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.
  * `guard` points to a holdoff_budget, holdoff_breaker, holdoff_adaptive, holdoff_stretch or holdoff_hedge, which has
  * as many as its HOLDOFF_SAVED_ number, or to a holdoff_limiter, which has as many as holdoff_limiter_saved says. A

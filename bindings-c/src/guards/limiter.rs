@@ -29,10 +29,10 @@ pub(crate) unsafe fn store_limiter(
     limiter: *mut holdoff_limiter,
     made: Guard<LimiterConfig, Limiter>,
     (log, length): (*mut u64, usize),
-) -> Result<(), holdoff_problem> {
+) -> Result<(), ErrorCode> {
     let needed = made.config.log_capacity();
     if needed > 0 && (log.is_null() || !log.is_aligned() || length < needed) {
-        return Err(holdoff_problem::from(ErrorCode::NoRoom).at(&"limiter.limit"));
+        return Err(ErrorCode::NoRoom);
     }
     // SAFETY: passed on.
     unsafe { store(limiter, made) }?;
@@ -41,6 +41,12 @@ pub(crate) unsafe fn store_limiter(
         unsafe { ((*limiter).log, (*limiter).log_capacity) = (log, needed) };
     }
     Ok(())
+}
+
+/// The problem of a limiter without room for its log, at the field that says how much it needs.
+pub(crate) fn no_log(code: ErrorCode) -> holdoff_problem {
+    let problem = holdoff_problem::from(code);
+    if matches!(code, ErrorCode::NoRoom) { problem.at(&"limiter.limit") } else { problem }
 }
 
 /// The parts of a limiter that is there.
@@ -76,7 +82,8 @@ extern_c! {
     fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options: *const holdoff_options, now: Timestamp,
         log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int = {
         let made = build_section(options, "limiter", |builder| make(builder, now));
-        report(problem, made.and_then(|made| store_limiter(limiter, made, (log, log_capacity))))
+        let stored = made.and_then(|made| store_limiter(limiter, made, (log, log_capacity)).map_err(no_log));
+        report(problem, stored)
     };
 
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for

@@ -3,6 +3,7 @@
 use crate::decide::backoff::{
     Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
 };
+use crate::decide::jitter;
 use crate::decide::policy::{CLIP, Policy};
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
@@ -54,6 +55,14 @@ impl RawStage {
 }
 
 impl Policy {
+    /// True if the factor of the jitter is none that the jitter takes.
+    #[inline]
+    pub(crate) const fn broken_jitter(&self) -> bool {
+        let factor = f64::from_bits(self.jitter_by);
+        let most = if self.jitter == jitter::ADDITIVE { f64::MAX } else { 1.0 };
+        jitter::has_factor(self.jitter) && !(factor >= 0.0 && factor <= most)
+    }
+
     /// The first rule about limits that the policy breaks, with the field.
     #[inline]
     pub(crate) const fn broken_limit(&self) -> Option<(ErrorCode, Field)> {

@@ -60,7 +60,7 @@ pub(super) fn library() -> Result<Vec<Figure>> {
 }
 
 /// Programs that use a part of the C library: their name here and the functions they call.
-const USED: [(&str, &[&str]); 2] = [
+const USED: [(&str, &[&str]); 4] = [
     ("retry", &["holdoff_policy_default", "holdoff_retry_init", "holdoff_retry_on_failure"]),
     (
         "call",
@@ -70,6 +70,31 @@ const USED: [(&str, &[&str]); 2] = [
             "holdoff_call_succeed",
             "holdoff_call_fail",
             "holdoff_call_tick",
+        ],
+    ),
+    (
+        "call, policy from fields",
+        &[
+            "holdoff_policy_fields_init",
+            "holdoff_policy_init",
+            "holdoff_call_begin",
+            "holdoff_call_succeed",
+            "holdoff_call_fail",
+            "holdoff_call_tick",
+        ],
+    ),
+    (
+        "call, policy from fields, breaker",
+        &[
+            "holdoff_policy_fields_init",
+            "holdoff_policy_init",
+            "holdoff_call_begin",
+            "holdoff_call_succeed",
+            "holdoff_call_fail",
+            "holdoff_call_tick",
+            "holdoff_breaker_init_consecutive",
+            "holdoff_breaker_acquire",
+            "holdoff_breaker_record",
         ],
     ),
 ];

@@ -39,8 +39,8 @@ const TOPICS: [Topic; 9] = [
         includes: &["holdoff/errors.h"],
         texts: &[("HOLDOFF_VERSION", VERSION, "The version of this header.")],
         modules: &[
-            "numbers", "abi", "problem", "options", "policy", "failure", "step", "call", "retry", "time", "names",
-            "panic",
+            "numbers", "abi", "problem", "options", "policy", "fields", "failure", "step", "call", "retry", "time",
+            "names", "panic",
         ],
         words: &[
             "HOLDOFF_REASON_",
@@ -84,6 +84,7 @@ const TOPICS: [Topic; 9] = [
             "guards/bulkhead",
             "guards/stretch",
             "guards/hedge",
+            "guards/fields",
             "guards/saved",
             "guards",
             "guards/guarded",

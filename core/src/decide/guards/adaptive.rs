@@ -12,6 +12,7 @@ use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 
 /// Over what calls are counted to measure the rate.
 const HALF_SECOND: u64 = 500_000_000;
@@ -66,10 +67,10 @@ impl AdaptiveConfig {
     /// [`ErrorCode::ShareRange`] for `beta` and `smooth`, [`ErrorCode::RateRange`] for the others.
     pub fn cubic(beta: f64, scale: f64, smooth: f64, min_rate: f64) -> Result<Self, Error> {
         Ok(Self {
-            beta: Field::AdaptiveBeta.number(beta)?,
-            scale: Field::AdaptiveScale.number(scale)?,
-            smooth: Field::AdaptiveSmooth.number(smooth)?,
-            min_rate: Field::AdaptiveMinRate.number(min_rate)?,
+            beta: checked!(AdaptiveBeta.number(beta))?,
+            scale: checked!(AdaptiveScale.number(scale))?,
+            smooth: checked!(AdaptiveSmooth.number(smooth))?,
+            min_rate: checked!(AdaptiveMinRate.number(min_rate))?,
             ..Self::default()
         })
     }
@@ -85,9 +86,9 @@ impl AdaptiveConfig {
     pub fn aimd(beta: f64, increase: f64, min_rate: f64, max_rate: f64, initial_rate: f64) -> Result<Self, Error> {
         Ok(Self {
             kind: AIMD,
-            beta: Field::AdaptiveBeta.number(beta)?,
-            increase: Field::AdaptiveIncrease.number(increase)?,
-            min_rate: Field::AdaptiveMinRate.number(min_rate)?,
+            beta: checked!(AdaptiveBeta.number(beta))?,
+            increase: checked!(AdaptiveIncrease.number(increase))?,
+            min_rate: checked!(AdaptiveMinRate.number(min_rate))?,
             max_rate: between(Field::AdaptiveMaxRate, max_rate, min_rate, f64::MAX)?,
             initial_rate: between(Field::AdaptiveInitialRate, initial_rate, min_rate, max_rate)?,
             ..Self::default()

@@ -4,8 +4,8 @@
 //! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first.
 
 use crate::error::Error;
-use crate::fields::Field;
 use crate::time::Span;
+use crate::value::checked;
 
 /// How many run and how many wait: 16 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ impl BulkheadConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 64.
     pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, Error> {
-        let (limit, queue) = (Field::BulkheadLimit.count(limit)?, Field::BulkheadQueue.count(queue)?);
+        let (limit, queue) = (checked!(BulkheadLimit.count(limit))?, checked!(BulkheadQueue.count(queue))?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })
     }
 
@@ -173,6 +173,7 @@ impl Bulkhead {
 mod tests {
     use super::*;
     use crate::error::ErrorCode;
+    use crate::fields::Field;
     use proptest::prelude::*;
     use std::collections::VecDeque;
     use std::sync::Mutex;

@@ -7,8 +7,8 @@
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
-use crate::fields::Field;
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 
 /// How far one record can move the estimate, as a part of it.
 const STEP: f64 = 0.05;
@@ -85,8 +85,8 @@ impl HedgeConfig {
     /// [`ErrorCode::ShareRange`](crate::ErrorCode::ShareRange) unless the percentile is above 0 and at most 1;
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for `attempts`.
     pub fn new(delay: Span, percentile: Option<f64>, attempts: u32) -> Result<Self, Error> {
-        let percentile = percentile.map_or(Ok(0.0), |share| Field::HedgePercentile.number(share))?;
-        let attempts = Field::HedgeAttempts.count(attempts)?;
+        let percentile = percentile.map_or(Ok(0.0), |share| checked!(HedgePercentile.number(share)))?;
+        let attempts = checked!(HedgeAttempts.count(attempts))?;
         Ok(Self { delay: delay.as_nanos(), percentile, attempts, unused: 0 })
     }
 

@@ -20,8 +20,8 @@ use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
-use crate::fields::Field;
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 use gcra::Interval;
 use log::Log;
 use window::Windows;
@@ -68,7 +68,7 @@ impl LimiterConfig {
     /// [`crate::ErrorCode::RateRange`] for a `limit` that is negative or not finite, [`crate::ErrorCode::CountRange`] for
     /// a `burst` of 0, [`crate::ErrorCode::ZeroLimit`] for a `per` of zero.
     pub fn bucket(limit: f64, per: Span, burst: u32) -> Result<Self, Error> {
-        let rate = Field::LimiterLimit.number(limit)?;
+        let rate = checked!(LimiterLimit.number(limit))?;
         gcra::check(1, per, burst)?;
         Ok(Self::of(BUCKET, rate, 0, per, burst))
     }

@@ -8,8 +8,8 @@ use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
-use crate::fields::Field;
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 
 /// The factor of the delays and the window it is measured over: 24 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,9 +31,9 @@ impl StretchConfig {
     /// [`ErrorCode::ZeroLimit`](crate::ErrorCode::ZeroLimit) for a `window` of zero;
     /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `min_calls` of 0.
     pub fn new(factor: f64, window: Span, min_calls: u32) -> Result<Self, Error> {
-        let factor = Field::StretchFactor.number(factor)?;
-        let window = Field::StretchWindow.span(window)?;
-        Ok(Self { factor, window, min_calls: Field::StretchMinCalls.count(min_calls)?, unused: 0 })
+        let factor = checked!(StretchFactor.number(factor))?;
+        let window = checked!(StretchWindow.span(window))?;
+        Ok(Self { factor, window, min_calls: checked!(StretchMinCalls.count(min_calls))?, unused: 0 })
     }
 
     /// The factor of the delays when every attempt fails.

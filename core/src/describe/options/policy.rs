@@ -143,7 +143,6 @@ impl Options {
 
     /// The first rule between the fields that is broken.
     const fn broken(&self, p: &Policy) -> Option<Error> {
-        let factor = f64::from_bits(p.jitter_by);
         let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
         let own = self.has(Field::JitterKind) || self.preset_code() == 0;
         let (code, field, number) = match () {
@@ -159,11 +158,7 @@ impl Options {
             () if own && bounded && !self.has(Field::JitterBound) => {
                 return Some(unshown(ErrorCode::JitterBoundMissing, Field::JitterBound));
             }
-            () if factored
-                && (!(factor >= 0.0 && factor < f64::INFINITY) || (p.jitter != jitter::ADDITIVE && factor > 1.0)) =>
-            {
-                (ErrorCode::JitterFactorRange, Field::JitterFactor, p.jitter_by)
-            }
+            () if p.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor, p.jitter_by),
             () if p.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts, 0),
             () => match p.broken_limit() {
                 Some((code, field)) => (code, field, self.at(field)),

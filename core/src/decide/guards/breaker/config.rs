@@ -2,7 +2,11 @@
 
 use crate::decide::backoff::{CONSTANT, RawStage, real, truncated};
 use crate::decide::guards::Refusal;
+use crate::decide::guards::window::slot_length;
+use crate::error::{Error, ErrorCode, Quantity};
+use crate::fields::Field;
 use crate::time::Span;
+use crate::value::checked;
 
 pub(crate) const CONSECUTIVE: u8 = 0;
 pub(crate) const COUNT: u8 = 1;
@@ -71,6 +75,54 @@ fn share_of(some: u32, all: u32) -> f64 {
 }
 
 impl BreakerConfig {
+    /// Opens for `open` after that many `failures` in a row; every other field has its default.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for no failures.
+    pub fn consecutive(failures: u32, open: Span) -> Result<Self, Error> {
+        Ok(Self { failures: checked!(BreakerFailures.count(failures))?, ..Self::opening_for(open) })
+    }
+
+    /// Opens for `open` when at least the share `failure_rate` of the last `size` calls failed, `min_calls` or more of them.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for the counts (`size` is at most 128, `min_calls` at most `size`), [`ErrorCode::ShareRange`]
+    /// for the rate.
+    pub fn count(size: u32, min_calls: u32, failure_rate: f64, open: Span) -> Result<Self, Error> {
+        let size = checked!(BreakerSize.count(size))?;
+        if min_calls > size {
+            return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, Quantity::Number(min_calls.into())));
+        }
+        // A breaker by count has no use for its window; options leave the default in it, and so do these numbers.
+        let window = Span::from_nanos(Field::BreakerWindow.default().unwrap_or(0));
+        let (nanos, slot_length) = (window.as_nanos(), slot_length(window, size));
+        let config = Self { kind: COUNT, window: nanos, size, slot_length, ..Self::opening_for(open) };
+        config.with_rate(min_calls, failure_rate)
+    }
+
+    /// Opens for `open` when at least the share `failure_rate` of the calls of the last `window` failed, `min_calls` or more of
+    /// them. The window moves by `slots` steps.
+    ///
+    /// # Errors
+    /// [`ErrorCode::ZeroLimit`] for the window, [`ErrorCode::CountRange`] for the counts, [`ErrorCode::ShareRange`] for the rate.
+    pub fn time(window: Span, slots: u32, min_calls: u32, failure_rate: f64, open: Span) -> Result<Self, Error> {
+        let (size, nanos) = (checked!(BreakerSlots.count(slots))?, checked!(BreakerWindow.span(window))?);
+        let slot_length = slot_length(window, size);
+        let config = Self { kind: TIME, window: nanos, size, slot_length, ..Self::opening_for(open) };
+        config.with_rate(min_calls, failure_rate)
+    }
+
+    fn opening_for(open: Span) -> Self {
+        let default = Self::default();
+        Self { open: RawStage { initial: open.as_nanos(), ..default.open }, ..default }
+    }
+
+    fn with_rate(self, min_calls: u32, failure_rate: f64) -> Result<Self, Error> {
+        let min_calls = checked!(BreakerMinCalls.count(min_calls))?;
+        let config = Self { min_calls, failure_rate: checked!(BreakerFailureRate.number(failure_rate))?, ..self };
+        Ok(Self { failures: config.enough_of(config.size), ..config })
+    }
+
     /// True if the breaker does not count slow calls, so that hosts need not measure how long a call takes.
     pub const fn is_untimed(&self) -> bool {
         self.slow_after == NONE

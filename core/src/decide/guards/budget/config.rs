@@ -5,6 +5,7 @@ use crate::decide::failure::FailureKind;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
+use crate::value::checked;
 
 pub(super) const TOKEN: u32 = 1;
 pub(super) const THROTTLE: u32 = 2;
@@ -72,8 +73,8 @@ impl BudgetConfig {
             timeout_cost: tokens(Field::BudgetTimeoutCost, timeout_cost)?,
             throttled_cost: tokens(Field::BudgetThrottledCost, throttled_cost)?,
             capacity: tokens(Field::BudgetCapacity, capacity)?.into(),
-            reward: thousandths(Field::BudgetReward.number(reward)?),
-            rate: Field::BudgetRefill.number(refill)? * 1000.0,
+            reward: thousandths(checked!(BudgetReward.number(reward))?),
+            rate: checked!(BudgetRefill.number(refill))? * 1000.0,
             ..Self::NONE
         })
     }
@@ -96,11 +97,11 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::RateRange`] for a number that is negative or not finite, [`ErrorCode::ZeroLimit`] for no time.
     pub fn ratio(ratio: f64, window: Span, min_per_second: f64) -> Result<Self, Error> {
-        let ratio = Field::BudgetRatio.number(ratio)?;
+        let ratio = checked!(BudgetRatio.number(ratio))?;
         let slot = slot(window, SLOTS as u64)?;
         // The amounts of Finagle's RetryBudget.
         let (reward, withdrawal) = if ratio > 0.0 { (1000, truncated(1000.0 / ratio).max(1)) } else { (0, 1) };
-        let least = Field::BudgetMinPerSecond.number(min_per_second)? * (real(window.as_nanos()) / 1e9);
+        let least = checked!(BudgetMinPerSecond.number(min_per_second))? * (real(window.as_nanos()) / 1e9);
         Ok(Self { kind: RATIO, reward, withdrawal, reserve: truncated(least * real(withdrawal)), slot, ..Self::NONE })
     }
 
@@ -109,7 +110,7 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::RateRange`] for a ratio that is negative or not finite.
     pub fn share(ratio: f64, min_concurrency: u32) -> Result<Self, Error> {
-        let rate = Field::BudgetRatio.number(ratio)?;
+        let rate = checked!(BudgetRatio.number(ratio))?;
         Ok(Self { kind: SHARE, capacity: min_concurrency.into(), rate, ..Self::NONE })
     }
 
@@ -120,7 +121,7 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::RateRange`] for a `k` that is negative or not finite, [`ErrorCode::ZeroLimit`] for a window of no time.
     pub fn requests(k: f64, window: Span) -> Result<Self, Error> {
-        let rate = Field::BudgetK.number(k)?;
+        let rate = checked!(BudgetK.number(k))?;
         Ok(Self { kind: REQUESTS, rate, slot: slot(window, SLOTS as u64)?, ..Self::NONE })
     }
 
@@ -166,7 +167,7 @@ fn tokens(field: Field, count: u32) -> Result<u32, Error> {
 
 /// The nanoseconds of one of the window's slots, at least one.
 fn slot(window: Span, slots: u64) -> Result<u64, Error> {
-    Ok(Field::BudgetWindow.span(window)?.checked_div(slots).unwrap_or(0).max(1))
+    Ok(checked!(BudgetWindow.span(window))?.checked_div(slots).unwrap_or(0).max(1))
 }
 
 /// The digits of a number up to the third after its point: the most thousandths that are not above it. A product alone

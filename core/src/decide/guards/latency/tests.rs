@@ -1,6 +1,7 @@
 use super::*;
 use crate::decide::rng::Rng;
 use crate::error::ErrorCode;
+use crate::fields::Field;
 use proptest::prelude::*;
 use std::vec::Vec;
 

@@ -6,6 +6,7 @@
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 
 /// A length of time that limits divide: whole nanoseconds and `rest / limit` of one more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,8 +97,8 @@ pub(super) fn check(limit: u32, per: Span, burst: u32) -> Result<(), Error> {
     if limit == 0 {
         return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(0.0)));
     }
-    Field::LimiterPer.span(per)?;
-    Field::LimiterBurst.count(burst).map(|_| ())
+    checked!(LimiterPer.span(per))?;
+    checked!(LimiterBurst.count(burst)).map(|_| ())
 }
 
 /// The smallest limiter, for a state a key: 8 bytes, `Copy`. Zeroes are a limiter that was never used.

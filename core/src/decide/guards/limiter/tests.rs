@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::ErrorCode;
+use crate::fields::Field;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering};
 use proptest::prelude::*;

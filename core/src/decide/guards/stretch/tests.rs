@@ -3,6 +3,7 @@ use crate::decide::policy::Policy;
 use crate::decide::rng::{Rng, seed_at};
 use crate::decide::schedule::Schedule;
 use crate::error::ErrorCode;
+use crate::fields::Field;
 use core::cmp::Reverse;
 use proptest::prelude::*;
 use std::collections::BinaryHeap;

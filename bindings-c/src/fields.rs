@@ -1,0 +1,190 @@
+//! Policies and guards from plain numbers: no names, no texts, and no code for them in a program.
+
+use crate::*;
+use holdoff_core::{Backoff, Cap, HintMode, HintOver, Jitter, OnDeadline, Policy, PolicyFields};
+
+/// Backoff: the same delay each time.
+pub const HOLDOFF_BACKOFF_CONSTANT: u32 = 1;
+/// Backoff: each delay `increment_ns` longer than the one before.
+pub const HOLDOFF_BACKOFF_LINEAR: u32 = 2;
+/// Backoff: each delay `factor` times the one before.
+pub const HOLDOFF_BACKOFF_EXPONENTIAL: u32 = 3;
+/// Backoff: the first delay times the number of the retry to the power of `factor`.
+pub const HOLDOFF_BACKOFF_POLYNOMIAL: u32 = 4;
+/// Backoff: the first delay times Fibonacci's numbers.
+pub const HOLDOFF_BACKOFF_FIBONACCI: u32 = 5;
+/// Backoff: drawn between the first delay and `factor` times the last one; without another jitter.
+pub const HOLDOFF_BACKOFF_DECORRELATED: u32 = 7;
+/// Backoff: Polly's decorrelated jitter; without another jitter.
+pub const HOLDOFF_BACKOFF_DECORRELATED_V2: u32 = 8;
+
+/// Jitter: none.
+pub const HOLDOFF_JITTER_NONE: u32 = 0;
+/// Jitter: anywhere between nothing and the delay.
+pub const HOLDOFF_JITTER_FULL: u32 = 1;
+/// Jitter: half of the delay fixed, half spread.
+pub const HOLDOFF_JITTER_EQUAL: u32 = 2;
+/// Jitter: the delay and up to `jitter_factor` of it more.
+pub const HOLDOFF_JITTER_ADDITIVE: u32 = 3;
+/// Jitter: the delay give or take `jitter_factor` of it.
+pub const HOLDOFF_JITTER_PROPORTIONAL: u32 = 4;
+/// Jitter: the delay and less than `jitter_bound_ns` more.
+pub const HOLDOFF_JITTER_BOUNDED: u32 = 5;
+/// Jitter: the delay and up to `jitter_factor` of it less.
+pub const HOLDOFF_JITTER_SUBTRACTIVE: u32 = 6;
+
+numbers! {
+    /// Cap: of the jittered delay; the spread stays.
+    HOLDOFF_CAP_KEEP_SPREAD: u8 = 0 is Cap::KeepSpread.code();
+    /// Cap: of the delay before jitter.
+    HOLDOFF_CAP_BEFORE_JITTER: u8 = 1 is Cap::BeforeJitter.code();
+    /// Cap: of the jittered delay; clients at the cap come back together.
+    HOLDOFF_CAP_CLIP: u8 = 2 is Cap::Clip.code();
+
+    /// On the deadline: give up at once instead of sleeping in vain.
+    HOLDOFF_DEADLINE_STOP: u8 = 0 is OnDeadline::Stop.code();
+    /// On the deadline: sleep less, so that one last attempt has `min_attempt_ns` left.
+    HOLDOFF_DEADLINE_CLIP: u8 = 1 is OnDeadline::Clip.code();
+
+    /// Use of a hint: never before it; the range of the jittered delay moves up.
+    HOLDOFF_HINT_FLOOR: u8 = 0 is HintMode::Floor.code();
+    /// Use of a hint: instead of the backoff's delay, the jitter's spread on top of it.
+    HOLDOFF_HINT_REPLACE: u8 = 1 is HintMode::Replace.code();
+    /// Use of a hint: none.
+    HOLDOFF_HINT_IGNORE: u8 = 2 is HintMode::Ignore.code();
+    /// Use of a hint: the hint alone, without spread.
+    HOLDOFF_HINT_EXACT: u8 = 3 is HintMode::Exact.code();
+    /// Use of a hint: the longer of the hint and the policy's own delay.
+    HOLDOFF_HINT_AT_LEAST: u8 = 4 is HintMode::AtLeast.code();
+    /// A hint longer than `hint_max_ns`: give up.
+    HOLDOFF_HINT_STOP: u8 = 0 is HintOver::Stop.code();
+    /// A hint longer than `hint_max_ns`: wait that long instead.
+    HOLDOFF_HINT_CLAMP: u8 = 1 is HintOver::Clamp.code();
+}
+
+/// The fields of a policy of one stage, as plain numbers. Begin with holdoff_policy_fields_init, then set what differs. Times
+/// are nanoseconds, at most HOLDOFF_LONGEST_NS; HOLDOFF_NEVER is no limit where there may be none.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct holdoff_policy_fields {
+    /// The first delay; 100 ms.
+    pub initial_ns: u64,
+    /// The longest delay, not below the first; 5 s.
+    pub max_ns: u64,
+    /// HOLDOFF_BACKOFF_LINEAR: what each delay is longer; 0.
+    pub increment_ns: u64,
+    /// The factor or the exponent of a backoff that has one: finite, from 0 on, of a decorrelated one from 1 on; 2.
+    pub factor: f64,
+    /// The factor of a jitter that has one: finite, from 0 on, at most 1 but for HOLDOFF_JITTER_ADDITIVE; 0.
+    pub jitter_factor: f64,
+    /// HOLDOFF_JITTER_BOUNDED: its bound; 0.
+    pub jitter_bound_ns: u64,
+    /// How long the whole operation may take: above 0; HOLDOFF_NEVER.
+    pub deadline_ns: u64,
+    /// How much time before the deadline an attempt needs to be worth starting: below the deadline; 0.
+    pub min_attempt_ns: u64,
+    /// How long one attempt may take: above 0; HOLDOFF_NEVER.
+    pub attempt_timeout_ns: u64,
+    /// The longest hint that is obeyed; 60 s.
+    pub hint_max_ns: u64,
+    /// How far a hint may move a delay beyond the policy's own; HOLDOFF_NEVER.
+    pub hint_reach_ns: u64,
+    /// How many attempts there may be, the first one included: 1 to 4294967294; 4294967295 for no limit; 3.
+    pub attempts: u32,
+    /// A HOLDOFF_BACKOFF_ number; exponential.
+    pub backoff: u8,
+    /// A HOLDOFF_JITTER_ number; full.
+    pub jitter: u8,
+    /// A HOLDOFF_CAP_ number; the spread is kept.
+    pub cap: u8,
+    /// HOLDOFF_DEADLINE_STOP or HOLDOFF_DEADLINE_CLIP; stop.
+    pub on_deadline: u8,
+    /// HOLDOFF_HINT_FLOOR, REPLACE, IGNORE, EXACT or AT_LEAST; floor.
+    pub hint_mode: u8,
+    /// HOLDOFF_HINT_STOP or HOLDOFF_HINT_CLAMP; stop.
+    pub hint_over: u8,
+}
+
+const DEFAULT: holdoff_policy_fields = holdoff_policy_fields {
+    initial_ns: 100_000_000,
+    max_ns: 5_000_000_000,
+    increment_ns: 0,
+    factor: 2.0,
+    jitter_factor: 0.0,
+    jitter_bound_ns: 0,
+    deadline_ns: HOLDOFF_NEVER,
+    min_attempt_ns: 0,
+    attempt_timeout_ns: HOLDOFF_NEVER,
+    hint_max_ns: 60_000_000_000,
+    hint_reach_ns: HOLDOFF_NEVER,
+    attempts: 3,
+    backoff: HOLDOFF_BACKOFF_EXPONENTIAL as u8,
+    jitter: HOLDOFF_JITTER_FULL as u8,
+    cap: HOLDOFF_CAP_KEEP_SPREAD,
+    on_deadline: HOLDOFF_DEADLINE_STOP,
+    hint_mode: HOLDOFF_HINT_FLOOR,
+    hint_over: HOLDOFF_HINT_STOP,
+};
+
+impl TryFrom<holdoff_policy_fields> for PolicyFields {
+    type Error = ErrorCode;
+
+    fn try_from(fields: holdoff_policy_fields) -> Result<Self, ErrorCode> {
+        let [initial, max, increment] = [fields.initial_ns, fields.max_ns, fields.increment_ns].map(Span::from_nanos);
+        let (factor, by) = (fields.factor, fields.jitter_factor);
+        let limit = |ns: u64| Some(ns).filter(|ns| *ns != HOLDOFF_NEVER).map(Span::from_nanos);
+        let unknown = ErrorCode::UnknownWord;
+        Ok(Self {
+            backoff: match u32::from(fields.backoff) {
+                HOLDOFF_BACKOFF_CONSTANT => Backoff::Constant { delay: initial },
+                HOLDOFF_BACKOFF_LINEAR => Backoff::Linear { initial, increment, max },
+                HOLDOFF_BACKOFF_EXPONENTIAL => Backoff::Exponential { initial, factor, max },
+                HOLDOFF_BACKOFF_POLYNOMIAL => Backoff::Polynomial { initial, exponent: factor, max },
+                HOLDOFF_BACKOFF_FIBONACCI => Backoff::Fibonacci { initial, max },
+                HOLDOFF_BACKOFF_DECORRELATED => Backoff::Decorrelated { initial, factor, max },
+                HOLDOFF_BACKOFF_DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
+                _ => return Err(unknown),
+            },
+            jitter: match u32::from(fields.jitter) {
+                HOLDOFF_JITTER_NONE => Jitter::None,
+                HOLDOFF_JITTER_FULL => Jitter::Full,
+                HOLDOFF_JITTER_EQUAL => Jitter::Equal,
+                HOLDOFF_JITTER_ADDITIVE => Jitter::Additive { factor: by },
+                HOLDOFF_JITTER_PROPORTIONAL => Jitter::Proportional { factor: by },
+                HOLDOFF_JITTER_BOUNDED => Jitter::Bounded { bound: Span::from_nanos(fields.jitter_bound_ns) },
+                HOLDOFF_JITTER_SUBTRACTIVE => Jitter::Subtractive { factor: by },
+                _ => return Err(unknown),
+            },
+            cap: Cap::from_code(fields.cap.into()).ok_or(unknown)?,
+            on_deadline: OnDeadline::from_code(fields.on_deadline.into()).ok_or(unknown)?,
+            hint_mode: HintMode::from_code(fields.hint_mode.into()).ok_or(unknown)?,
+            hint_over: HintOver::from_code(fields.hint_over.into()).ok_or(unknown)?,
+            attempts: Some(fields.attempts).filter(|attempts| *attempts != u32::MAX),
+            deadline: limit(fields.deadline_ns),
+            min_attempt: Span::from_nanos(fields.min_attempt_ns),
+            attempt_timeout: limit(fields.attempt_timeout_ns),
+            hint_max: Span::from_nanos(fields.hint_max_ns),
+            hint_reach: limit(fields.hint_reach_ns),
+        })
+    }
+}
+
+extern_c! {
+    /// Writes the fields of the default policy.
+    ///
+    /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_policy_fields_init(fields: *mut holdoff_policy_fields) -> c_int = {
+        write(fields, DEFAULT);
+        status(if fields.is_null() { Err(ErrorCode::NullPointer) } else { Ok(()) })
+    };
+
+    /// Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
+    ///
+    /// Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_error_rule;
+    /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
+    fn holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) -> c_int = {
+        let fields = read(fields).ok_or(ErrorCode::NullPointer).and_then(PolicyFields::try_from);
+        let built = fields.and_then(|fields| built::<Policy>(fields.build()));
+        status(built.and_then(|built| store_policy(policy, built)))
+    };
+}

@@ -1,0 +1,233 @@
+//! A policy from fields that a program gives in code, without names and texts: for programs that must be small.
+
+use crate::decide::backoff::{Backoff, RawStage};
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED};
+use crate::error::{Error, ErrorCode, Quantity};
+use crate::fields::Field;
+use crate::time::Span;
+
+/// The fields of a policy of one stage. [`PolicyFields::default`] has those of [`Policy::DEFAULT`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PolicyFields {
+    /// How delays grow.
+    pub backoff: Backoff,
+    /// How delays are spread; [`Jitter::None`] for a decorrelated backoff, which is its own jitter.
+    pub jitter: Jitter,
+    /// The delays that the longest delay bounds.
+    pub cap: Cap,
+    /// How many attempts there may be, the first one included: 1 to 4294967294; `None` for ever.
+    pub attempts: Option<u32>,
+    /// How long the whole operation may take: above zero; `None` without a limit.
+    pub deadline: Option<Span>,
+    /// How much time an attempt must have left before the deadline to be worth starting: below the deadline.
+    pub min_attempt: Span,
+    /// The choice when the next attempt would not fit before the deadline.
+    pub on_deadline: OnDeadline,
+    /// How long one attempt may take: above zero; `None` without a limit.
+    pub attempt_timeout: Option<Span>,
+    /// The use of a server's hint.
+    pub hint_mode: HintMode,
+    /// The longest hint that is obeyed.
+    pub hint_max: Span,
+    /// The use of a longer hint.
+    pub hint_over: HintOver,
+    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
+    pub hint_reach: Option<Span>,
+}
+
+impl Default for PolicyFields {
+    fn default() -> Self {
+        let policy = Policy::DEFAULT;
+        Self {
+            backoff: policy.first.part(0).backoff,
+            jitter: policy.jitter(),
+            cap: policy.cap(),
+            attempts: policy.attempts(),
+            deadline: policy.deadline(),
+            min_attempt: policy.min_attempt(),
+            on_deadline: policy.on_deadline(),
+            attempt_timeout: policy.attempt_timeout(),
+            hint_mode: policy.hint_mode(),
+            hint_max: policy.hint_max(),
+            hint_over: policy.hint_over(),
+            hint_reach: policy.hint_reach(),
+        }
+    }
+}
+
+impl PolicyFields {
+    /// The policy with these fields: the same as [`Options::build`](crate::Options::build) makes of them.
+    ///
+    /// # Errors
+    /// The first rule that is broken (spec 3).
+    pub const fn build(self) -> Result<Policy, Error> {
+        let (jitter, jitter_by) = self.jitter.raw();
+        let policy = Policy {
+            first: RawStage::of(self.backoff),
+            jitter_by,
+            deadline: nanos(self.deadline),
+            min_attempt: self.min_attempt.as_nanos(),
+            attempt_timeout: nanos(self.attempt_timeout),
+            hint_max: self.hint_max.as_nanos(),
+            hint_reach: nanos(self.hint_reach),
+            attempts: match self.attempts {
+                Some(FOREVER) => 0,
+                Some(attempts) => attempts,
+                None => FOREVER,
+            },
+            jitter,
+            cap: self.cap.code(),
+            on_deadline: self.on_deadline.code(),
+            hint_mode: self.hint_mode.code(),
+            hint_over: self.hint_over.code(),
+            ..Policy::DEFAULT
+        };
+        if let Some((code, field, given)) = policy.first.broken(policy.cap == jitter::CAP_CLIP) {
+            return Err(Error::new(code, field, given));
+        }
+        if policy.first.is_random() && jitter != jitter::NONE {
+            return Err(Error::new(ErrorCode::NotForKind, Field::JitterKind, Quantity::None));
+        }
+        let (code, field) = match policy.broken_limit() {
+            _ if policy.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor),
+            _ if policy.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts),
+            Some(broken) => broken,
+            None => return Ok(policy.prepared()),
+        };
+        Err(Error::new(code, field, Quantity::None))
+    }
+}
+
+const fn nanos(limit: Option<Span>) -> u64 {
+    match limit {
+        Some(limit) => limit.as_nanos(),
+        None => UNLIMITED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Value};
+    use proptest::prelude::*;
+    use std::string::ToString as _;
+
+    /// The policy that options make of the same fields.
+    fn by_options(fields: &PolicyFields) -> Result<Policy, ErrorCode> {
+        let stage = RawStage::of(fields.backoff);
+        let kind =
+            ["constant", "linear", "exponential", "polynomial", "fibonacci", "", "decorrelated", "decorrelated_v2"];
+        let mut options = Options::NEW;
+        let mut set = |path: &str, value: Value<'_>| options.set(path, value).map(|_| ()).map_err(|error| error.code);
+        let number = |value: f64| Value::Number { value, unit: 1.0 };
+        set("backoff", Value::Text(kind[usize::from(stage.kind) - 1]))?;
+        set(if stage.kind == 1 { "backoff.delay" } else { "backoff.initial" }, Value::Nanos(stage.initial))?;
+        if stage.kind != 1 {
+            set("backoff.max", Value::Nanos(stage.max))?;
+        }
+        match fields.backoff {
+            Backoff::Linear { increment, .. } => set("backoff.increment", Value::Nanos(increment.as_nanos()))?,
+            Backoff::Exponential { factor, .. } | Backoff::Decorrelated { factor, .. } => {
+                set("backoff.factor", number(factor))?;
+            }
+            Backoff::Polynomial { exponent, .. } => set("backoff.exponent", number(exponent))?,
+            _ => {}
+        }
+        let jitters = ["none", "full", "equal", "additive", "proportional", "bounded", "subtractive"];
+        set("jitter", Value::Text(jitters[usize::from(fields.jitter.raw().0)]))?;
+        match fields.jitter {
+            Jitter::Additive { factor } | Jitter::Proportional { factor } | Jitter::Subtractive { factor } => {
+                set("jitter.factor", number(factor))?;
+            }
+            Jitter::Bounded { bound } => set("jitter.bound", Value::Nanos(bound.as_nanos()))?,
+            _ => {}
+        }
+        set("cap", Value::Text(fields.cap.name()))?;
+        set("attempts", fields.attempts.map_or(Value::Text("forever"), |count| number(count.into())))?;
+        let limit = |span: Option<Span>| span.map_or(Value::Text("none"), |span| Value::Nanos(span.as_nanos()));
+        set("deadline", limit(fields.deadline))?;
+        set("attempt_timeout", limit(fields.attempt_timeout))?;
+        set("min_attempt", Value::Nanos(fields.min_attempt.as_nanos()))?;
+        set("on_deadline", Value::Text(fields.on_deadline.name()))?;
+        options.build().map_err(|error| error.code)
+    }
+
+    fn span() -> impl Strategy<Value = Span> {
+        prop_oneof![Just(Span::ZERO), (0..1_000_000_000_u64).prop_map(Span::from_nanos), Just(Span::MAX)]
+    }
+
+    fn factor() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(0.0), Just(2.0), -1.0..3.0, Just(f64::NAN), Just(f64::INFINITY)]
+    }
+
+    fn backoff() -> impl Strategy<Value = Backoff> {
+        (0..7, span(), span(), factor()).prop_map(|(kind, initial, max, factor)| match kind {
+            0 => Backoff::Constant { delay: initial },
+            1 => Backoff::Linear { initial, increment: max, max },
+            2 => Backoff::Exponential { initial, factor, max },
+            3 => Backoff::Polynomial { initial, exponent: factor, max },
+            4 => Backoff::Fibonacci { initial, max },
+            5 => Backoff::Decorrelated { initial, factor, max },
+            _ => Backoff::DecorrelatedV2 { initial, max },
+        })
+    }
+
+    fn jitter() -> impl Strategy<Value = Jitter> {
+        (0..7, span(), factor()).prop_map(|(kind, bound, factor)| match kind {
+            0 => Jitter::None,
+            1 => Jitter::Full,
+            2 => Jitter::Equal,
+            3 => Jitter::Additive { factor },
+            4 => Jitter::Proportional { factor },
+            5 => Jitter::Bounded { bound },
+            _ => Jitter::Subtractive { factor },
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn fields_make_the_policy_that_options_make_of_them(
+            backoff in backoff(), jitter in jitter(), cap in 0..3_usize, attempts in prop_oneof![Just(None), (0..9_u32).prop_map(Some)],
+            deadline in proptest::option::of(span()), timeout in proptest::option::of(span()), min_attempt in span(), clip: bool,
+        ) {
+            let cap = [Cap::KeepSpread, Cap::BeforeJitter, Cap::Clip][cap];
+            let on_deadline = if clip { OnDeadline::Clip } else { OnDeadline::Stop };
+            let fields = PolicyFields {
+                backoff, jitter, cap, attempts, deadline, min_attempt, on_deadline, attempt_timeout: timeout,
+                ..PolicyFields::default()
+            };
+            match (fields.build(), by_options(&fields)) {
+                (Ok(built), Ok(wanted)) => prop_assert_eq!(built, wanted),
+                // Options read values one by one, so that of several faults they may name another.
+                (Err(_), Err(_)) => {}
+                (built, wanted) => prop_assert!(false, "{built:?} against {wanted:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_fields_are_those_of_the_default_policy() {
+        assert_eq!(PolicyFields::default().build(), Ok(Policy::DEFAULT));
+    }
+
+    #[test]
+    fn each_broken_rule_has_its_number_and_field() {
+        let broken = |change: &dyn Fn(&mut PolicyFields)| {
+            let mut fields = PolicyFields::default();
+            change(&mut fields);
+            let error = fields.build().unwrap_err();
+            (error.code, error.path().to_string())
+        };
+        assert_eq!(broken(&|f| f.attempts = Some(0)), (ErrorCode::AttemptsRange, "attempts".into()));
+        assert_eq!(broken(&|f| f.attempts = Some(u32::MAX)), (ErrorCode::AttemptsRange, "attempts".into()));
+        assert_eq!(broken(&|f| f.deadline = Some(Span::ZERO)), (ErrorCode::ZeroLimit, "deadline".into()));
+        assert_eq!(
+            broken(&|f| f.on_deadline = OnDeadline::Clip),
+            (ErrorCode::ClipNeedsMinAttempt, "on_deadline".into())
+        );
+        let negative = Jitter::Additive { factor: -1.0 };
+        assert_eq!(broken(&|f| f.jitter = negative), (ErrorCode::JitterFactorRange, "jitter.factor".into()));
+    }
+}
