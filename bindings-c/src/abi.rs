@@ -25,7 +25,7 @@ extern_c! {
         holdoff_adaptive, holdoff_adaptive_start, holdoff_breaker, holdoff_bucket, holdoff_bucket_config,
         holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_divergence, holdoff_event, holdoff_event_fields,
         holdoff_events, holdoff_facts, holdoff_failure, holdoff_gate, holdoff_gate_config, holdoff_gate_options,
-        holdoff_guarded_call, holdoff_guards, holdoff_headers, holdoff_hedge, holdoff_layered, holdoff_layers,
+        holdoff_guarded_call, holdoff_guards, holdoff_headers, holdoff_hedge, holdoff_layered, holdoff_layers, holdoff_kubernetes_backoff,
         holdoff_limiter, holdoff_loop_backoff, holdoff_nesting, holdoff_options, holdoff_periodic,
         holdoff_periodic_options, holdoff_periodic_step, holdoff_policy, holdoff_policy_fields, holdoff_problem, holdoff_recorder,
         holdoff_retry, holdoff_row, holdoff_rules, holdoff_saved, holdoff_schedule, holdoff_step, holdoff_stretch,

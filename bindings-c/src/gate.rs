@@ -204,6 +204,10 @@ extern_c! {
     /// Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
     fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span = gate_of(gate).map_or(Span::ZERO, Gate::delay);
 
+    /// Returns the time of the last failure, even if none counts any more; 0 for a new gate.
+    fn holdoff_gate_failed_at(gate: *const holdoff_gate) -> Timestamp =
+        gate_of(gate).map_or(Timestamp::ZERO, Gate::failed_at);
+
     /// Returns the time at which the gate opens or opened; 0 for a new gate.
     fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp =
         gate_of(gate).map_or(Timestamp::ZERO, Gate::release);

@@ -157,4 +157,10 @@ extern_c! {
     /// Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
     fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp =
         get(periodic).map_or(Timestamp::NEVER, Periodic::deadline);
+
+    /// Copies the loop backoff as it stands to `loop_backoff`: the periodic has its own, copied when it was made.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+    fn holdoff_periodic_backoff(periodic: *const holdoff_periodic, loop_backoff: *mut holdoff_loop_backoff) -> c_int =
+        status(get(periodic).and_then(|periodic| store(loop_backoff, *periodic.loop_backoff())));
 }

@@ -68,4 +68,40 @@ extern_c! {
         let duration = Span::from_nanos(duration_ns);
         status(get_mut(wait_backoff).map(|wait_backoff| *wait_backoff = wait_backoff.restarted(duration, steps)))
     };
+
+    /// Steps a wait.Backoff that the program keeps in Kubernetes' own fields, in one call: what Backoff.Step does. A `jitter`,
+    /// `steps` or `cap_ns` that is not positive means none.
+    ///
+    /// Returns the delay in nanoseconds, for the uniform `u` from [0, 1), which only a positive jitter uses, and changes
+    /// `duration_ns` and `steps`. HOLDOFF_NEVER for NULL, and for a factor or jitter that holdoff_wait_backoff_init_kubernetes
+    /// refuses; then nothing changes.
+    fn holdoff_kubernetes_step(backoff: *mut holdoff_kubernetes_backoff, u: f64) -> u64 = {
+        let Some(mut fields) = read(backoff) else { return HOLDOFF_NEVER };
+        let duration = Span::from_nanos(fields.duration_ns);
+        let made = WaitBackoff::kubernetes(duration, fields.factor, fields.jitter, fields.steps, fields.cap_ns);
+        let Ok(mut made) = made else { return HOLDOFF_NEVER };
+        let delay = made.step(u);
+        fields.duration_ns = made.duration().as_nanos();
+        if fields.steps > 0 {
+            fields.steps = made.steps() as i64;
+        }
+        write(backoff, fields);
+        delay.as_nanos()
+    };
+}
+
+/// The fields of Kubernetes' wait.Backoff, for holdoff_kubernetes_step.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+pub struct holdoff_kubernetes_backoff {
+    /// The delay of the next step, in nanoseconds.
+    pub duration_ns: u64,
+    /// The number that multiplies the duration at each step; 0 keeps it.
+    pub factor: f64,
+    /// The part of the delay that may be added to it.
+    pub jitter: f64,
+    /// How many steps may still multiply the duration.
+    pub steps: i64,
+    /// The longest duration, in nanoseconds.
+    pub cap_ns: i64,
 }

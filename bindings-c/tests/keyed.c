@@ -105,10 +105,22 @@ static void a_bucket_says_how_long_to_wait_for_tokens(void) {
   CHECK(!(holdoff_bucket_tokens(NULL, &config, 0) > 0.0));
 }
 
+static void a_gate_tells_when_it_last_failed(void) {
+  holdoff_gate gate = {{0}};
+  holdoff_gate_options options = holdoff_gate_options_default();
+  holdoff_gate_config config;
+  CHECK_NUMBER(holdoff_gate_config_build(&config, &options), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_gate_failed_at(&gate), 0);
+  holdoff_gate_failure(&gate, &config, 3 * SECOND, 0.0);
+  CHECK_NUMBER(holdoff_gate_failed_at(&gate), 3 * SECOND);
+  CHECK_NUMBER(holdoff_gate_failed_at(NULL), 0);
+}
+
 void keyed_tests(void) {
   RUN(a_zeroed_gate_is_open_and_closes_with_each_failure);
   RUN(gates_speak_as_the_systems_they_come_from);
   RUN(any_content_of_a_gate_is_one);
   RUN(wrong_use_of_a_gate_changes_nothing);
   RUN(a_bucket_says_how_long_to_wait_for_tokens);
+  RUN(a_gate_tells_when_it_last_failed);
 }

@@ -228,6 +228,42 @@ static void wrong_use_of_layers_stops(void) {
                    HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND));
 }
 
+static void a_step_of_kubernetes_fields_is_a_step_of_the_machine(void) {
+  holdoff_kubernetes_backoff fields = {10 * MS, 3.0, 0.5, 4, (int64_t)(200 * MS)}, before;
+  holdoff_wait_backoff machine;
+  int step;
+  CHECK_NUMBER(holdoff_wait_backoff_init_kubernetes(&machine, 10 * MS, 3.0, 0.5, 4, (int64_t)(200 * MS)), HOLDOFF_OK);
+  for (step = 0; step < 7; step++) {
+    double u = step / 8.0;
+    CHECK_NUMBER(holdoff_kubernetes_step(&fields, u), holdoff_wait_backoff_step(&machine, u));
+    CHECK_NUMBER(fields.duration_ns, holdoff_wait_backoff_duration(&machine));
+    CHECK_NUMBER((uint64_t)fields.steps, holdoff_wait_backoff_steps(&machine));
+  }
+  fields.steps = -3;
+  CHECK_NUMBER(holdoff_kubernetes_step(&fields, 0.0), 200 * MS);
+  CHECK(fields.steps == -3);
+  fields.factor = -1;
+  before = fields;
+  CHECK_NUMBER(holdoff_kubernetes_step(&fields, 0.0), HOLDOFF_NEVER);
+  CHECK(memcmp(&fields, &before, sizeof fields) == 0);
+  CHECK_NUMBER(holdoff_kubernetes_step(NULL, 0.0), HOLDOFF_NEVER);
+}
+
+static void a_periodic_gives_its_loop_backoff_back(void) {
+  holdoff_loop_backoff given, taken, zeroed;
+  holdoff_periodic_options options = holdoff_periodic_until(false);
+  holdoff_periodic periodic;
+  holdoff_wait_backoff growing;
+  memset(&zeroed, 0, sizeof zeroed);
+  CHECK_NUMBER(holdoff_wait_backoff_init(&growing, MS, 2.0, 0.0, HOLDOFF_LONGEST_NS, 5), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&given, &growing, HOLDOFF_RESET_NEVER, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_init(&periodic, &given, &options, 1, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_periodic_backoff(&periodic, &taken), HOLDOFF_OK);
+  CHECK(memcmp(&given, &taken, sizeof given) == 0);
+  CHECK_NUMBER(holdoff_periodic_backoff(NULL, &taken), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_periodic_backoff(&periodic, NULL), HOLDOFF_ERROR_NULL_POINTER);
+}
+
 void machines_tests(void) {
   RUN(a_stepped_backoff_is_its_own_state);
   RUN(a_loop_backoff_begins_again_by_itself);
@@ -239,4 +275,6 @@ void machines_tests(void) {
   RUN(a_retry_inside_a_retry_has_one_cap);
   RUN(the_levels_do_as_they_are_told);
   RUN(wrong_use_of_layers_stops);
+  RUN(a_step_of_kubernetes_fields_is_a_step_of_the_machine);
+  RUN(a_periodic_gives_its_loop_backoff_back);
 }

@@ -202,6 +202,20 @@ typedef struct holdoff_wait_backoff {
   uint64_t state[5];
 } holdoff_wait_backoff;
 
+/** The fields of Kubernetes' wait.Backoff, for holdoff_kubernetes_step. */
+typedef struct holdoff_kubernetes_backoff {
+  /** The delay of the next step, in nanoseconds. */
+  uint64_t duration_ns;
+  /** The number that multiplies the duration at each step; 0 keeps it. */
+  double factor;
+  /** The part of the delay that may be added to it. */
+  double jitter;
+  /** How many steps may still multiply the duration. */
+  int64_t steps;
+  /** The longest duration, in nanoseconds. */
+  int64_t cap_ns;
+} holdoff_kubernetes_backoff;
+
 /**
  * Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
  * `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives,
@@ -254,6 +268,16 @@ uint64_t holdoff_wait_backoff_cap(const holdoff_wait_backoff *wait_backoff);
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
  */
 int holdoff_wait_backoff_restart(holdoff_wait_backoff *wait_backoff, uint64_t duration_ns, uint64_t steps);
+
+/**
+ * Steps a wait.Backoff that the program keeps in Kubernetes' own fields, in one call: what Backoff.Step does. A `jitter`,
+ * `steps` or `cap_ns` that is not positive means none.
+ *
+ * Returns the delay in nanoseconds, for the uniform `u` from [0, 1), which only a positive jitter uses, and changes
+ * `duration_ns` and `steps`. HOLDOFF_NEVER for NULL, and for a factor or jitter that holdoff_wait_backoff_init_kubernetes
+ * refuses; then nothing changes.
+ */
+uint64_t holdoff_kubernetes_step(holdoff_kubernetes_backoff *backoff, double u);
 
 /** Reset of a loop backoff: it never begins again. */
 #define HOLDOFF_RESET_NEVER 0U
@@ -430,6 +454,13 @@ uint64_t holdoff_periodic_runs(const holdoff_periodic *periodic);
 uint64_t holdoff_periodic_deadline(const holdoff_periodic *periodic);
 
 /**
+ * Copies the loop backoff as it stands to `loop_backoff`: the periodic has its own, copied when it was made.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+ */
+int holdoff_periodic_backoff(const holdoff_periodic *periodic, holdoff_loop_backoff *loop_backoff);
+
+/**
  * The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
  * are nanoseconds; a field that says yes or no is not 0 for yes.
  */
@@ -574,6 +605,9 @@ uint64_t holdoff_gate_failures(const holdoff_gate *gate);
 
 /** Returns the delay after the last failure, in nanoseconds; 0 if no failure counts. */
 uint64_t holdoff_gate_delay(const holdoff_gate *gate);
+
+/** Returns the time of the last failure, even if none counts any more; 0 for a new gate. */
+uint64_t holdoff_gate_failed_at(const holdoff_gate *gate);
 
 /** Returns the time at which the gate opens or opened; 0 for a new gate. */
 uint64_t holdoff_gate_release(const holdoff_gate *gate);

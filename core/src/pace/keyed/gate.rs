@@ -88,6 +88,11 @@ impl Gate {
         Span::from_nanos(self.delay)
     }
 
+    /// When the last failure was; zero for a gate that has seen none.
+    pub const fn failed_at(&self) -> Timestamp {
+        Timestamp::from_nanos(self.failed_at)
+    }
+
     /// When it opens or opened.
     pub const fn release(&self) -> Timestamp {
         Timestamp::from_nanos(self.release)
