@@ -131,7 +131,7 @@ pub(crate) fn test() -> Result<()> {
     shell::step("vectors without wasm", run_vectors(&vectors).arg("--js"))?;
     options()?;
     examples()?;
-    for name in ["node-esm", "node-cjs", "typescript", "vite"] {
+    for name in ["node-esm", "node-cjs", "typescript", "vite", "pages", "runtimes"] {
         packages::consume(name, &[&tarball], &package())?;
     }
     page::check(&package())

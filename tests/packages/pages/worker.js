@@ -1,0 +1,3 @@
+import { answers } from "./answers.js";
+
+postMessage(await answers().catch((error) => String(error)));

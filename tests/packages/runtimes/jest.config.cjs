@@ -1,0 +1,5 @@
+module.exports = {
+  testEnvironment: `${process.env.TOOLS}/jest-environment-jsdom`,
+  testMatch: ["**/*.jest.cjs"],
+  transform: {},
+};
