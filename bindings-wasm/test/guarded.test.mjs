@@ -31,7 +31,7 @@ test("an open breaker refuses the first attempt, and says when another try may b
 
 test("a breaker that waits is waited for", async () => {
   const clock = new VirtualClock();
-  const guards = new Guards({ breaker: { failures: 1, openFor: "3s", refusal: "wait" } });
+  const guards = new Guards({ breaker: { failures: 1, openFor: "3s", refusal: "wait" }, now: 0 });
   const seen = [];
   const work = ({ attempt }) => (attempt === 1 ? down() : clock.time);
   const begun = clock.time;

@@ -277,7 +277,7 @@ test("work that moves its job itself has not failed", async (t) => {
 });
 
 test("a job that a breaker refuses waits for it without an attempt", async (t) => {
-  const guards = new Guards({ breaker: { failures: 1, openFor: "50ms", refusal: "wait" } });
+  const guards = new Guards({ breaker: { failures: 1, openFor: "500ms", refusal: "wait" } });
   guards.breaker.record(
     guards.breaker.acquire(BigInt(Date.now()) * 1_000_000n).permit,
     "failure",
