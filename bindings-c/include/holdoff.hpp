@@ -15,7 +15,6 @@
 
 #include "holdoff/policy.hpp"
 
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -255,10 +254,7 @@ decltype(auto) invoke(F &f, const attempt &attempt) {
 /* Throws what an operation without a result throws. */
 [[noreturn]] inline void give_up(const outcome &outcome, const std::exception_ptr &last) {
   if (outcome.ended == HOLDOFF_INVALID) {
-    holdoff_problem problem = {};
-    problem.code = outcome.reason;
-    std::snprintf(problem.rule, sizeof problem.rule, "%s", holdoff_error_rule(outcome.reason));
-    throw config_error(problem);
+    throw config_error(outcome.reason);
   }
   if (outcome.ended == HOLDOFF_CANCELLED) {
     throw cancelled(outcome, last);

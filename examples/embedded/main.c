@@ -43,8 +43,13 @@ static void leave(bool well) {
 }
 
 void reset(void) {
+  holdoff_policy_fields fields;
   holdoff_policy policy;
-  leave(holdoff_policy_default(&policy) == HOLDOFF_OK && read_with_retries(&policy, 42) == 3 && ticks_ns >= 3000000);
+  holdoff_policy_fields_init(&fields);
+  fields.attempts = 5;
+  fields.initial_ns = 10000000;
+  fields.jitter = HOLDOFF_JITTER_EQUAL;
+  leave(holdoff_policy_init(&policy, &fields) == HOLDOFF_OK && read_with_retries(&policy, 42) == 3 && ticks_ns >= 18000000);
   for (;;) {
   }
 }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -72,6 +73,9 @@ class config_error : public std::invalid_argument {
  public:
   explicit config_error(const holdoff_problem &problem) : std::invalid_argument(text_of(problem)), problem_(problem) {}
 
+  /** Makes an error of a number alone. */
+  explicit config_error(std::uint32_t code) : config_error(problem_of(code)) {}
+
   /** Returns the HOLDOFF_ERROR_ number. */
   std::uint32_t code() const noexcept { return problem_.code; }
   /** Returns the field, such as "backoff.max". */
@@ -91,6 +95,12 @@ class config_error : public std::invalid_argument {
   }
 
  private:
+  static holdoff_problem problem_of(std::uint32_t code) {
+    holdoff_problem problem = {};
+    problem.code = code;
+    std::snprintf(problem.rule, sizeof problem.rule, "%s", holdoff_error_rule(code));
+    return problem;
+  }
   static std::string text_of(const holdoff_problem &problem) {
     char line[512];
     holdoff_problem_text(&problem, line, sizeof line);
@@ -210,11 +220,19 @@ class policy {
     rules_.patterns = patterns_->data();
   }
 
+  /** Makes a policy of plain numbers, without rules. A program that makes all its policies so links no names of fields. Throws
+   * config_error, with a code and a rule. */
+  explicit policy(const holdoff_policy_fields &fields) : rules_() {
+    if (const int code = holdoff_policy_init(&policy_, &fields); code != HOLDOFF_OK) {
+      throw config_error(static_cast<std::uint32_t>(code));
+    }
+  }
+
   /** Returns the number of attempts, the first one included; UINT32_MAX for no limit. */
   std::uint32_t attempts() const noexcept { return holdoff_policy_attempts(&policy_); }
-  /** Returns the policy and the rules of the C library, for its other functions. */
+  /** Returns the policy and the rules of the C library, for its other functions; NULL for no rules. */
   const holdoff_policy *get() const noexcept { return &policy_; }
-  const holdoff_rules *rules() const noexcept { return &rules_; }
+  const holdoff_rules *rules() const noexcept { return rules_.magic != 0 ? &rules_ : nullptr; }
 
  private:
   holdoff_policy policy_;

@@ -176,6 +176,20 @@ void a_document_is_read() {
   CHECK_NUMBER(policy(holdoff::options::from_json("{}").set({"attempts", "forever"})).attempts(), UINT32_MAX);
 }
 
+void plain_numbers_are_a_policy() {
+  virtual_time time;
+  holdoff_policy_fields fields;
+  holdoff_policy_fields_init(&fields);
+  fields.attempts = 7;
+  fields.jitter = HOLDOFF_JITTER_NONE;
+  CHECK_NUMBER(policy(fields).attempts(), 7);
+  CHECK_NUMBER(holdoff::retry(policy(fields), flaky{2}, time.host()), 3);
+  CHECK(time.slept() == 300ms);
+  fields.attempts = 0;
+  CHECK_NUMBER(error_of([&] { policy{fields}; }).code(), HOLDOFF_ERROR_ATTEMPTS_RANGE);
+  CHECK(error_of([&] { policy{fields}; }).rule()[0] != '\0');
+}
+
 void an_attempt_knows_its_limits() {
   virtual_time time;
   policy limited{{"attempt_timeout", 2s}, {"attempts", 1}};
@@ -367,6 +381,7 @@ int main() {
   RUN(a_result_may_be_a_failure);
   RUN(a_wrong_field_says_what_is_wrong);
   RUN(a_document_is_read);
+  RUN(plain_numbers_are_a_policy);
   RUN(an_attempt_knows_its_limits);
   RUN(the_hook_is_called_before_a_sleep);
   RUN(a_cancelled_call_throws_cancelled_with_the_last_error);
