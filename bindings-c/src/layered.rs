@@ -108,6 +108,11 @@ extern_c! {
     fn holdoff_layered_cancel(layered: *mut holdoff_layered, now: Timestamp) -> holdoff_step =
         get_mut(layered).map(|layered| layered.cancel(now)).into();
 
+    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+    /// without one.
+    fn holdoff_layered_remaining(layered: *const holdoff_layered, now: Timestamp) -> Span =
+        get(layered).map_or(Span::ZERO, |layered| layered.remaining(now));
+
     /// Returns the number of the attempt in flight or the last one that ran, over both levels, from 1; 0 for memory without
     /// a call.
     fn holdoff_layered_attempt(layered: *const holdoff_layered) -> u32 = get(layered).map_or(0, Layered::attempt);

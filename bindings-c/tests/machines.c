@@ -203,7 +203,9 @@ static void the_levels_do_as_they_are_told(void) {
   CHECK_NUMBER(holdoff_layers_go_on_after(&layers, HOLDOFF_REASON_PERMANENT, true), HOLDOFF_OK);
   holdoff_layered_underway(&layered, &layers, 1, 0);
   CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent).at, 10 * SECOND);
+  CHECK_NUMBER(holdoff_layered_remaining(&layered, 4 * SECOND), 6 * SECOND);
   CHECK_NUMBER(holdoff_layered_cancel(&layered, 1).outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(holdoff_layered_remaining(&layered, 4 * SECOND), 0);
   holdoff_layered_underway(&layered, &layers, 1, 0);
   CHECK_NUMBER(holdoff_layered_fail_as(&layered, &layers, 1, 0, lost, permanent).reason, HOLDOFF_REASON_ATTEMPTS);
   holdoff_layered_underway(&layered, &layers, 1, 0);

@@ -174,6 +174,8 @@ test("a retry inside a retry has one cap over both levels", () => {
   assert.equal(permanent.fail(1, 0, "permanent").reason, "permanent");
   const told = Layered.underway(layers, 7, 0);
   assert.equal(told.fail(1, 0, "permanent", "transient").kind, "sleep");
+  assert.deepEqual([told.remaining(400_000), told.remaining(400_000n), told.remaining(2e6)], [600_000, 600_000n, 0]);
+  assert.throws(() => told.remaining(-1), { path: "now" });
   assert.throws(() => new Layers(quick, quick, { attempts: 0 }), { word: "attempts_range" });
   assert.throws(() => new Layers(quick, quick, { goOnAfter: { often: true } }), ConfigError);
 });

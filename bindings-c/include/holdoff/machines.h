@@ -172,6 +172,12 @@ holdoff_step holdoff_layered_tick(holdoff_layered *layered, const holdoff_layers
 holdoff_step holdoff_layered_cancel(holdoff_layered *layered, uint64_t now);
 
 /**
+ * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
+ * without one.
+ */
+uint64_t holdoff_layered_remaining(const holdoff_layered *layered, uint64_t now);
+
+/**
  * Returns the number of the attempt in flight or the last one that ran, over both levels, from 1; 0 for memory without
  * a call.
  */

@@ -157,6 +157,10 @@ export class Layered {
      */
     fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind, outward?: Failure | FailureKind | null): Step<Same<T>>;
     /**
+     * How long it still sleeps at `now`, in nanoseconds; 0 when it does not sleep.
+     */
+    remaining<T extends Time>(now: T): Same<T>;
+    /**
      * The attempt with this ticket succeeded at `now`.
      */
     succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>>;

@@ -1,8 +1,8 @@
 //! A retry inside a retry.
 
 use super::ffi::{
-    Answer, AnyTime, FailureObject, Fields, PolicyObject, StepObject, Time, Whole, entries, fail, failure_of, misuse,
-    policy_of, seed_of, step, ticket_of, time_of,
+    Answer, AnyTime, FailureObject, Fields, PolicyObject, SameTime, StepObject, Time, Whole, entries, fail, failure_of,
+    like, misuse, policy_of, seed_of, step, ticket_of, time_of,
 };
 use holdoff_core as core;
 use holdoff_core::{ErrorCode, StopReason};
@@ -107,6 +107,11 @@ impl Layered {
     /// The caller wants no more of it.
     pub fn cancel(&mut self, now: &Time) -> Answer<StepObject> {
         Ok(step(now, self.call.cancel(time_of(now)?)))
+    }
+
+    /// How long it still sleeps at `now`, in nanoseconds; 0 when it does not sleep.
+    pub fn remaining(&self, now: &Time) -> Answer<SameTime> {
+        Ok(like(now, self.call.remaining(time_of(now)?).as_nanos()))
     }
 
     /// The attempts so far, and once it gave up the level that did and why the inner one last did.
