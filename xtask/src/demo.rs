@@ -61,7 +61,7 @@ fn browser() -> Result<Value> {
 
 /// The wheel in a folder of its own: an installation in the shared environment would be left behind for the tests.
 fn python_host(folder: &Path) -> Result<Value> {
-    let wheel = python::dist()?;
+    let wheel = python::wheel()?;
     let packages = folder.join("python");
     clear(&packages)?;
     let mut pip = shell::command(shell::python());

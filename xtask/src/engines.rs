@@ -75,7 +75,7 @@ fn package() -> Result<()> {
     shell::step("empty environment", python::python(&["-m", "venv"]).arg(&venv))?;
     let interpreter = venv.join("bin/python");
     let mut pip = python::pip(&interpreter);
-    pip.args(["--no-index", "--no-deps"]).arg(python::dist()?).args(dist()?);
+    pip.args(["--no-index", "--no-deps"]).arg(python::wheel()?).args(dist()?);
     shell::step("install the wheels", &mut pip)?;
     let site = |python: &mut Command| {
         shell::output(python.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]))

@@ -41,7 +41,7 @@ enum Task {
         #[arg(long, default_value = "all")]
         lang: Lang,
     },
-    /// Build what is shipped into target/dist: npm tarball, wheel, installed C library.
+    /// Build what is shipped into target/dist: npm tarball, wheels of all platforms, sources, installed C library.
     Dist {
         #[arg(long, default_value = "all")]
         lang: Lang,
@@ -174,9 +174,8 @@ fn run(task: Task) -> Result<()> {
                         println!("{}", engines::bullmq::dist()?.display());
                     }
                     Lang::Python => {
-                        println!("{}", python::dist()?.display());
-                        for wheel in engines::dist()? {
-                            println!("{}", wheel.display());
+                        for file in python::dist()?.into_iter().chain(engines::dist()?) {
+                            println!("{}", file.display());
                         }
                     }
                     Lang::C => {

@@ -1,42 +1,43 @@
 //! Building, testing and packing the Python binding.
 
 use crate::shell;
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod consumers;
+mod interpreters;
+mod tools;
+mod wheels;
+
+use interpreters::{ARM, NEWEST};
+use tools::binding;
+pub(crate) use tools::{pip, python, tool};
+
+/// Builds the wheel for this machine, and says where it is.
+pub(crate) fn wheel() -> Result<PathBuf> {
+    wheels::for_host()
+}
+
+/// Builds the source distribution and every wheel into target/dist/python, and says where they are. A wheel is loaded where a
+/// Python for it can be had, of this machine or emulated.
+pub(crate) fn dist() -> Result<Vec<PathBuf>> {
+    wheels::all(|target, wheel| match target {
+        "x86_64-unknown-linux-gnu" if NEWEST.is_of_this_machine() => consumers::load(&NEWEST, wheel),
+        "aarch64-unknown-linux-gnu" => consumers::load(&ARM, wheel),
+        _ => {
+            println!("  there is no Python for {target} here: its wheel is built and not loaded");
+            Ok(())
+        }
+    })
+}
+
 /// Builds the wheel and installs it into the project's virtual environment.
 pub(crate) fn build() -> Result<()> {
-    let wheel = dist()?;
+    let wheel = wheel()?;
     let mut pip = pip(&shell::python());
     shell::step("install the wheel", pip.args(["--force-reinstall", "--no-deps"]).arg(wheel))
-}
-
-/// Builds what is shipped into target/dist, and says where it is.
-pub(crate) fn dist() -> Result<PathBuf> {
-    let out = shell::target().join("dist/python");
-    // One wheel is the answer, so an older version's must not lie beside it.
-    if out.exists() {
-        std::fs::remove_dir_all(&out)?;
-    }
-    let mut maturin = tool("maturin", &["build", "--quiet", "--compression-level", "9", "--manifest-path"]);
-    maturin.arg(binding().join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
-    maturin.arg("--target").arg(shell::host()?);
-    shell::step("build the wheel", without_symbolizer(maturin.env("CARGO_TARGET_DIR", shell::target())))?;
-    let wheels = std::fs::read_dir(&out)?.collect::<std::io::Result<Vec<_>>>()?;
-    let wheel = wheels.into_iter().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "whl"));
-    wheel.with_context(|| format!("no wheel in {}", out.display()))
-}
-
-/// Builds the standard library, too, without what turns the addresses of a backtrace into names: a sixth of the wheel, used
-/// by no caller. Stable compilers build it only if told to; a build from the sources has the standard library that
-/// comes with the compiler.
-fn without_symbolizer(maturin: &mut Command) -> &mut Command {
-    maturin
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind")
-        .env("CARGO_UNSTABLE_BUILD_STD_FEATURES", "optimize_for_size")
 }
 
 /// The stub of the native module: the part written by hand, and the part that PyO3 prints from a build with the types in it.
@@ -69,12 +70,14 @@ fn joined(written: &str, printed: &str) -> String {
     let plain = [("SupportsFloat | SupportsIndex", "float"), ("SupportsIndex", "int"), ("self, /", "self")];
     let mut imports: String = imports.lines().skip(1).map(|line| format!("{line}\n")).collect();
     let (mut body, mut names, mut skips) = (String::new(), BTreeSet::new(), false);
+    // For the interpreter a doc begins with the signature, which the stub has beside it.
+    let printed = without_signatures(printed);
     for line in printed.lines() {
         if line.starts_with("from ") {
             imports.insert_str(0, &format!("{}\n", line.replace("holdoff.", ".")));
             continue;
         }
-        if !line.starts_with([' ', '@']) {
+        if !line.is_empty() && !line.starts_with([' ', '@']) {
             let item = line.split('(').next().unwrap_or_default();
             skips = item == "def __getattr__" || (item.starts_with("def ") && written.contains(&format!("{item}(")));
         }
@@ -93,6 +96,30 @@ fn joined(written: &str, printed: &str) -> String {
     format!("# Printed by `cargo xtask generate`.\n{imports}\n__all__ = [{all}]\n{written}\n{body}")
 }
 
+/// The stub without the docs that begin with a signature, but for their first paragraph: the stub has signatures and fields of
+/// its own.
+fn without_signatures(printed: &str) -> String {
+    let mut kept = Vec::new();
+    // The paragraphs of such a doc so far.
+    let mut paragraph = None;
+    for line in printed.lines() {
+        if line.trim() == "--" {
+            kept.pop();
+            paragraph = Some(0);
+            continue;
+        }
+        if line.trim() == "\"\"\"" {
+            paragraph = None;
+        }
+        match &mut paragraph {
+            Some(count) if line.trim().is_empty() => *count += 1,
+            Some(count) if *count > 1 => {}
+            _ => kept.push(line),
+        }
+    }
+    kept.join("\n") + "\n"
+}
+
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
     shell::step(
@@ -104,7 +131,7 @@ pub(crate) fn test() -> Result<()> {
     types()?;
     shell::run(python(&["-m", "pytest"]).current_dir(binding()))?;
     examples("python")?;
-    package()?;
+    consumers::test(&wheel()?, &wheels::source()?)?;
     shell::run(&mut runner_of_built(&shell::root().join("tests/vectors")))
 }
 
@@ -168,50 +195,4 @@ pub(crate) fn examples(folder: &str) -> Result<()> {
         shell::step(&format!("example {name}"), python(&[]).arg(&script))?;
     }
     Ok(())
-}
-
-/// The wheel in an empty environment, as a user has it.
-fn package() -> Result<()> {
-    let consumer = shell::root().join("tests/packages/python");
-    let folder = shell::target().join("packages/python");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
-    std::fs::create_dir_all(&folder)?;
-    let wheel = dist()?;
-    let venv = folder.join("venv");
-    shell::step("empty environment", python(&["-m", "venv"]).arg(&venv))?;
-    let interpreter = venv.join("bin/python");
-    // Without an index: the wheel needs nothing but itself.
-    shell::step("install the wheel alone", pip(&interpreter).args(["--no-index"]).arg(&wheel))?;
-    let mut consume = shell::command(&interpreter);
-    shell::step("consumer script", consume.arg(consumer.join("consume.py")).current_dir(&folder))?;
-    let mut mypy = python(&["-m", "mypy", "--strict", "--cache-dir"]);
-    mypy.arg(shell::target().join("mypy")).arg("--python-executable").arg(&interpreter);
-    shell::step("consumer types", mypy.arg(consumer.join("typed.py")).current_dir(&folder))
-}
-
-/// The folder of the binding.
-pub(crate) fn binding() -> PathBuf {
-    shell::root().join("bindings-python")
-}
-
-/// The project's Python, which leaves no compiled files in the repository.
-pub(crate) fn python(args: &[&str]) -> Command {
-    let mut command = shell::command(shell::python());
-    command.env("PYTHONDONTWRITEBYTECODE", "1").args(args);
-    command
-}
-
-/// A program that a Python package brings.
-pub(crate) fn tool(name: &str, args: &[&str]) -> Command {
-    let mut command = shell::command(shell::python().with_file_name(name));
-    command.env("PYTHONDONTWRITEBYTECODE", "1").args(args);
-    command
-}
-
-pub(crate) fn pip(interpreter: &Path) -> Command {
-    let mut command = shell::command(interpreter);
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    command
 }

@@ -88,6 +88,15 @@ fn rust_parts(needs: Needs) -> Result<()> {
     rustup("component", &components.iter().map(|(name, _)| *name).collect::<Vec<_>>())
 }
 
+/// Adds a target of the compiler if it is missing.
+pub(crate) fn target(name: &str) -> Result<()> {
+    let sysroot = PathBuf::from(shell::output(shell::rustc().args(["--print", "sysroot"]))?);
+    if sysroot.join("lib/rustlib").join(name).join("lib").is_dir() {
+        return Ok(());
+    }
+    rustup("target", &[name])
+}
+
 fn rustup(kind: &str, names: &[&str]) -> Result<()> {
     if names.is_empty() {
         return Ok(());

@@ -34,7 +34,7 @@ fn zipped(path: &Path) -> Result<u64> {
 
 /// The Python wheel, and the module in it.
 pub(super) fn wheel() -> Result<Vec<Figure>> {
-    let wheel = python::dist()?;
+    let wheel = python::wheel()?;
     let listed = shell::output(python::python(&["-m", "zipfile", "--list"]).arg(&wheel))?;
     let module = listed.lines().find(|line| line.contains(".so ")).and_then(|line| line.split(' ').next_back());
     let module = module.and_then(|size| size.parse().ok()).context("no module in the wheel")?;

@@ -23,6 +23,8 @@ const LIBCXXABI: Package = Package { name: "libc++abi-dev", is_there: || clang_h
 const RUBY: Package = Package { name: "ruby", is_there: || shell::has("ruby") };
 const RUBY_FFI: Package = Package { name: "ruby-ffi", is_there: has_ruby_ffi };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
+const ADVZIP: Package = Package { name: "advancecomp", is_there: || shell::has("advzip") };
+const QEMU: Package = Package { name: "qemu-user", is_there: || shell::has("qemu-aarch64") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
 /// The names of the packages that are wanted and not there.
@@ -64,7 +66,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.push(CHROMIUM);
     }
     if needs.python || needs.c {
-        wanted.push(VENV);
+        wanted.extend([VENV, ADVZIP, QEMU]);
     }
     if needs.python {
         wanted.extend(servers::PACKAGES);

@@ -1,0 +1,118 @@
+//! The wheels and the source distribution.
+
+use super::tools::{binding, tool};
+use crate::{setup, shell};
+use anyhow::{Context as _, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A platform with a wheel of its own.
+#[derive(Clone, Copy)]
+struct Platform {
+    /// The compiler's name for it.
+    target: &'static str,
+    /// The oldest system that the wheel is for, as pip names it; unless given, the oldest system of the compiler.
+    oldest: Option<&'static str>,
+}
+
+/// Every platform. Zig links for all of them, on any of them.
+const PLATFORMS: [Platform; 6] = [
+    Platform { target: "x86_64-unknown-linux-gnu", oldest: Some("manylinux2014") },
+    Platform { target: "aarch64-unknown-linux-gnu", oldest: Some("manylinux2014") },
+    Platform { target: "x86_64-unknown-linux-musl", oldest: Some("musllinux_1_2") },
+    Platform { target: "aarch64-unknown-linux-musl", oldest: Some("musllinux_1_2") },
+    Platform { target: "x86_64-apple-darwin", oldest: None },
+    Platform { target: "aarch64-apple-darwin", oldest: None },
+];
+
+/// Builds the wheel for this machine, and says where it is.
+pub(super) fn for_host() -> Result<PathBuf> {
+    let host = shell::host()?;
+    let platform = PLATFORMS.into_iter().find(|platform| platform.target == host);
+    build(&host, platform)
+}
+
+/// Builds the source distribution and every wheel into target/dist/python, loads each wheel, and says where they are.
+pub(super) fn all(load: impl Fn(&str, &Path) -> Result<()>) -> Result<Vec<PathBuf>> {
+    let out = empty(shell::target().join("dist/python"))?;
+    let mut built = vec![copied(&source()?, &out)?];
+    let mut failed = Vec::new();
+    for platform in PLATFORMS {
+        let built_wheel = setup::target(platform.target).and_then(|()| build(platform.target, Some(platform)));
+        match built_wheel.and_then(|wheel| load(platform.target, &wheel).map(|()| wheel)) {
+            Ok(wheel) => built.push(copied(&wheel, &out)?),
+            Err(error) => failed.push(format!("{}: {error:#}", platform.target)),
+        }
+    }
+    if !failed.is_empty() {
+        bail!("these wheels could not be built:\n  {}", failed.join("\n  "));
+    }
+    Ok(built)
+}
+
+/// Builds the source distribution, and says where it is.
+pub(super) fn source() -> Result<PathBuf> {
+    let out = empty(shell::target().join("wheels/source"))?;
+    let mut maturin = tool("maturin", &["sdist", "--manifest-path"]);
+    shell::step("pack the Python sources", maturin.arg(binding().join("Cargo.toml")).arg("--out").arg(&out))?;
+    only(&out, "gz")
+}
+
+fn build(target: &str, platform: Option<Platform>) -> Result<PathBuf> {
+    let out = empty(shell::target().join("wheels").join(target))?;
+    let mut maturin = tool("maturin", &["build", "--quiet", "--manifest-path"]);
+    maturin.arg(binding().join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
+    maturin.args(["--target", target]).env("CARGO_TARGET_DIR", shell::target());
+    if let Some(platform) = platform {
+        maturin.arg("--zig").env("PATH", with_zig()?);
+        maturin.args(platform.oldest.into_iter().flat_map(|oldest| ["--compatibility", oldest]));
+    }
+    shell::step(&format!("build the wheel for {target}"), without_symbolizer(&mut maturin))?;
+    let wheel = only(&out, "whl")?;
+    // Better than any compressor of its format, and thirty times slower.
+    shell::step(
+        "compress the wheel",
+        shell::command("advzip").args(["--recompress", "--shrink-extra", "--quiet"]).arg(&wheel),
+    )?;
+    Ok(wheel)
+}
+
+/// The search path with the environment's own programs first: its Python has Zig, the linker.
+fn with_zig() -> Result<std::ffi::OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let environment = shell::python().parent().map(Path::to_path_buf);
+    Ok(std::env::join_paths(environment.into_iter().chain(std::env::split_paths(&path)))?)
+}
+
+/// Builds the standard library, too, without what turns the addresses of a backtrace into names: a sixth of the wheel, used
+/// by no caller. Stable compilers build it only if told to, so a build from the sources uses the standard library that comes
+/// with the compiler.
+fn without_symbolizer(maturin: &mut Command) -> &mut Command {
+    maturin
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind")
+        .env("CARGO_UNSTABLE_BUILD_STD_FEATURES", "optimize_for_size")
+}
+
+fn empty(folder: PathBuf) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
+    let to = folder.join(file.file_name().unwrap_or_default());
+    fs::copy(file, &to)?;
+    Ok(to)
+}
+
+/// The file with that extension in a folder.
+fn only(folder: &Path, extension: &str) -> Result<PathBuf> {
+    let files = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    let found =
+        files.into_iter().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == extension));
+    found.with_context(|| format!("no .{extension} in {}", folder.display()))
+}
