@@ -14,6 +14,7 @@ from .types import (
     BudgetFields,
     BulkheadConfig,
     BulkheadFields,
+    CallOptions,
     FormName,
     GrpcCode,
     GuardOptions,
@@ -23,6 +24,8 @@ from .types import (
     LimiterConfig,
     LimiterFields,
     PolicyFields,
+    RetryingOptions,
+    RetryOptions,
     StretchConfig,
     StretchFields,
 )
@@ -42,42 +45,13 @@ class Retried(Generic[_P, _R]):
     @property
     def __wrapped__(self) -> Callable[_P, _R]:
         """The function without retries."""
+    @property
+    def holdoff(self) -> Decoration:
+        """The policy and the options."""
 
 @overload
-def retry(
-    function: Callable[_P, _R],
-    /,
-    *,
-    on: On | None = None,
-    on_result: OnResult | None = None,
-    policy: Policy | PresetName | None = None,
-    cancel: Cancel | None = None,
-    seed: int | None = None,
-    on_retry: OnRetry | None = None,
-    on_give_up: OnGiveUp | None = None,
-    classify: Classify | None = None,
-    idempotent: bool = True,
-    guards: GuardsOption | None = None,
-    fallback: Fallback | None = None,
-    **fields: Unpack[PolicyFields],
-) -> Callable[_P, _R]:
-    """Retry a function: a decorator, bare or with a policy's fields and options."""
+def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Callable[_P, _R]:
+    """Retry a function: a decorator, bare or with options and with the fields of a policy."""
 
 @overload
-def retry(
-    function: None = None,
-    /,
-    *,
-    on: On | None = None,
-    on_result: OnResult | None = None,
-    policy: Policy | PresetName | None = None,
-    cancel: Cancel | None = None,
-    seed: int | None = None,
-    on_retry: OnRetry | None = None,
-    on_give_up: OnGiveUp | None = None,
-    classify: Classify | None = None,
-    idempotent: bool = True,
-    guards: GuardsOption | None = None,
-    fallback: Fallback | None = None,
-    **fields: Unpack[PolicyFields],
-) -> Retrying: ...
+def retry(function: None = None, /, **options: Unpack[RetryOptions]) -> Retrying: ...

@@ -6,10 +6,8 @@ use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{On, OnResult};
 use crate::operation::Operation;
-use crate::parameters::{CancelToken, Classify, Fallback, GuardsOption, OnErrors, OnGiveUp, OnResults, OnRetry, Seed};
-use crate::policy::PolicyOrName;
-use crate::policy::{self, Policy};
-use crate::retried::{ASYNC_GENERATOR, COROUTINE, GENERATOR, Retried, code_flags};
+use crate::policy::Policy;
+use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, counted};
 use holdoff_core::Permit;
@@ -203,7 +201,7 @@ impl Retrying {
     }
 
     /// Decorates a function.
-    fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         static WRAP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
         let class = function.get_type();
@@ -231,7 +229,9 @@ impl Retrying {
             ));
         }
         if flags & COROUTINE != 0 {
-            return WRAP.import(py, "holdoff._async", "wrap")?.call1((slf, function));
+            let retried = WRAP.import(py, "holdoff._async", "wrap")?.call1((slf, function))?;
+            retried.setattr("holdoff", Decoration::new(slf, function))?;
+            return Ok(retried);
         }
         if slf.get().hedges() {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
@@ -260,30 +260,22 @@ impl Calls for Retrying {
 #[pymethods]
 impl Retrying {
     #[new]
-    #[pyo3(signature = (
-        policy = None, /, *, on = None, on_result = None, cancel = None, seed = None, on_retry = None,
-        on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None,
-        **fields: "Unpack[PolicyFields]"
-    ))]
-    #[allow(clippy::too_many_arguments)]
-    fn made(
-        py: Python<'_>,
-        policy: Option<PolicyOrName<'_>>,
-        on: Option<OnErrors<'_, '_>>,
-        on_result: Option<OnResults<'_, '_>>,
-        cancel: Option<CancelToken<'_, '_>>,
-        seed: Seed,
-        on_retry: Option<OnRetry<'_, '_>>,
-        on_give_up: Option<OnGiveUp<'_, '_>>,
-        classify: Option<Classify<'_, '_>>,
-        idempotent: bool,
-        guards: Option<GuardsOption<'_, '_>>,
-        fallback: Option<Fallback<'_, '_>>,
-        fields: Option<&Bound<'_, PyDict>>,
+    #[pyo3(
+        signature = (policy: "Policy | PresetName | None" = None, /, **options: "Unpack[RetryingOptions]"),
+        text_signature = None
+    )]
+    fn made<'py>(
+        py: Python<'py>,
+        policy: Option<Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
-        let options =
-            Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
-        Self::new(&policy::of(py, policy, fields)?, options)
+        Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?)
+    }
+
+    /// A caller with the given options and fields instead of its own; all others stay.
+    #[pyo3(signature = (**options: "Unpack[RetryOptions]"))]
+    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+        self.changed(&Options::new(py, options)?)
     }
 
     /// The function, retried.
@@ -388,32 +380,15 @@ impl Retrying {
     }
 }
 
-/// Retry a function: a decorator, bare or with a policy's fields and options.
+#[doc = include_str!("help/retry.txt")]
 #[pyfunction]
-#[pyo3(signature = (
-    function = None, /, *, on = None, on_result = None, policy = None, cancel = None, seed = None, on_retry = None,
-    on_give_up = None, classify = None, idempotent = true, guards = None, fallback = None, **fields
-))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (function = None, /, **options), text_signature = None)]
 pub(crate) fn retry<'py>(
     py: Python<'py>,
     function: Option<&Bound<'py, PyAny>>,
-    on: Option<OnErrors<'_, 'py>>,
-    on_result: Option<OnResults<'_, 'py>>,
-    policy: Option<PolicyOrName<'py>>,
-    cancel: Option<CancelToken<'_, 'py>>,
-    seed: Seed,
-    on_retry: Option<OnRetry<'_, 'py>>,
-    on_give_up: Option<OnGiveUp<'_, 'py>>,
-    classify: Option<Classify<'_, 'py>>,
-    idempotent: bool,
-    guards: Option<GuardsOption<'_, 'py>>,
-    fallback: Option<Fallback<'_, 'py>>,
-    fields: Option<&Bound<'py, PyDict>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let policy = policy::of(py, policy, fields)?;
-    let options = Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
-    let retrying = Bound::new(py, Retrying::new(&policy, options)?)?;
+    let retrying = Bound::new(py, Retrying::of(&Options::new(py, options)?)?)?;
     match function {
         Some(function) => Retrying::decorate(&retrying, function),
         None => Ok(retrying.into_any()),

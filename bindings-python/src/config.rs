@@ -45,7 +45,7 @@ pub(crate) fn exception(
         text.push_str(&format!(" = {value}"));
     }
     text.push_str(&format!(": {}", error.rule()));
-    if let Some(nearest) = error.nearest {
+    if let Some(nearest) = error.nearest.or_else(|| our_name(error.code, path)) {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
     if let Some(cause) = cause {
@@ -61,6 +61,28 @@ pub(crate) fn exception(
         made.setattr("sequence", number)?;
     }
     Ok(PyErr::from_value(made))
+}
+
+/// The names that other libraries have for options, each list with our name.
+const OTHER_NAMES: [(&str, &str); 8] = [
+    ("retries tries max_retries max_tries num_retries total stop", "attempts"),
+    ("timeout", "deadline\" or \"attempt_timeout"),
+    ("max_time max_elapsed max_elapsed_time total_timeout stop_after_delay", "deadline"),
+    (
+        "delay wait interval sleep base_delay initial_delay min_delay max_delay wait_initial wait_max factor multiplier \
+         backoff_factor exponential_base wait_exp_base",
+        "backoff",
+    ),
+    ("exceptions exception errors retry retry_on_exception retry_exceptions expected", "on"),
+    ("before_sleep on_backoff on_failure", "on_retry"),
+    ("retry_on_result retry_if_result", "on_result"),
+    ("circuit_breaker", "breaker"),
+];
+
+/// Our name for an option of another library.
+fn our_name(code: ErrorCode, name: &str) -> Option<&'static str> {
+    let known = OTHER_NAMES.iter().find(|(others, _)| others.split(' ').any(|other| other == name));
+    known.filter(|_| code == ErrorCode::UnknownField).map(|known| known.1)
 }
 
 /// The name of a value's type, for a message.

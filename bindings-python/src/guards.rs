@@ -84,7 +84,6 @@ pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> 
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
 macro_rules! guard {
     (
-        $(#[doc = $doc:literal])*
         $class:ident $section:literal: $state:ty, $config:ty;
         fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
         save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
@@ -93,7 +92,7 @@ macro_rules! guard {
         repr |$p_config:pat_param, $p_state:pat_param| $format:literal, $($shown:expr),+;
         $($methods:tt)*
     ) => {
-        $(#[doc = $doc])*
+        #[doc = include_str!(concat!("../help/", $section, ".txt"))]
         #[pyclass(frozen, module = "holdoff")]
         pub(crate) struct $class(pub(super) $crate::guards::Shared<$config, $state>);
 
@@ -117,7 +116,7 @@ macro_rules! guard {
         #[pymethods]
         impl $class {
             #[new]
-            #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields))]
+            #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields), text_signature = None)]
             fn new(
                 py: Python<'_>,
                 config: Option<&Bound<'_, PyAny>>,

@@ -69,6 +69,7 @@ mod _holdoff {
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},
+        retried::Decoration,
         retrying::Retrying,
         seeds::{override_uniform, seed, seed_at},
         testing::{jittered, next_at, pinned},

@@ -16,10 +16,15 @@ pub(crate) enum On {
 }
 
 impl On {
-    pub(crate) fn new(on: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(on) = on else {
-            return Ok(Self::Default);
-        };
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Default => Self::Default,
+            Self::Types(types) => Self::Types(types.clone_ref(py)),
+            Self::Predicate(predicate) => Self::Predicate(predicate.clone_ref(py)),
+        }
+    }
+
+    pub(crate) fn new(on: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(types) = on.cast::<PyTuple>() {
             for one in types {
                 exception_type(&one)?;
@@ -49,11 +54,15 @@ pub(crate) enum OnResult {
 }
 
 impl OnResult {
-    /// None, and False, for none: every value is a success.
-    pub(crate) fn new(on_result: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
-        let Some(on_result) = on_result else {
-            return Ok(None);
-        };
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Answers => Self::Answers,
+            Self::Predicate(predicate) => Self::Predicate(predicate.clone_ref(py)),
+        }
+    }
+
+    /// None for False: every value is a success.
+    pub(crate) fn new(on_result: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(answers) = on_result.cast::<PyBool>() {
             return Ok(answers.is_true().then_some(Self::Answers));
         }

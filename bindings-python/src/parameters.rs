@@ -124,22 +124,6 @@ values! {
     Duration shown type_hint_identifier!("holdoff.types", "Duration");
     /// The same, or "none" for no limit.
     Limit shown type_hint_identifier!("holdoff.types", "Limit");
-    /// The errors to retry.
-    OnErrors shown type_hint_identifier!("holdoff.types", "On");
-    /// The returned values that are failures.
-    OnResults shown type_hint_identifier!("holdoff.types", "OnResult");
-    /// A token.
-    CancelToken shown type_hint_identifier!("holdoff._cancel", "Cancel");
-    /// A hook before each sleep.
-    OnRetry shown type_hint_identifier!("holdoff.types", "OnRetry");
-    /// A hook after the last failure.
-    OnGiveUp shown type_hint_identifier!("holdoff.types", "OnGiveUp");
-    /// A function from errors to failures.
-    Classify shown type_hint_identifier!("holdoff.types", "Classify");
-    /// Guards, or their options.
-    GuardsOption shown type_hint_identifier!("holdoff.types", "GuardsOption");
-    /// A function that replaces the last error.
-    Fallback shown type_hint_identifier!("holdoff.types", "Fallback");
     /// Text or bytes.
     Text shown type_hint_union!(type_hint_identifier!("builtins", "str"), type_hint_identifier!("builtins", "bytes"));
 }

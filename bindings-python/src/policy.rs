@@ -3,6 +3,7 @@
 mod methods;
 
 use crate::config::{self, Numbers};
+use crate::json;
 use holdoff_core::{Document, Nesting, Rules};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use pyo3::types::{PyDict, PyString};
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier, type_hint_union};
 
-/// When to retry and when to give up; immutable, to be shared by any number of operations.
+#[doc = include_str!("help/policy.txt")]
 #[pyclass(frozen, eq, module = "holdoff")]
 pub(crate) struct Policy {
     pub(crate) document: Document,
@@ -46,6 +47,14 @@ impl Policy {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         &self.document.policy
     }
+
+    /// The same with other values of these fields.
+    pub(crate) fn with_fields<'py>(&self, py: Python<'py>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
+        let own = json::loads(&PyString::new(py, &self.document.to_json()))?.cast_into::<PyDict>()?;
+        own.update(fields.as_mapping())?;
+        let document = config::document(py, None, Some(own.as_mapping()), Numbers::Seconds)?;
+        Bound::new(py, Self::new(Document { error_types: self.document.error_types.clone(), ..document }))
+    }
 }
 
 /// The policy of an option: a `Policy`, or the name of a preset.
@@ -60,20 +69,10 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
 }
 
-/// A policy, or the policy with these fields.
-pub(crate) fn of<'py>(
-    py: Python<'py>,
-    policy: Option<PolicyOrName<'py>>,
-    fields: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, Policy>> {
-    match (policy, fields) {
-        (Some(policy), None) => Ok(policy.0),
-        (None, fields) => Bound::new(
-            py,
-            Policy::new(config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?),
-        ),
-        (Some(_), Some(_)) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
-    }
+/// The policy with these fields.
+pub(crate) fn of_fields<'py>(py: Python<'py>, fields: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Policy>> {
+    let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?;
+    Bound::new(py, Policy::new(document))
 }
 
 /// A policy, or the name of a preset.

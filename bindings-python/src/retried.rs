@@ -1,6 +1,7 @@
 //! A decorated function: called like the function that it retries.
 
-use crate::retrying::Retrying;
+use crate::policy::Policy;
+use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Callable, Called};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -89,6 +90,13 @@ impl Retried {
         Ok(self.parts(py)?.1.clone())
     }
 
+    /// The policy and the options.
+    #[getter]
+    fn holdoff(&self, py: Python<'_>) -> PyResult<Decoration> {
+        let (retrying, function) = self.parts(py)?;
+        Ok(Decoration::new(retrying, function))
+    }
+
     /// Other attributes of the function.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         self.parts(py)?.1.getattr(name)
@@ -101,6 +109,46 @@ impl Retried {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("<retried {}>", self.parts(py)?.1.repr()?))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.retrying)?;
+        visit.call(&self.function)
+    }
+}
+
+/// The attribute `holdoff` of a decorated function: its policy and its options.
+#[pyclass(frozen, module = "holdoff")]
+pub(crate) struct Decoration {
+    retrying: Py<Retrying>,
+    function: Py<PyAny>,
+}
+
+impl Decoration {
+    pub(crate) fn new(retrying: &Bound<'_, Retrying>, function: &Bound<'_, PyAny>) -> Self {
+        Self { retrying: retrying.clone().unbind(), function: function.clone().unbind() }
+    }
+}
+
+#[pymethods]
+impl Decoration {
+    /// The policy.
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> Py<Policy> {
+        self.retrying.get().policy.clone_ref(py)
+    }
+
+    /// The policy with its options.
+    #[getter]
+    fn retrying(&self) -> &Py<Retrying> {
+        &self.retrying
+    }
+
+    /// The function, retried with the given options and fields instead of its own; all others stay.
+    #[pyo3(signature = (**options: "Unpack[RetryOptions]") -> "Callable[..., Any]")]
+    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
+        Retrying::decorate(&retrying, self.function.bind(py))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -1,18 +1,15 @@
 //! A caller object: a policy with the options of one use.
 
-use crate::config;
 use crate::guards::set::{self, Guards};
 use crate::on::{On, OnResult};
-use crate::parameters::{
-    CancelToken, Classify, Fallback, GuardsOption, OnErrors, OnGiveUp, OnResults, OnRetry, Seed, SeedNumber,
-};
-use crate::policy::Policy;
+use crate::policy::{self, Policy};
+use crate::{config, convert};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyBool, PyDict, PyString, PyType};
 
-/// A policy with the options of one use: call functions with it, or decorate them.
+#[doc = include_str!("help/retrying.txt")]
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct Retrying {
     pub(crate) policy: Py<Policy>,
@@ -26,6 +23,8 @@ pub(crate) struct Retrying {
     /// True if the operation can run twice without harm.
     pub(crate) idempotent: bool,
     pub(crate) guards: Option<Py<Guards>>,
+    /// True if the guards are those of the option and not of the policy.
+    guards_by_option: bool,
     pub(crate) fallback: Option<Py<PyAny>>,
     /// True if the first attempt has a limit, a token, a judged value, or guards.
     pub(crate) guarded: bool,
@@ -33,18 +32,70 @@ pub(crate) struct Retrying {
     pub(crate) quick: bool,
 }
 
-/// The options of one use, as Python passes them.
-pub(crate) struct Options<'a, 'py> {
-    pub(crate) on: Option<OnErrors<'a, 'py>>,
-    pub(crate) on_result: Option<OnResults<'a, 'py>>,
-    pub(crate) cancel: Option<CancelToken<'a, 'py>>,
-    pub(crate) seed: Seed,
-    pub(crate) on_retry: Option<OnRetry<'a, 'py>>,
-    pub(crate) on_give_up: Option<OnGiveUp<'a, 'py>>,
-    pub(crate) classify: Option<Classify<'a, 'py>>,
-    pub(crate) idempotent: bool,
-    pub(crate) guards: Option<GuardsOption<'a, 'py>>,
-    pub(crate) fallback: Option<Fallback<'a, 'py>>,
+/// The names of the options of one use.
+const NAMES: [&str; 11] = [
+    "policy",
+    "on",
+    "on_result",
+    "cancel",
+    "seed",
+    "on_retry",
+    "on_give_up",
+    "classify",
+    "idempotent",
+    "guards",
+    "fallback",
+];
+
+/// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
+pub(crate) struct Options<'py> {
+    options: Bound<'py, PyDict>,
+    fields: Option<Bound<'py, PyDict>>,
+}
+
+impl<'py> Options<'py> {
+    pub(crate) fn new(py: Python<'py>, arguments: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+        let (options, fields) = (PyDict::new(py), PyDict::new(py));
+        for (name, value) in arguments.into_iter().flatten() {
+            let option = NAMES.contains(&name.cast::<PyString>()?.to_string_lossy().as_ref());
+            if !option {
+                fields.set_item(name, value)?;
+            } else if !value.is_none() {
+                options.set_item(name, value)?;
+            }
+        }
+        Ok(Self { options, fields: Some(fields).filter(|fields| !fields.is_empty()) })
+    }
+
+    /// The same with this policy.
+    pub(crate) fn with_policy(self, policy: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        if let Some(policy) = policy {
+            self.options.set_item("policy", policy)?;
+        }
+        Ok(self)
+    }
+
+    fn get(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.options.get_item(name)
+    }
+
+    /// The name of a policy or a field that is given.
+    pub(crate) fn policy_or_field(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let policy = self.get("policy")?.map(|_| PyString::new(self.options.py(), "policy").into_any());
+        Ok(policy.or_else(|| self.fields.as_ref()?.keys().get_item(0).ok()))
+    }
+
+    /// The policy that these options and fields give, as a change of another one; none where they give none.
+    fn policy(&self, of: Option<&Policy>) -> PyResult<Option<Bound<'py, Policy>>> {
+        let py = self.options.py();
+        match (self.get("policy")?, &self.fields, of) {
+            (None, None, Some(_)) => Ok(None),
+            (Some(policy), None, _) => policy::of_option(&policy).map(Some),
+            (None, Some(fields), Some(of)) => of.with_fields(py, fields).map(Some),
+            (None, fields, None) => policy::of_fields(py, fields.as_ref()).map(Some),
+            (Some(_), Some(_), _) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
+        }
+    }
 }
 
 impl Retrying {
@@ -53,11 +104,11 @@ impl Retrying {
     }
 
     fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>) -> Self {
-        let limited = policy.get().core().first_limit().is_some() || policy.get().nesting.is_some();
-        Self {
-            quick: !limited && guards.as_ref().is_some_and(|guards| guards.get().only_breaker),
-            guarded: limited || guards.is_some(),
+        let mut made = Self {
+            quick: false,
+            guarded: false,
             guards,
+            guards_by_option: false,
             fallback: None,
             policy: policy.clone().unbind(),
             on: On::Default,
@@ -68,30 +119,93 @@ impl Retrying {
             cancel: None,
             seed: None,
             idempotent: true,
-        }
+        };
+        made.note();
+        made
     }
 
-    pub(crate) fn new(policy: &Bound<'_, Policy>, options: Options<'_, '_>) -> PyResult<Self> {
-        let plain = match options.guards {
-            None => Self::without_options(policy)?,
-            Some(guards) => Self::with(policy, set::of_option(&guards)?),
+    /// Notes what its policy and options come to.
+    fn note(&mut self) {
+        let policy = self.policy.get();
+        let looks = self.cancel.is_some() || self.on_result.is_some();
+        let plain = policy.core().first_limit().is_none() && policy.nesting.is_none() && !looks;
+        let only_breaker = self.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
+        (self.quick, self.guarded) = (plain && only_breaker, !plain || self.guards.is_some());
+    }
+
+    /// The policy of the options, else the default one, with these options.
+    pub(crate) fn of(options: &Options<'_>) -> PyResult<Self> {
+        let policy = options.policy(None)?;
+        let default = || policy::of_fields(options.options.py(), None);
+        Self::new(&policy.map_or_else(default, Ok)?, options)
+    }
+
+    pub(crate) fn new(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
+        let own = if options.get("guards")?.is_none() { set::of_policy(policy)? } else { None };
+        let mut made = Self::with(policy, own);
+        made.change(options)?;
+        Ok(made)
+    }
+
+    /// Replaces the options that are given.
+    fn change(&mut self, options: &Options<'_>) -> PyResult<()> {
+        if let Some(on) = options.get("on")? {
+            self.on = On::new(&on)?;
+        }
+        if let Some(on_result) = options.get("on_result")? {
+            self.on_result = OnResult::new(&on_result)?;
+        }
+        for (name, own) in [
+            ("fallback", &mut self.fallback),
+            ("classify", &mut self.classify),
+            ("on_retry", &mut self.on_retry),
+            ("on_give_up", &mut self.on_give_up),
+        ] {
+            let Some(function) = options.get(name)? else { continue };
+            if !function.is_callable() {
+                let given = config::type_name(&function);
+                return Err(PyTypeError::new_err(format!("{name} must be a function, not {given}")));
+            }
+            *own = Some(function.unbind());
+        }
+        if let Some(cancel) = options.get("cancel")? {
+            self.cancel = Some(token(&cancel)?);
+        }
+        if let Some(seed) = options.get("seed")? {
+            self.seed = Some(convert::seed("seed", &seed)?);
+        }
+        if let Some(idempotent) = options.get("idempotent")? {
+            self.idempotent = yes_or_no("idempotent", &idempotent)?;
+        }
+        if let Some(guards) = options.get("guards")? {
+            (self.guards, self.guards_by_option) = (set::of_option(&guards)?, true);
+        }
+        self.note();
+        Ok(())
+    }
+
+    /// The same with other options. Fields change the policy; its guards stay unless they change, too.
+    pub(crate) fn changed(&self, options: &Options<'_>) -> PyResult<Self> {
+        let py = options.options.py();
+        let own = self.policy.bind(py);
+        let policy = options.policy(Some(own.get()))?.unwrap_or_else(|| own.clone());
+        let stay = self.guards_by_option || policy.get().document().guards == own.get().document().guards;
+        let guards = if stay { clone(py, &self.guards) } else { set::of_policy(&policy)? };
+        let mut made = Self {
+            on: self.on.clone_ref(py),
+            on_result: self.on_result.as_ref().map(|on_result| on_result.clone_ref(py)),
+            classify: clone(py, &self.classify),
+            on_retry: clone(py, &self.on_retry),
+            on_give_up: clone(py, &self.on_give_up),
+            fallback: clone(py, &self.fallback),
+            cancel: clone(py, &self.cancel),
+            guards_by_option: self.guards_by_option,
+            seed: self.seed,
+            idempotent: self.idempotent,
+            ..Self::with(&policy, guards)
         };
-        let on_result = OnResult::new(options.on_result.as_deref())?;
-        let looks = options.cancel.is_some() || on_result.is_some();
-        Ok(Self {
-            on: On::new(options.on.as_deref())?,
-            quick: plain.quick && !looks,
-            guarded: plain.guarded || looks,
-            fallback: function("fallback", options.fallback.as_deref())?,
-            on_result,
-            classify: function("classify", options.classify.as_deref())?,
-            on_retry: function("on_retry", options.on_retry.as_deref())?,
-            on_give_up: function("on_give_up", options.on_give_up.as_deref())?,
-            cancel: options.cancel.as_deref().map(token).transpose()?,
-            seed: options.seed.map(|SeedNumber(seed)| seed),
-            idempotent: options.idempotent,
-            ..plain
-        })
+        made.change(options)?;
+        Ok(made)
     }
 
     /// The policy's numbers.
@@ -105,13 +219,15 @@ impl Retrying {
     }
 }
 
-fn function(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
-    match value {
-        Some(value) if !value.is_callable() => {
-            Err(PyTypeError::new_err(format!("{name} must be a function, not {}", config::type_name(value))))
-        }
-        value => Ok(value.map(|value| value.clone().unbind())),
-    }
+fn clone<T>(py: Python<'_>, value: &Option<Py<T>>) -> Option<Py<T>> {
+    value.as_ref().map(|value| value.clone_ref(py))
+}
+
+fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value
+        .cast::<PyBool>()
+        .map(|yes| yes.is_true())
+        .map_err(|_| PyTypeError::new_err(format!("{name} must be a bool, not {}", config::type_name(value))))
 }
 
 fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

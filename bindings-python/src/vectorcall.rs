@@ -219,12 +219,9 @@ impl Callable {
         let offset: usize = base.getattr("__basicsize__")?.extract()?;
         let size = offset + size_of::<Option<ffi::vectorcallfunc>>();
         // SAFETY: a class of PyO3's is one on the heap, and has these.
-        let (make, call) = unsafe {
-            let class = base.as_type_ptr();
-            (ffi::PyType_GetSlot(class, ffi::Py_tp_new), ffi::PyType_GetSlot(class, ffi::Py_tp_call))
-        };
-        if make.is_null() || call.is_null() {
-            return Err(PyTypeError::new_err("a class that is neither made nor called"));
+        let make = unsafe { ffi::PyType_GetSlot(base.as_type_ptr(), ffi::Py_tp_new) };
+        if make.is_null() {
+            return Err(PyTypeError::new_err("a class that is not made"));
         }
         let mut members = [
             ffi::PyMemberDef {
@@ -236,9 +233,12 @@ impl Callable {
             },
             ffi::PyMemberDef::default(),
         ];
+        // `object.__call__` is the object itself, so that mocks find the signature of the function.
+        let itself = ffi::PyGetSetDef { name: c"__call__".as_ptr(), get: Some(itself), ..ffi::PyGetSetDef::default() };
+        let properties = Box::leak(Box::new([itself, ffi::PyGetSetDef::default()]));
         let mut slots = [
             ffi::PyType_Slot { slot: ffi::Py_tp_members, pfunc: members.as_mut_ptr().cast() },
-            ffi::PyType_Slot { slot: ffi::Py_tp_call, pfunc: call },
+            ffi::PyType_Slot { slot: ffi::Py_tp_getset, pfunc: properties.as_mut_ptr().cast() },
             ffi::PyType_Slot { slot: ffi::Py_tp_new, pfunc: not_made as *mut c_void },
             ffi::PyType_Slot::default(),
         ];
@@ -275,6 +275,11 @@ impl Callable {
         unsafe { object.as_ptr().byte_add(self.offset).cast::<Option<ffi::vectorcallfunc>>().write(self.entry) };
         Ok(object)
     }
+}
+
+unsafe extern "C" fn itself(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: a property's object, borrowed for the call; the caller owns the result.
+    unsafe { ffi::Py_NewRef(object) }
 }
 
 unsafe extern "C" fn not_made(

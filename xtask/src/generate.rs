@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 14] = [
+const PRINTED: [(&str, &[&str]); 24] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -20,6 +20,16 @@ const PRINTED: [(&str, &[&str]); 14] = [
     ("bindings-wasm/src-ts/presets/table.ts", &["fields", "presets.ts"]),
     ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
     ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
+    ("bindings-python/src/help/policy.txt", &["fields", "help", "policy"]),
+    ("bindings-python/src/help/retry.txt", &["fields", "help", "retry"]),
+    ("bindings-python/src/help/retrying.txt", &["fields", "help", "retrying"]),
+    ("bindings-python/src/help/budget.txt", &["fields", "help", "budget"]),
+    ("bindings-python/src/help/breaker.txt", &["fields", "help", "breaker"]),
+    ("bindings-python/src/help/limiter.txt", &["fields", "help", "limiter"]),
+    ("bindings-python/src/help/adaptive.txt", &["fields", "help", "adaptive"]),
+    ("bindings-python/src/help/bulkhead.txt", &["fields", "help", "bulkhead"]),
+    ("bindings-python/src/help/stretch.txt", &["fields", "help", "stretch"]),
+    ("bindings-python/src/help/hedge.txt", &["fields", "help", "hedge"]),
     ("docs/policy.md", &["fields", "docs"]),
 ];
 

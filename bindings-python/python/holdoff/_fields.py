@@ -13,12 +13,15 @@ from ._literals import (
     BreakerKind,
     BreakerMode,
     BudgetKind,
+    Cap,
     HintMode,
     HintOver,
     JitterKind,
     LimiterKind,
     NestedMode,
+    OnDeadline,
     OpenForKind,
+    PresetName,
     Refusal,
     Reopen,
     RetryKind,
@@ -266,3 +269,28 @@ class NestedFields(TypedDict, total=False):
     """The behaviour of a retry inside another one, or around one. Default: allow."""
     cap: int | None
     """The number of attempts that nested retries may make together. From 1 on. For cap. Needed there."""
+
+
+class PlainFields(TypedDict, total=False):
+    """The fields of a policy that are single values."""
+
+    cap: Cap | None
+    """The value that ``backoff.max`` bounds: the jittered delay with its spread kept, the delay before jitter, or the
+    jittered delay cut off. Default: keep_spread.
+    """
+    attempts: int | Literal["forever"] | None
+    """The number of attempts, the first one included. From 1 on. Default: 3; one more than the delays of a backoff
+    that ends.
+    """
+    deadline: Duration | Literal["none"] | None
+    """The time that the whole operation may take, sleeps included. Above 0. Default: none."""
+    min_attempt: Duration | None
+    """The time that an attempt must have left before the deadline to be worth starting. Default: 0s."""
+    on_deadline: OnDeadline | None
+    """The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
+    attempt (needs ``min_attempt``). Default: stop.
+    """
+    attempt_timeout: Duration | Literal["none"] | None
+    """The time that one attempt may take. Above 0. Default: none."""
+    preset: PresetName | None
+    """The named policy that the other fields start from. Default: default."""

@@ -5,7 +5,6 @@ from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, over
 from _typeshed import SupportsGetItem
 from typing_extensions import Unpack
 
-from ._cancel import Cancel
 from ._literals import (
     Answer,
     BreakerState,
@@ -28,14 +27,12 @@ from .types import (
     BudgetFields,
     BulkheadConfig,
     BulkheadFields,
-    Classify,
+    CallOptions,
     DecisionKind,
     Duration,
-    Fallback,
     FormName,
     GrpcCode,
     GuardOptions,
-    GuardsOption,
     Headers,
     HedgeConfig,
     HedgeFields,
@@ -44,13 +41,11 @@ from .types import (
     LimiterConfig,
     LimiterFields,
     NextStep,
-    On,
-    OnGiveUp,
-    OnResult,
-    OnRetry,
     OutcomeWord,
     PeriodicKind,
     PolicyFields,
+    RetryingOptions,
+    RetryOptions,
     StepKind,
     StretchConfig,
     StretchFields,
@@ -64,6 +59,7 @@ __all__ = [
     "Bulkhead",
     "Call",
     "Decision",
+    "Decoration",
     "Event",
     "Explanation",
     "Failure",
@@ -136,45 +132,16 @@ class Retried(Generic[_P, _R]):
     @property
     def __wrapped__(self) -> Callable[_P, _R]:
         """The function without retries."""
+    @property
+    def holdoff(self) -> Decoration:
+        """The policy and the options."""
 
 @overload
-def retry(
-    function: Callable[_P, _R],
-    /,
-    *,
-    on: On | None = None,
-    on_result: OnResult | None = None,
-    policy: Policy | PresetName | None = None,
-    cancel: Cancel | None = None,
-    seed: int | None = None,
-    on_retry: OnRetry | None = None,
-    on_give_up: OnGiveUp | None = None,
-    classify: Classify | None = None,
-    idempotent: bool = True,
-    guards: GuardsOption | None = None,
-    fallback: Fallback | None = None,
-    **fields: Unpack[PolicyFields],
-) -> Callable[_P, _R]:
-    """Retry a function: a decorator, bare or with a policy's fields and options."""
+def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Callable[_P, _R]:
+    """Retry a function: a decorator, bare or with options and with the fields of a policy."""
 
 @overload
-def retry(
-    function: None = None,
-    /,
-    *,
-    on: On | None = None,
-    on_result: OnResult | None = None,
-    policy: Policy | PresetName | None = None,
-    cancel: Cancel | None = None,
-    seed: int | None = None,
-    on_retry: OnRetry | None = None,
-    on_give_up: OnGiveUp | None = None,
-    classify: Classify | None = None,
-    idempotent: bool = True,
-    guards: GuardsOption | None = None,
-    fallback: Fallback | None = None,
-    **fields: Unpack[PolicyFields],
-) -> Retrying: ...
+def retry(function: None = None, /, **options: Unpack[RetryOptions]) -> Retrying: ...
 
 NEVER: Final[int]
 __version__: Final[str]
@@ -182,7 +149,7 @@ __version__: Final[str]
 @final
 class Adaptive:
     """
-    A rate of attempts that follows the server's throttling, shared by all calls that use it.
+    A rate of attempts that follows the server's throttling. All calls that use the object share it.
     """
     def __new__(
         cls, config: AdaptiveConfig = None, /, *, now: int | None = None, **fields: Unpack[AdaptiveFields]
@@ -251,7 +218,7 @@ class Adaptive:
 @final
 class Breaker:
     """
-    A circuit breaker, shared by all calls that use it. A permit is an int, to hand back with the result.
+    When a breaker stops calls to a server that keeps failing. All calls that use the object share it.
     """
     def __new__(
         cls,
@@ -345,7 +312,7 @@ class Bucket:
 @final
 class Budget:
     """
-    A budget of retries, shared by all calls that use it. The payment of a retry is an int, to hand back later.
+    How many retries there may be for the calls there are. All calls that use the object share it.
     """
     def __new__(
         cls,
@@ -410,7 +377,7 @@ class Budget:
 @final
 class Bulkhead:
     """
-    Places for attempts that run at once, and a queue before them. A place in the queue is an int.
+    How many attempts may run at once. All calls that use the object share it.
     """
     def __new__(cls, config: BulkheadConfig = None, /, **fields: Unpack[BulkheadFields]) -> Bulkhead: ...
     def __repr__(self) -> str: ...
@@ -545,6 +512,26 @@ class Decision:
     def until(self) -> int | None:
         """
         Sleep: until when.
+        """
+
+@final
+class Decoration:
+    """
+    The attribute `holdoff` of a decorated function: its policy and its options.
+    """
+    @property
+    def policy(self) -> Policy:
+        """
+        The policy.
+        """
+    @property
+    def retrying(self) -> Retrying:
+        """
+        The policy with its options.
+        """
+    def with_options(self, **options: Unpack[RetryOptions]) -> Callable[..., Any]:
+        """
+        The function, retried with the given options and fields instead of its own; all others stay.
         """
 
 @final
@@ -976,7 +963,7 @@ class Guards:
 @final
 class Hedge:
     """
-    Starts a second attempt beside a slow first one. All calls that use it share the durations of attempts.
+    A second attempt beside a slow one. All calls that use the object share it.
     """
     def __new__(cls, config: HedgeConfig = None, /, **fields: Unpack[HedgeFields]) -> Hedge: ...
     def __repr__(self) -> str: ...
@@ -1186,7 +1173,7 @@ class Layers:
 @final
 class Limiter:
     """
-    A limit of attempts in a time, shared by all calls that use it.
+    How many attempts there may be in a time. All calls that use the object share it.
     """
     def __new__(
         cls, config: LimiterConfig = None, /, *, now: int | None = None, **fields: Unpack[LimiterFields]
@@ -1631,20 +1618,7 @@ class Policy:
         """
         Warnings about the policy, and about a timeout of `within` around it.
         """
-    def retrying(
-        self,
-        *,
-        on: On | None = None,
-        on_result: OnResult | None = None,
-        cancel: Cancel | None = None,
-        seed: int | None = None,
-        on_retry: OnRetry | None = None,
-        on_give_up: OnGiveUp | None = None,
-        classify: Classify | None = None,
-        idempotent: bool = True,
-        guards: GuardsOption | None = None,
-        fallback: Fallback | None = None,
-    ) -> Retrying:
+    def retrying(self, **options: Unpack[CallOptions]) -> Retrying:
         """
         A caller with this policy and these options, to call or to decorate functions with.
         """
@@ -1864,23 +1838,7 @@ class Retrying:
         """
         The function, retried.
         """
-    def __new__(
-        cls,
-        policy: Policy | PresetName | None = None,
-        /,
-        *,
-        on: On | None = None,
-        on_result: OnResult | None = None,
-        cancel: Cancel | None = None,
-        seed: int | None = None,
-        on_retry: OnRetry | None = None,
-        on_give_up: OnGiveUp | None = None,
-        classify: Classify | None = None,
-        idempotent: bool = True,
-        guards: GuardsOption | None = None,
-        fallback: Fallback | None = None,
-        **fields: Unpack[PolicyFields],
-    ) -> Retrying: ...
+    def __new__(cls, policy: Policy | PresetName | None = None, /, **options: Unpack[RetryingOptions]) -> Retrying: ...
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """
         Call the function until it succeeds or the policy gives up.
@@ -1936,6 +1894,10 @@ class Retrying:
     def watches(self) -> bool:
         """
         True if an attempt has a limit or a cancel token, or hands a token down.
+        """
+    def with_options(self, **options: Unpack[RetryOptions]) -> Retrying:
+        """
+        A caller with the given options and fields instead of its own; all others stay.
         """
 
 @final
@@ -2071,7 +2033,7 @@ class Step:
 @final
 class Stretch:
     """
-    Stretches delays by the share of recent failures, over all calls that use it.
+    Longer delays while many attempts fail. All calls that use the object share it.
     """
     def __new__(
         cls, config: StretchConfig = None, /, *, now: int | None = None, **fields: Unpack[StretchFields]

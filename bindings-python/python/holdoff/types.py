@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from ._cancel import Cancel
 from ._fields import AdaptiveFields as AdaptiveFields
 from ._fields import Backoff as Backoff
 from ._fields import BreakerFields as BreakerFields
@@ -17,6 +18,7 @@ from ._fields import Jitter as Jitter
 from ._fields import LimiterFields as LimiterFields
 from ._fields import NestedFields as NestedFields
 from ._fields import OpenFor as OpenFor
+from ._fields import PlainFields as PlainFields
 from ._fields import StretchFields as StretchFields
 from ._holdoff import (
     Adaptive,
@@ -28,6 +30,7 @@ from ._holdoff import (
     Hedge,
     Limiter,
     Outcome,
+    Policy,
     RetryEvent,
     Stretch,
 )
@@ -35,10 +38,8 @@ from ._literals import (
     AdaptiveKind,
     BreakerKind,
     BudgetKind,
-    Cap,
     GrpcName,
     NestedMode,
-    OnDeadline,
     RetryKind,
 )
 from ._literals import BackoffKind as BackoffKind
@@ -124,25 +125,66 @@ GuardsOption: TypeAlias = Guards | GuardOptions
 """Guards of a call: an object, or its options."""
 
 
-class PolicyFields(TypedDict, total=False):
+class PolicyFields(PlainFields, total=False):
     """The fields of a policy. None is the default."""
 
-    preset: PresetName | None
     backoff: Backoff | Sequence[Backoff] | BackoffKind | None
+    """How delays grow: one backoff, or a list of up to six stages, in their order."""
     jitter: Jitter | JitterKind | None
-    cap: Cap | None
-    attempts: int | Literal["forever"] | None
-    deadline: Duration | Literal["none"] | None
-    min_attempt: Duration | None
-    on_deadline: OnDeadline | None
-    attempt_timeout: Duration | Literal["none"] | None
+    """How delays are spread. Default: full."""
     hint: Hint | HintMode | None
+    """The use of a server's hint on when to come back. Default: floor."""
     retry_on: RetryOn | None
+    """The failures that are retried. Default: every failure that is not permanent."""
     budget: BudgetConfig
+    """How many retries there may be for the calls there are."""
     breaker: BreakerConfig
+    """When a breaker stops calls to a server that keeps failing."""
     limiter: LimiterConfig
+    """How many attempts there may be in a time."""
     adaptive: AdaptiveConfig
+    """A rate of attempts that follows the server's throttling."""
     bulkhead: BulkheadConfig
+    """How many attempts may run at once."""
     stretch: StretchConfig
+    """Longer delays while many attempts fail."""
     hedge: HedgeConfig
+    """A second attempt beside a slow one."""
     nested: NestedFields | NestedMode | None
+    """The behaviour of a retry inside another one."""
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of one use of a policy."""
+
+    on: On | None
+    """The errors to retry. Default: every error but programming errors."""
+    classify: Classify | None
+    """A function from the error to a Failure, the word of a kind, or None for the default rules."""
+    on_result: OnResult | None
+    """A function of the returned value that says whether it is a failure; True for HTTP answers."""
+    on_retry: OnRetry | None
+    """A function that is called before each sleep."""
+    on_give_up: OnGiveUp | None
+    """A function that is called with the outcome after the last failure."""
+    fallback: Fallback | None
+    """A function of the last error, whose value is returned instead."""
+    cancel: Cancel | None
+    """A token that cancels the operation."""
+    idempotent: bool
+    """False if the operation must not run twice. Default: True."""
+    seed: int | None
+    """A number that makes the jitter repeatable."""
+    guards: GuardsOption | None
+    """Guards that replace those of the policy."""
+
+
+class RetryingOptions(PolicyFields, CallOptions, total=False):
+    """The options of one use, and the fields of a policy."""
+
+
+class RetryOptions(RetryingOptions, total=False):
+    """The options of one use, and a policy or its fields."""
+
+    policy: Policy | PresetName | None
+    """A policy or the name of a preset, instead of the fields."""

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 guard! {
-    /// A circuit breaker, shared by all calls that use it. A permit is an int, to hand back with the result.
     Breaker "breaker": holdoff_core::Breaker, BreakerConfig;
     fresh |builder, seed, now| builder.breaker()?.map(|config| (config, holdoff_core::Breaker::new(&config, seed, now)));
     save |config, state, now| state.save(config, now);

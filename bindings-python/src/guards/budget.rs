@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 guard! {
-    /// A budget of retries, shared by all calls that use it. The payment of a retry is an int, to hand back later.
     Budget "budget": holdoff_core::Budget, BudgetConfig;
     fresh |builder, seed, now| builder.budget()?.map(|config| (config, holdoff_core::Budget::new(&config, seed, now)));
     save |config, state, now| state.save(config, now);

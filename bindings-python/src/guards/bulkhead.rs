@@ -6,7 +6,7 @@ use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp}
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-/// Places for attempts that run at once, and a queue before them. A place in the queue is an int.
+#[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
 pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, holdoff_core::Bulkhead>, pub(super) Py<Notify>);
 
@@ -55,7 +55,7 @@ fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
 #[pymethods]
 impl Bulkhead {
     #[new]
-    #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"))]
+    #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"), text_signature = None)]
     fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         super::new(py, config, fields, Start::default())
     }

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 guard! {
-    /// Starts a second attempt beside a slow first one. All calls that use it share the durations of attempts.
     Hedge "hedge": Latency, HedgeConfig;
     fresh |builder, _, _| builder.hedge()?.map(|config| (config, Latency::new()));
     save |_, state, _| state.save();

@@ -19,7 +19,6 @@ fn restored(bytes: &[u8], config: &LimiterConfig, now: Timestamp) -> Result<(hol
 }
 
 guard! {
-    /// A limit of attempts in a time, shared by all calls that use it.
     Limiter "limiter": (holdoff_core::Limiter, Vec<u64>), LimiterConfig;
     fresh |builder, _, now| builder.limiter()?.map(|config| {
         (config, (holdoff_core::Limiter::new(&config, now), vec![0; config.log_capacity()]))
@@ -49,7 +48,6 @@ guard! {
 }
 
 guard! {
-    /// A rate of attempts that follows the server's throttling, shared by all calls that use it.
     Adaptive "adaptive": holdoff_core::Adaptive, AdaptiveConfig;
     fresh |builder, _, now| builder.adaptive()?.map(|config| (config, holdoff_core::Adaptive::new(&config, now)));
     save |config, state, now| state.save(config, now);

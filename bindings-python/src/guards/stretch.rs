@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 guard! {
-    /// Stretches delays by the share of recent failures, over all calls that use it.
     Stretch "stretch": holdoff_core::Stretch, StretchConfig;
     fresh |builder, _, now| builder.stretch()?.map(|config| (config, holdoff_core::Stretch::new(&config, now)));
     save |config, state, now| state.save(config, now);

@@ -6,15 +6,12 @@ use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
 use crate::guards::nested::Token;
 use crate::guards::set::{self, Guards};
-use crate::parameters::{
-    CancelToken, Classify, Duration, Fallback, GuardsOption, Kind, OnErrors, OnGiveUp, OnResults, OnRetry, Seed,
-    Status, Text,
-};
+use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Calls};
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Span};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 
@@ -39,7 +36,7 @@ impl Calls for Policy {
 #[pymethods]
 impl Policy {
     #[new]
-    #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"))]
+    #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"), text_signature = None)]
     fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), Numbers::Seconds)
             .map(Self::new)
@@ -178,27 +175,17 @@ impl Policy {
     }
 
     /// A caller with this policy and these options, to call or to decorate functions with.
-    #[pyo3(signature = (
-        *, on = None, on_result = None, cancel = None, seed = None, on_retry = None, on_give_up = None,
-        classify = None, idempotent = true, guards = None, fallback = None
-    ))]
-    #[allow(clippy::too_many_arguments)]
-    fn retrying(
-        slf: &Bound<'_, Self>,
-        on: Option<OnErrors<'_, '_>>,
-        on_result: Option<OnResults<'_, '_>>,
-        cancel: Option<CancelToken<'_, '_>>,
-        seed: Seed,
-        on_retry: Option<OnRetry<'_, '_>>,
-        on_give_up: Option<OnGiveUp<'_, '_>>,
-        classify: Option<Classify<'_, '_>>,
-        idempotent: bool,
-        guards: Option<GuardsOption<'_, '_>>,
-        fallback: Option<Fallback<'_, '_>>,
-    ) -> PyResult<Retrying> {
-        let options =
-            Options { on, on_result, cancel, seed, on_retry, on_give_up, classify, idempotent, guards, fallback };
-        Retrying::new(slf, options)
+    #[pyo3(signature = (**options: "Unpack[CallOptions]"), text_signature = "($self, *, on=None, classify=None, \
+        on_result=None, on_retry=None, on_give_up=None, fallback=None, cancel=None, idempotent=True, seed=None, guards=None)")]
+    fn retrying<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Retrying> {
+        let options = Options::new(slf.py(), options)?;
+        if let Some(name) = options.policy_or_field()? {
+            let name = config::shown(&name);
+            let message =
+                format!("Policy.retrying() got an unexpected keyword argument {name}: the policy has its fields");
+            return Err(PyTypeError::new_err(message));
+        }
+        Retrying::new(slf, &options)
     }
 
     fn __hash__(&self) -> u64 {

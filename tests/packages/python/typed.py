@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import holdoff.machines
-from holdoff.types import PolicyFields
+from holdoff.types import PolicyFields, RetryOptions
 
 
 @holdoff.retry
@@ -43,6 +43,18 @@ async def awaits() -> int:
         with attempt:
             return await awaited("url")
     return await holdoff.Policy().call(awaited, "url")
+
+
+def returns_from_a_block() -> bytes:
+    for attempt in holdoff.attempts(on=OSError):
+        with attempt:
+            return bare("url", verbose=True)
+    raise AssertionError
+
+
+def changes_options(retrying: holdoff.Retrying) -> bytes:
+    options: RetryOptions = {"attempts": 1, "on": OSError}
+    return retrying.with_options(**options).call(bare, "url")
 
 
 def documents(text: str) -> None:

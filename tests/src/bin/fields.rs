@@ -28,7 +28,8 @@ fn main() -> Result<()> {
         Some("guards.ts") => print!("{}", guards_ts()),
         Some("python") => print!("{}", python()),
         Some("docs") => print!("{}", docs(&std::fs::read_to_string("docs/policy.md")?)?),
-        other => bail!("policy.ts, table.ts, presets.ts, guards.ts, python or docs, not {other:?}"),
+        Some("help") => print!("{}", help(&std::env::args().nth(2).unwrap_or_default())?),
+        other => bail!("policy.ts, table.ts, presets.ts, guards.ts, python, docs or help, not {other:?}"),
     }
     Ok(())
 }
@@ -518,6 +519,10 @@ fn type_python(field: Field) -> &'static str {
         (Field::LimiterKind, _) => "LimiterKind",
         (Field::AdaptiveKind, _) => "AdaptiveKind",
         (Field::NestedMode, _) => "NestedMode",
+        (Field::Preset, _) => "PresetName",
+        (Field::Cap, _) => "Cap",
+        (Field::OnDeadline, _) => "OnDeadline",
+        (_, Takes::Attempts) => "int | Literal[\"forever\"]",
         (_, Takes::Word(_)) => "Refusal",
         (_, Takes::Span { .. }) => "Duration",
         (_, Takes::SpanOrNone { .. }) => "Duration | Literal[\"none\"]",
@@ -551,8 +556,8 @@ fn python() -> String {
          from datetime import timedelta\n\
          from typing import Literal, TypeAlias, TypedDict\n\n\
          from ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
-         BreakerMode,\n    BudgetKind,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
-         OpenForKind,\n    Refusal,\n    Reopen,\n    RetryKind,\n)\n\n\
+         BreakerMode,\n    BudgetKind,\n    Cap,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
+         OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n    RetryKind,\n)\n\n\
          Duration: TypeAlias = float | str | timedelta\n\
          \"\"\"A length of time: seconds, text with a unit such as ``\"250ms\"``, or a timedelta.\"\"\"\n"
     );
@@ -565,6 +570,11 @@ fn python() -> String {
             let of = if name == "open_for" { "Duration | OpenFor" } else { type_python(field) };
             out += &member_python(name, &format!("{of} | None"), &text.replace('`', "``").replace("````", "``"));
         }
+    }
+    out += "\n\nclass PlainFields(TypedDict, total=False):\n    \"\"\"The fields of a policy that are single values.\"\"\"\n\n";
+    for field in Field::ALL.iter().filter(|field| !field.path().contains('.') && field.path() != "version") {
+        let doc = described(*field).replace('`', "``");
+        out += &member_python(field.path(), &format!("{} | None", type_python(*field)), &doc);
     }
     out
 }
@@ -603,4 +613,158 @@ fn table(group: &str) -> String {
         let _ = writeln!(out, "| {} | {} | {value} | {default} |", names.join(", "), field.doc().trim());
     }
     out
+}
+
+/// The options of one use in Python, each with its doc.
+const OPTIONS: [(&str, &str, &str); 11] = [
+    ("policy", "None", "A `Policy` or the name of a preset, instead of the fields."),
+    (
+        "on",
+        "None",
+        "The errors to retry: a type of Exception, a tuple of types, or a function of the error. Default: every error \
+        but programming errors.",
+    ),
+    ("classify", "None", "A function from the error to a Failure, the word of a kind, or None for the default rules."),
+    ("on_result", "None", "A function of the returned value that says whether it is a failure; True for HTTP answers."),
+    ("on_retry", "None", "A function that is called with a RetryEvent before each sleep."),
+    ("on_give_up", "None", "A function that is called with the Outcome after the last failure."),
+    ("fallback", "None", "A function of the last error, whose value is returned instead."),
+    ("cancel", "None", "A Cancel token."),
+    ("idempotent", "True", "False if the operation must not run twice."),
+    ("seed", "None", "An int that makes the jitter repeatable."),
+    ("guards", "None", "A Guards object, or a dict of the options of guards, which replaces the guards of the policy."),
+];
+
+/// The signature and the doc of a class or function of Python, for `help()` and for editors that ask the interpreter.
+fn help(of: &str) -> Result<String> {
+    let (name, first, doc) = match of {
+        "policy" => (
+            "Policy",
+            "name=None, /",
+            "When to retry and when to give up; immutable, to be shared by any number of operations.",
+        ),
+        "retry" => (
+            "retry",
+            "function=None, /",
+            "Retry a function: a decorator, bare or with options and with the fields of a policy.",
+        ),
+        "retrying" => (
+            "Retrying",
+            "policy=None, /",
+            "A policy with the options of one use: call functions with it, or decorate them.",
+        ),
+        _ => return guard_help(of),
+    };
+    let own = OPTIONS.iter().filter(|option| of == "retry" || (of == "retrying" && option.0 != "policy"));
+    let fields = top_fields();
+    let mut parameters = vec![first.to_owned(), "*".to_owned()];
+    parameters.extend(own.clone().map(|option| format!("{}={}", option.0, option.1)));
+    parameters.extend(fields.iter().map(|(name, _, default, _)| format!("{name}={default}")));
+    let mut out = format!("{name}({})\n--\n\n{doc}\n", parameters.join(", "));
+    if of == "policy" {
+        out += "\nname: the name of a preset, which replaces the defaults below.\n";
+        out += TIMES;
+        for (name, takes, _, doc) in &fields {
+            out += &item(name, takes, doc);
+        }
+    } else {
+        out += "\nOptions:\n";
+        for (name, _, doc) in own {
+            out += &item(name, "", doc);
+        }
+        out += "\nThe other parameters are the fields of a policy: see help(holdoff.Policy).\n";
+    }
+    Ok(out)
+}
+
+const TIMES: &str = "\nA time is a number of seconds, text with a unit (\"250ms\", \"1.5s\", \"2m\") or a timedelta. None means the default.\n\n";
+
+/// A parameter, what it takes and its doc, in lines.
+fn item(name: &str, takes: &str, doc: &str) -> String {
+    let takes = if takes.is_empty() { String::new() } else { format!(": {takes}") };
+    let lines = wrapped(&doc.replace('`', "\""), 92);
+    format!("    {name}{takes}\n        {}\n", lines.join("\n        "))
+}
+
+/// A value in Python.
+fn literal_python(field: Field) -> String {
+    let text = default(field);
+    let text = text.split("; ").next().unwrap_or_default();
+    match field.takes() {
+        _ if field.default().is_none() => "None".into(),
+        Takes::Word(_) => format!("'{text}'"),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } => format!("'{text}'"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The values of a field, in words of Python.
+fn takes_python(field: Field) -> String {
+    match field.takes() {
+        Takes::Word(_) => quoted(field.words()).join(", "),
+        Takes::Span { .. } => "a time".into(),
+        Takes::SpanOrNone { .. } => "a time or \"none\"".into(),
+        Takes::Number(_) => "a number".into(),
+        Takes::WholeNumber(..) => "an int".into(),
+        Takes::Attempts => "an int or \"forever\"".into(),
+        Takes::Spans => "a list of times".into(),
+        Takes::Version => "1".into(),
+    }
+}
+
+/// The fields of a policy by their first names: name, what it takes, default, doc.
+fn top_fields() -> Vec<(String, String, String, String)> {
+    let mut fields: Vec<(String, String, String, String)> = Vec::new();
+    for field in Field::ALL.iter().filter(|field| field.path() != "version") {
+        let (top, inner) = field.path().split_once('.').map_or((field.path(), None), |path| (path.0, Some(path.1)));
+        if fields.iter().any(|known| known.0 == top) {
+            continue;
+        }
+        let of_group = GROUPS.iter().find(|group| group.0 == top);
+        fields.push(match (inner, of_group) {
+            (Some(_), Some((path, name, doc))) if field.is_guards() && *path != "nested" => (
+                top.into(),
+                "a dict, or the first field alone".into(),
+                "None".into(),
+                format!("{doc} See help(holdoff.{name})."),
+            ),
+            (Some(_), Some((path, _, doc))) => {
+                let members: Vec<_> = names(path)
+                    .into_iter()
+                    .filter(|(name, field)| field.path().ends_with(name))
+                    .map(|(name, field)| format!("{name}: {}", described(field)))
+                    .collect();
+                let chain = if top == "backoff" { ", or a list of dicts, each a stage" } else { "" };
+                let first = takes_python(*field);
+                let default = if top == "nested" { "None".into() } else { literal_python(*field) };
+                (top.into(), format!("{first}, or a dict{chain}"), default, format!("{doc} {}", members.join(" ")))
+            }
+            _ => (top.into(), takes_python(*field), literal_python(*field), described(*field)),
+        });
+        if top == "hint" {
+            let doc = "The failures that are retried: \"http\", \"grpc\", \"kinds\", \"patterns\", and \"non_idempotent\" for \
+                operations that must not run twice. Default: every failure that is not permanent.";
+            fields.push(("retry_on".into(), "a dict of lists".into(), "None".into(), doc.into()));
+        }
+    }
+    fields
+}
+
+fn guard_help(of: &str) -> Result<String> {
+    let (path, name, doc) = group(of).with_context(|| format!("no group {of:?}"))?;
+    let start = match *path {
+        "budget" | "breaker" => ", seed=None, now=None",
+        "bulkhead" | "hedge" => "",
+        _ => ", now=None",
+    };
+    let fields = names(path);
+    let signature: Vec<_> = fields.iter().map(|(name, field)| format!("{name}={}", literal_python(*field))).collect();
+    let mut out = format!("{name}(config=None, /, *{start}, {})\n--\n\n{doc}", signature.join(", "));
+    out += " All calls that use the object share it.\n\n\
+        config: the guard as a policy has it, a dict or its first field alone.\n";
+    out += TIMES;
+    for (name, field) in fields {
+        out += &item(name, &takes_python(field), &described(field));
+    }
+    Ok(out)
 }
