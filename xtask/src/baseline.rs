@@ -5,6 +5,7 @@
 //! nothing here is timed. benches/baseline.json has the figures that are accepted. `cargo xtask check` fails when one grew
 //! by more than a twentieth, and the file is changed in the same commit, with the reason.
 
+use crate::bench::targets;
 use crate::{Lang, shell};
 use accepted::{Baseline, Tools};
 use anyhow::{Result, bail};
@@ -39,6 +40,8 @@ fn ours() -> Result<Vec<Figure>> {
 pub(crate) fn check() -> Result<()> {
     let (baseline, tools) = (Baseline::read()?, Tools::here()?);
     let figures = ours()?;
+    let weights = figures.iter().filter(|figure| figure.unit == Unit::Bytes);
+    targets::weigh(weights.map(|figure| (figure.work.clone(), figure.who.clone(), figure.value)))?;
     let findings = compare(&comparable(figures, &baseline, &tools), &comparable_accepted(&baseline, &tools));
     let (mut failed, mut shrank) = (0, 0);
     for finding in &findings {

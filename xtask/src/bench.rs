@@ -18,7 +18,7 @@ mod results;
 mod rows;
 mod run;
 mod table;
-mod targets;
+pub(crate) mod targets;
 
 /// The name of the results that are weighed and not timed.
 const SIZES: &str = "sizes";

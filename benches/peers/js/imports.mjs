@@ -1,6 +1,6 @@
 /**
- * Milliseconds to import each library in a fresh process and to retry once, so that a module that puts off its work is measured
- * doing it.
+ * Milliseconds to import each library in a fresh process, and to retry once after a sleep of one, so that a module that puts off its
+ * work is measured doing it.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,24 +9,24 @@ import { pathToFileURL } from "node:url";
 const here = new URL(".", import.meta.url);
 const peer = (name) => import.meta.resolve(name);
 
-/** Where each is, and how it retries once without waiting. */
+/** Where each is, and how it retries once after a millisecond. */
 function entries(folder) {
   const ours = (name) => pathToFileURL(`${folder}/dist/esm/${name}.js`).href;
   const lite = `${folder}/dist/esm/lite.js`;
-  const now = "{ attempts: 2, backoff: { delay: 0 } }";
+  const now = "{ attempts: 2, backoff: { delay: 1 } }";
   return {
     bare: ["data:text/javascript,export default 1", "0"],
     holdoff: [ours("index"), `m.retry(work, ${now})`],
     "holdoff/guards": [ours("guards"), "new m.Breaker()"],
     ...(existsSync(lite) && {
-      "holdoff/lite": [ours("lite"), "m.retry(work, { attempts: 2, backoff: { delay: 0 } })"],
+      "holdoff/lite": [ours("lite"), "m.retry(work, { attempts: 2, backoff: { delay: 1 } })"],
     }),
-    "p-retry": [peer("p-retry"), "m.default(work, { retries: 1, minTimeout: 0 })"],
-    "async-retry": [peer("async-retry"), "m.default(work, { retries: 1, minTimeout: 0 })"],
-    "exponential-backoff": [peer("exponential-backoff"), "m.backOff(work, { startingDelay: 0 })"],
+    "p-retry": [peer("p-retry"), "m.default(work, { retries: 1, minTimeout: 1 })"],
+    "async-retry": [peer("async-retry"), "m.default(work, { retries: 1, minTimeout: 1 })"],
+    "exponential-backoff": [peer("exponential-backoff"), "m.backOff(work, { startingDelay: 1 })"],
     cockatiel: [
       peer("cockatiel"),
-      "m.retry(m.handleAll, { maxAttempts: 1, backoff: new m.ConstantBackoff(0) }).execute(work)",
+      "m.retry(m.handleAll, { maxAttempts: 1, backoff: new m.ConstantBackoff(1) }).execute(work)",
     ],
     opossum: [peer("opossum"), "new m.default(work).fire().catch(() => {})"],
   };
@@ -65,6 +65,11 @@ export function imports(folder, rounds) {
     return { work, who, ms: times[0], "median ms": times[times.length >> 1] };
   };
   return all.flatMap(({ who, imported, used }) => [
+    row(
+      "first retry",
+      who,
+      used.map((time, round) => time - imported[round]),
+    ),
     row("import", who, imported),
     row("import and first retry", who, used),
   ]);

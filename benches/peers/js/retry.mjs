@@ -56,7 +56,7 @@ for (const work of Object.keys(WORKS).filter((name) => name.includes(only))) {
   }
 }
 const imported = (row) => row.work.includes(only);
-if (only === "" || ["import", "import and first retry"].some((work) => work.includes(only))) {
+if (only === "" || ["import", "first retry", "import and first retry"].some((work) => work.includes(only))) {
   console.error("  import");
   rows.push(...imports(folder, quick ? 5 : 25).filter(imported));
 }

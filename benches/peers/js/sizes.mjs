@@ -1,5 +1,5 @@
 // How many bytes a page loads for a retry: each package bundled with what a caller imports of it, minified and compressed. Give the
-// folder of the built package when it is another one than this repository's.
+// folder of the built package when it is another one than this repository's, and --ours to leave out the peers.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,12 +8,15 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 
-const holdoff = process.argv[2] ?? fileURLToPath(new URL("../../../bindings-wasm", import.meta.url));
+const [folderGiven] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const onlyOurs = process.argv.includes("--ours");
+const holdoff = folderGiven ?? fileURLToPath(new URL("../../../bindings-wasm", import.meta.url));
 const { build } = await import(pathToFileURL(createRequire(join(holdoff, "package.json")).resolve("esbuild")));
 
 const WORKS = {
   "npm, gzip: retry": {
     "holdoff/lite": 'export { retry } from "holdoff/lite";',
+    "holdoff/js": 'export { retry } from "holdoff/js";',
     holdoff: 'export { retry } from "holdoff";',
     "p-retry": 'export { default } from "p-retry";',
     "async-retry": 'export { default } from "async-retry";',
@@ -21,7 +24,7 @@ const WORKS = {
     "exponential-backoff": 'export { backOff } from "exponential-backoff";',
   },
   "npm, gzip: retry and guards": {
-    "holdoff/guards": 'export { retry } from "holdoff"; export { Guards } from "holdoff/guards";',
+    "holdoff/guards": 'export * from "holdoff/guards";',
     cockatiel: 'export * from "cockatiel";',
     opossum: 'export { default } from "opossum";',
   },
@@ -33,6 +36,7 @@ symlinkSync(holdoff, join(folder, "node_modules/holdoff"));
 const rows = [];
 for (const [work, snippets] of Object.entries(WORKS)) {
   for (const [who, contents] of Object.entries(snippets)) {
+    if (onlyOurs && !who.startsWith("holdoff")) continue;
     const resolveDir = who.startsWith("holdoff") ? folder : fileURLToPath(new URL(".", import.meta.url));
     const options = { bundle: true, minify: true, format: "esm", target: "es2022", write: false, logLevel: "error" };
     const external = ["events", "crypto", "node:*", "util"];

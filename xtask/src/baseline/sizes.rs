@@ -3,9 +3,10 @@
 use super::Figure;
 use crate::{c, python, shell, wasm};
 use anyhow::{Context as _, Result};
+use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 fn size(path: &Path) -> Result<u64> {
     Ok(fs::metadata(path).with_context(|| format!("no {}", path.display()))?.len())
@@ -19,12 +20,25 @@ pub(super) fn npm() -> Result<Vec<Figure>> {
     let mut modules = fs::read_dir(dist)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
     modules.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
     modules.sort();
+    let mut bundles = shell::command("node");
+    bundles.args(["benches/peers/js/sizes.mjs", "--ours"]).stderr(Stdio::null());
+    for bundle in serde_json::from_str::<Vec<Bundle>>(&shell::output(&mut bundles)?)? {
+        figures.push(Figure::bytes(&bundle.work, &bundle.who, bundle.bytes));
+    }
     for module in modules {
         let name = module.file_stem().unwrap_or_default().to_string_lossy();
         figures.push(Figure::bytes("wasm module", &name, size(&module)?));
         figures.push(Figure::bytes("wasm module, gzip", &name, zipped(&module)?));
     }
     Ok(figures)
+}
+
+/// A page's download: the package with what a caller imports of it.
+#[derive(Deserialize)]
+struct Bundle {
+    work: String,
+    who: String,
+    bytes: u64,
 }
 
 fn zipped(path: &Path) -> Result<u64> {

@@ -1,7 +1,7 @@
 //! The targets, as data in benches/targets.json, and the verdicts on them.
 
-use super::rows::Rows;
-use anyhow::{Context as _, Result};
+use super::rows::{Row, Rows};
+use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -195,6 +195,30 @@ impl Targets {
         problems.dedup();
         problems
     }
+}
+
+/// Prints what packages and programs weigh beside their bars. Fails where a bar is missed without a reason.
+pub(crate) fn weigh(figures: impl Iterator<Item = (String, String, f64)>) -> Result<()> {
+    let row = |(work, who, bytes)| Row { work, who, figures: BTreeMap::from([("bytes".to_owned(), bytes)]) };
+    let rows = Rows(figures.map(row).collect());
+    let targets = Targets::read()?;
+    let is_weight = |part: &&Comparison| part.lang == "sizes" && part.work != "state";
+    let mut missed = Vec::new();
+    for part in targets.targets.iter().flat_map(|target| &target.parts).filter(is_weight) {
+        let judged = judge(part, &rows);
+        let kilobytes = |bytes: f64| format!("{:.1} KB", bytes / 1000.0);
+        let goal = part.goal.map(|goal| format!(", goal {}", kilobytes(goal))).unwrap_or_default();
+        let weight = judged.value.map_or_else(|| "not weighed".to_owned(), kilobytes);
+        let (bar, verdict) = (kilobytes(part.limit), judged.verdict.word());
+        println!("  {}, {}: {weight} (bar {bar}{goal}): {verdict}", part.work, part.who);
+        if judged.verdict == Verdict::Missed && part.why.is_none() {
+            missed.push(format!("{}, {}", part.work, part.who));
+        }
+    }
+    if missed.is_empty() {
+        return Ok(());
+    }
+    bail!("too heavy, and benches/targets.json has no reason: {}", missed.join("; "))
 }
 
 fn judge(part: &Comparison, rows: &Rows) -> Judged {
