@@ -11,7 +11,7 @@ rmSync("dist/cjs", { recursive: true, force: true });
 
 /**
  * A module as one character for most of its bytes, and a space or a `!` before it for the others: that compresses almost as
- * well as the bytes would. `src-ts/lite/core.ts` undoes it, in a few bytes more than hexadecimal takes.
+ * well as the bytes would. `src-ts/module.ts` undoes it.
  */
 const dense = (bytes) =>
   Array.from(bytes, (byte) => {
@@ -21,20 +21,20 @@ const dense = (bytes) =>
   }).join("");
 
 // The features that rustc compiles for by default; the section that would name them is stripped.
-const FEATURES = ["bulk-memory", "sign-ext", "mutable-globals", "nontrapping-float-to-int"].map(
-  (name) => `--enable-${name}`,
-);
-for (const name of ["hot", "classify"]) {
+const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
+  .split(" ")
+  .map((name) => `--enable-${name}`);
+for (const name of ["hot", "machine", "classify", "wheel", "tools"]) {
   const path = `dist/${name}.wasm`;
   execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
 }
 
-/** The module as text. Hexadecimal keeps its bytes apart, and so compresses a fifth smaller than base64. */
+/** The module as text. */
 const inlined = {
   name: "inlined wasm",
   setup: ({ onLoad }) =>
     onLoad({ filter: /\.wasm$/ }, ({ path }) => ({
-      contents: path.endsWith("lite.wasm") ? dense(readFileSync(path)) : readFileSync(path).toString("hex"),
+      contents: dense(readFileSync(path)),
       loader: "text",
     })),
 };

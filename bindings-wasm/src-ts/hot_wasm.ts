@@ -1,10 +1,9 @@
 /** The wasm module of `hot.ts`, made from its text. In `holdoff/js` the same module as JavaScript stands in its place. */
-import hex from "../dist/hot.wasm";
-import { decoded } from "./module.js";
+import text from "../dist/hot.wasm";
+import { decoded, instance } from "./module.js";
 
-export const make = (): object => new WebAssembly.Instance(new WebAssembly.Module(decoded(hex))).exports;
+export const make = (): object => instance(text);
 
 export async function makeLater(): Promise<object> {
-  const { instance } = await WebAssembly.instantiate(decoded(hex));
-  return instance.exports;
+  return (await WebAssembly.instantiate(decoded(text))).instance.exports;
 }

@@ -3,7 +3,7 @@
  * owns and copies into memory for a transition; here the module itself says where each field is.
  */
 import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
-import { decoded } from "./module.js";
+import { instance } from "./module.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
 import { decoder, encoder } from "./tools/utf8.js";
 
@@ -31,8 +31,8 @@ export class ModuleMemory<Name extends string, Field extends string> {
   text!: Uint8Array;
 
   /** Compiles the module, which knows these fields. */
-  constructor(hex: string, fields: readonly Field[]) {
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(decoded(hex)));
+  constructor(text: string, fields: readonly Field[]) {
+    const exports = instance(text);
     this.core = exports as unknown as Functions<Name>;
     this.from = exports as unknown as Memory;
     this.fields = fields;

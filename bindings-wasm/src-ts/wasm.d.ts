@@ -1,7 +1,7 @@
 declare module "*.wasm" {
-  /** The module as hexadecimal digits; the bundler puts it here. */
-  const hex: string;
-  export default hex;
+  /** The module as text that `decoded` reads; the bundler puts it here. */
+  const text: string;
+  export default text;
 }
 
 declare module "node:async_hooks" {

@@ -2,7 +2,7 @@
  * Adds to `holdoff`: rules of a policy's `retryOn`, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
-import hex from "../../dist/classify.wasm";
+import text from "../../dist/classify.wasm";
 import { type Classifier, type Rules, useClassifier } from "../failure.js";
 import { ModuleMemory } from "../memory.js";
 import { type FieldValue, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
@@ -13,7 +13,7 @@ const FIELDS = ["args", "problem", "rules", "reader", "name", "text"] as const;
 type Name = "grpc" | "header" | "headers" | "hint" | "is_failure" | "judge" | "patterns" | "rules_set" | "rules_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
-const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(hex, FIELDS));
+const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(text, FIELDS));
 
 // The bits of a text that is kept here; anything else is the length of a problem.
 const HOST_KEEPS = 0x80000000;

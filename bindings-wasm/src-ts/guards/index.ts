@@ -1,5 +1,5 @@
 /** Guards that many calls share, so that a fleet stays alive when a dependency is ill. Importing it lets policies have guards. */
-import hex from "../../dist/guards.wasm";
+import text from "../../dist/guards.wasm";
 import { letPoliciesHaveGuards } from "./guards.js";
 import { bring } from "./memory.js";
 
@@ -30,5 +30,5 @@ export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } fro
 export { Refused } from "./refused.js";
 export { Stretch } from "./stretch.js";
 
-bring(hex);
+bring(text);
 letPoliciesHaveGuards();

@@ -100,21 +100,21 @@ const FIELDS = [
 
 type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
 
-let hex: string | undefined;
+let module: string | undefined;
 let made: GuardsMemory | undefined;
 /** Its functions; `memory()` before the first use. */
 export let core: GuardsMemory["core"];
 
-/** Brings the module, in hexadecimal digits. */
+/** Brings the module, as text. */
 export function bring(text: string): void {
-  hex = text;
+  module = text;
 }
 
 /** Its memory, compiled on first use. */
 export const memory = (): GuardsMemory => made ?? compiled();
 
 function compiled(): GuardsMemory {
-  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(hex as string, FIELDS);
+  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(module as string, FIELDS);
   core = made.core;
   return made;
 }

@@ -1,5 +1,6 @@
 /** The smallest wasm module: the only file that knows the layout of its memory. */
 import text from "../../dist/lite.wasm";
+import { decoded } from "../module.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
@@ -19,13 +20,6 @@ let core: Exports;
 /** The state of a call with its policy. */
 export let bytes: Uint8Array;
 
-/** Undoes what `build.mjs` does to the module: one character for most bytes, a space or a `!` before one for the others. */
-const decoded = (): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(text.match(/[ !]?[^ !]/g) as string[], (part) => {
-    const value = part.charCodeAt(part.length - 1);
-    return (value > 125 ? 57 : value - 35) + (part[1] ? (part < "!" ? 90 : 180) : 0) - 16;
-  });
-
 function take({ exports }: WebAssembly.Instance): Exports {
   core = exports as unknown as Exports;
   const { buffer } = core.memory;
@@ -34,9 +28,9 @@ function take({ exports }: WebAssembly.Instance): Exports {
 }
 
 /** The core, compiled on first use. */
-export const wasm = (): Exports => core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded())));
+export const wasm = (): Exports => core ?? take(new WebAssembly.Instance(new WebAssembly.Module(decoded(text))));
 
 /** Compiles the core without blocking, if you want that: it takes well under a millisecond. */
 export async function init(): Promise<void> {
-  if (core === undefined) take((await WebAssembly.instantiate(decoded())).instance);
+  if (core === undefined) take((await WebAssembly.instantiate(decoded(text))).instance);
 }

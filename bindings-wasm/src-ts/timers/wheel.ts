@@ -1,5 +1,5 @@
 /** Timers by their times, and which of them is due next: a timing wheel in a wasm instance of its own. */
-import hex from "../../dist/wheel.wasm";
+import text from "../../dist/wheel.wasm";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { exact, like } from "../memory.js";
 import { decoded } from "../module.js";
@@ -44,7 +44,7 @@ export class Wheel {
   private out: Uint32Array;
 
   constructor() {
-    compiled ??= new WebAssembly.Module(decoded(hex));
+    compiled ??= new WebAssembly.Module(decoded(text));
     this.core = new WebAssembly.Instance(compiled).exports as unknown as Exports;
     this.out = this.look();
   }
