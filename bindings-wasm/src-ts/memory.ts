@@ -2,7 +2,7 @@
  * The memory of the wasm modules that only some programs load. As in the first module, states are rows of words that JavaScript
  * owns and copies into memory for a transition; here the module itself says where each field is.
  */
-import { ConfigError, NOT_A_DURATION, problem, shown } from "./errors.js";
+import { NOT_A_DURATION, problem } from "./errors.js";
 import { instance } from "./module.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
 import { decoder, encoder } from "./tools/utf8.js";
@@ -26,8 +26,6 @@ export class ModuleMemory<Name extends string, Field extends string> {
   /** The numbers that go in and come out, and the same places as doubles. */
   longs!: BigUint64Array;
   private doubles!: Float64Array;
-  private problem!: readonly [spans: BigUint64Array, numbers: Float64Array];
-  private name!: Uint8Array;
   text!: Uint8Array;
 
   /** Compiles the module, which knows these fields. */
@@ -57,8 +55,6 @@ export class ModuleMemory<Name extends string, Field extends string> {
     this.words = Object.fromEntries(fields.map((field) => [field, of(field, Uint32Array, 4)])) as typeof this.words;
     this.longs = of("args", BigUint64Array, 8);
     this.doubles = of("args", Float64Array, 8);
-    this.problem = [of("problem", BigUint64Array, 8), of("problem", Float64Array, 8)];
-    this.name = of("name", Uint8Array, 1);
     this.text = of("text", Uint8Array, 1);
   }
 
@@ -100,10 +96,6 @@ export class ModuleMemory<Name extends string, Field extends string> {
     return this.doubles[at] as number;
   }
 
-  writeName(name: string): number {
-    return encode(name, this.name);
-  }
-
   writeText(text: string): number {
     return encode(text, this.text);
   }
@@ -112,24 +104,10 @@ export class ModuleMemory<Name extends string, Field extends string> {
   readText(length: number): string {
     return decoder.decode(this.text.subarray(0, length));
   }
-
-  /**
-   * Throws the error that `length` bytes of text describe; 0 is none. `name` is shown if the core names no field, or
-   * always if it is a path; `value` is the value it had.
-   */
-  check(length: number, name = "", value?: unknown, isPath = false): void {
-    if (length === 0) return;
-    const [word, field, rule, nearest] = this.readText(length).split("\n") as [string, string, string, string];
-    const [code, given] = (this.words as Record<string, Uint32Array>)["problem"] as unknown as [number, number];
-    const [spans, numbers] = this.problem;
-    const known = given === 2 ? numbers[2] : given === 1 ? `${Number(spans[1]) / 1e6}ms` : undefined;
-    const text = value !== undefined ? shown(value) : known;
-    const path = isPath ? name : field || name;
-    throw new ConfigError(code, word, path, text === undefined ? "" : ` = ${text}`, rule, nearest || undefined);
-  }
 }
 
-function encode(text: string, into: Uint8Array): number {
+/** Writes text as UTF-8; its length. */
+export function encode(text: string, into: Uint8Array): number {
   const { read, written } = encoder.encodeInto(text, into);
   if (read === text.length) return written;
   // Text that is too long is not valid, and its beginning must not be, either.

@@ -161,7 +161,7 @@ export class Options {
 
   /** Sets the field that is called `name` in a document. */
   set(name: string, field: FieldValue): void {
-    const [base, behind, stage, item] = read(name);
+    const [base, behind, stage, item] = partsOf(name);
     const row = names().get(base + behind);
     if (row === undefined) this.fail(UNKNOWN_FIELD, undefined, {}, field, undefined, near(name, behind, stage));
     const [number] = row;
@@ -189,39 +189,9 @@ export class Options {
     }
   }
 
-  /** The value as the number that stands for it. `wrongType` is the error about a value of the wrong type. */
   private read(row: Row, field: FieldValue, place: Position, wrongType = WRONG_TYPE): Nanos {
-    const { value, kind } = field;
-    const text = kind === TEXT ? (value as string) : undefined;
-    const number = kind === NUMBER || kind === UNITLESS ? (value as number) : undefined;
-    const [takes, first, ...words] = row[4].split(" ") as [string, ...string[]];
     const wrong = (code: number, near?: string): never => this.fail(code, row, place, field, undefined, near);
-    const whole = (from: number, to: number, code: number): number =>
-      number !== undefined && Number.isInteger(number) && number >= from && number <= to ? number : wrong(code);
-    switch (takes) {
-      case "word": {
-        if (text === undefined) return wrong(WRONG_TYPE);
-        const at = words.indexOf(text);
-        return at < 0 ? wrong(UNKNOWN_WORD, nearest(text, words)) : at + Number(first);
-      }
-      case "number":
-        return number ?? wrong(WRONG_TYPE);
-      case "whole":
-        return number === undefined ? wrong(WRONG_TYPE) : whole(Number(first), Number(words[0]), TIMES_RANGE);
-      case "attempts":
-        if (text === "forever") return FOREVER;
-        if (text !== undefined) return wrong(UNKNOWN_WORD, nearest(text, ["forever"]));
-        return number === undefined ? wrong(WRONG_TYPE) : whole(1, FOREVER - 1, ATTEMPTS_RANGE);
-      case "version":
-        return whole(1, 1, DOCUMENT_VERSION);
-      default: {
-        if (text === "none" && takes === "limit") return Infinity;
-        if (text === "none" && takes === "longest") return LONGEST;
-        if (text === undefined && number === undefined) return wrong(wrongType);
-        const nanos = text === undefined ? spanOfNumber(kind === NUMBER ? (number as number) : NaN) : spanOf(text);
-        return nanos ?? wrong(NOT_A_DURATION);
-      }
-    }
+    return numberOf(row[4], field, wrong, TIMES_RANGE, wrongType);
   }
 
   /** The number of the preset; undefined if none was given. */
@@ -352,8 +322,52 @@ const stepOf = (kind: number): number | undefined =>
         ? EXPONENT
         : undefined;
 
+/**
+ * The number that stands for a value of a field that takes that. `wrong` throws the error about it; `range` is that of a number out
+ * of range, `wrongType` that of a value of the wrong type where a time is needed.
+ */
+export function numberOf(
+  takes: string,
+  { value, kind }: FieldValue,
+  wrong: (code: number, near?: string) => never,
+  range: number,
+  wrongType = WRONG_TYPE,
+): Nanos {
+  const text = kind === TEXT ? (value as string) : undefined;
+  const number = kind === NUMBER || kind === UNITLESS ? (value as number) : undefined;
+  const [what, first, ...words] = takes.split(" ") as [string, ...string[]];
+  const whole = (from: number, to: number, code: number): number =>
+    number !== undefined && Number.isInteger(number) && number >= from && number <= to ? number : wrong(code);
+  switch (what) {
+    case "word": {
+      if (text === undefined) return wrong(WRONG_TYPE);
+      const at = words.indexOf(text);
+      return at < 0 ? wrong(UNKNOWN_WORD, nearest(text, words)) : at + Number(first);
+    }
+    case "number":
+      return number ?? wrong(WRONG_TYPE);
+    case "whole":
+      return number === undefined ? wrong(WRONG_TYPE) : whole(Number(first), Number(words[0]), range);
+    case "attempts":
+      if (text === "forever") return FOREVER;
+      if (text !== undefined) return wrong(UNKNOWN_WORD, nearest(text, ["forever"]));
+      return number === undefined ? wrong(WRONG_TYPE) : whole(1, FOREVER - 1, ATTEMPTS_RANGE);
+    case "version":
+      return whole(1, 1, DOCUMENT_VERSION);
+    default: {
+      if (text === "none" && what === "limit") return Infinity;
+      if (text === "none" && what === "longest") return LONGEST;
+      if (text === undefined && number === undefined) return wrong(wrongType);
+      const nanos = text === undefined ? spanOfNumber(kind === NUMBER ? (number as number) : NaN) : spanOf(text);
+      return nanos ?? wrong(NOT_A_DURATION);
+    }
+  }
+}
+
 /** Parts of a name: before and behind the index of a stage, that index, and the index in a list. */
-function read(full: string): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
+export function partsOf(
+  full: string,
+): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
   if (!full.includes("[")) return [full, "", undefined, undefined];
   const [name, item] = indexed(full);
   if (item !== undefined && name === "backoff") return [name, "", item, undefined];
@@ -366,7 +380,7 @@ function read(full: string): [base: string, behind: string, stage: number | unde
 const isGroup = (name: string): boolean => [...names().keys()].some((known) => known.startsWith(`${name}.`));
 
 /** The valid name nearest to an unknown one. */
-function near(name: string, behind: string, stage: number | undefined): string | undefined {
+export function near(name: string, behind: string, stage: number | undefined): string | undefined {
   const known = [...names().keys()];
   if (stage !== undefined) {
     const inner = known.filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
@@ -382,11 +396,15 @@ function near(name: string, behind: string, stage: number | undefined): string |
   return known.find((one) => one.slice(one.indexOf(".") + 1) === name && one.includes("."));
 }
 
+/** The rule of a field that takes words. */
+export function wordsRule(takes: string): string | undefined {
+  const [kind, , ...words] = takes.split(" ");
+  return kind === "word" ? `must be one of ${words.join(", ")}` : undefined;
+}
+
 /** The rule of a field, in words. */
 function wants([number, , , , takes]: Row): string {
-  const [kind, , ...words] = takes.split(" ");
-  if (kind === "word") return `must be one of ${words.join(", ")}`;
-  return ruleOf(RULE_OF[number] ?? NOT_A_DURATION)[1];
+  return wordsRule(takes) ?? ruleOf(RULE_OF[number] ?? NOT_A_DURATION)[1];
 }
 
 const showNanos = (nanos: Nanos): string =>

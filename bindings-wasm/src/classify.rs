@@ -1,16 +1,19 @@
 //! The module of `holdoff/classify`: rules of classification, gRPC statuses, and every hint that header lines have.
 #![allow(unsafe_code)]
 
-use crate::shared::{Name, Problem, Shared, Value};
+use crate::shared::{Name, Shared, Value};
 use core::mem::offset_of;
-use holdoff_core::{Facts, Failure, FailureKind, HintReader, HostText, Operations, Rules, Value as Given};
+use holdoff_core::{
+    Error, Facts, Failure, FailureKind, Field, HintReader, HostText, Operations, Rules, Value as Given,
+};
 
 /// The values that go in and out, and one state of each machine. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
 struct Memory {
     /// The time on the wall, then the hint that was found; or the bits of a number.
     args: [u64; 1],
-    problem: Problem,
+    /// The number of the error that the text describes.
+    problem: u64,
     rules: Rules,
     reader: HintReader,
     name: Name,
@@ -26,7 +29,7 @@ static PLACES: [[u32; 2]; 6] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    places!(args: [u64; 1], problem: Problem, rules: Rules, reader: HintReader, name: Name, text: Value)
+    places!(args: [u64; 1], problem: u64, rules: Rules, reader: HintReader, name: Name, text: Value)
 };
 
 /// The address of the memory, which never changes.
@@ -44,6 +47,16 @@ const NON_IDEMPOTENT: u32 = 1;
 const BEGINS: u32 = 2;
 /// The text is a pattern of it.
 const PATTERN: u32 = 4;
+
+impl Memory {
+    /// Writes an error: its number, and as text its word, the field's path, its rule and the nearest name, one a line. The length of
+    /// the text.
+    fn explain(&mut self, error: &Error) -> u32 {
+        self.problem = error.code.code().into();
+        let path = error.field.map_or(error.name, Field::path);
+        self.text.lines([error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()])
+    }
+}
 
 /// Forgets all rules.
 #[unsafe(no_mangle)]
@@ -72,7 +85,7 @@ extern "C" fn rules_set(name: u32, kind: u32, value: u32) -> u32 {
                 of(operations) | PATTERN | if begins { BEGINS } else { 0 }
             }
             Ok(_) => 0,
-            Err(error) => memory.problem.explain(&mut memory.text, &error),
+            Err(error) => memory.explain(&error),
         }
     })
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 24] = [
+const PRINTED: [(&str, &[&str]); 25] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -19,6 +19,7 @@ const PRINTED: [(&str, &[&str]); 24] = [
     ("bindings-wasm/src-ts/table.ts", &["fields", "table.ts"]),
     ("bindings-wasm/src-ts/presets/table.ts", &["fields", "presets.ts"]),
     ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
+    ("bindings-wasm/src-ts/guards/table.ts", &["fields", "guards_table.ts"]),
     ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
     ("bindings-python/src/help/policy.txt", &["fields", "help", "policy"]),
     ("bindings-python/src/help/retry.txt", &["fields", "help", "retry"]),

@@ -3,8 +3,9 @@
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
 import text from "../../dist/classify.wasm";
+import { ConfigError, shown } from "../errors.js";
 import { type Classifier, type Rules, useClassifier } from "../failure.js";
-import { ModuleMemory } from "../memory.js";
+import { encode, ModuleMemory } from "../memory.js";
 import { type FieldValue, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
@@ -24,6 +25,20 @@ const PATTERN = 4;
 const UNKNOWN = (1n << 64n) - 1n;
 const LEAST_INEXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
+function writeName(text: string): number {
+  const { name } = memory().words;
+  return encode(text, new Uint8Array(name.buffer, name.byteOffset, name.byteLength));
+}
+
+/** Throws the error about an entry that `length` bytes of text describe; 0 is none. */
+function check(length: number, path: string, value: unknown): void {
+  if (length === 0) return;
+  const [word, field, rule, nearest] = memory().readText(length).split("\n") as [string, string, string, string];
+  const [code] = memory().words.problem as unknown as [number];
+  const given = value === undefined ? "" : ` = ${shown(value)}`;
+  throw new ConfigError(code, word, field || path, given, rule, nearest || undefined);
+}
+
 const classifier: Classifier = {
   rules(values: readonly FieldValue[], name): Rules | undefined {
     const patterns: [string[], string[]] = [[], []];
@@ -33,8 +48,8 @@ const classifier: Classifier = {
       if (kind === LIST) continue;
       if (kind === NUMBER || kind === UNITLESS) memory().writeDouble(0, value);
       const size = kind === TEXT ? memory().writeText(value as string) : 0;
-      const answer = core.rules_set(memory().writeName(name(path)), kind, size) >>> 0;
-      if (answer < HOST_KEEPS) memory().check(answer, path, value);
+      const answer = core.rules_set(writeName(name(path)), kind, size) >>> 0;
+      if (answer < HOST_KEEPS) check(answer, path, value);
       const list = patterns[answer & NON_IDEMPOTENT] as string[];
       if (answer >= HOST_KEEPS && answer & BEGINS) list.length = 0;
       if (answer >= HOST_KEEPS && answer & PATTERN) list.push(value as string);
@@ -47,7 +62,7 @@ const classifier: Classifier = {
     const { core } = memory();
     memory().writeNumbers(wall ?? UNKNOWN);
     core.headers();
-    for (const [name, value] of lines) core.header(memory().writeName(name), memory().writeText(value));
+    for (const [name, value] of lines) core.header(writeName(name), memory().writeText(value));
     core.hint(status);
     const hint = memory().readNumber();
     return hint === UNKNOWN ? Infinity : hint > LEAST_INEXACT ? hint : Number(hint);

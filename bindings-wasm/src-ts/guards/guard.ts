@@ -5,7 +5,7 @@ import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
 import { collect, type FieldValue, type GuardFields, LIST, NUMBER, snake } from "../values.js";
-import { writeGuardFields } from "./builder.js";
+import { check, writeGuardFields } from "./builder.js";
 import {
   BREAKER,
   clear,
@@ -49,8 +49,8 @@ const NO_NESTING = 4;
 export function configsOf(guardFields: GuardFields): Configs {
   clear();
   const { core } = memory();
-  writeGuardFields(memory(), guardFields);
-  memory().check(core.guards_build());
+  writeGuardFields(guardFields);
+  check(core.guards_build());
   const [mask, mode, cap, log] = [readArgument(0), readArgument(1), readArgument(2), readArgument(3)];
   const words = NAMES.map((_, index) => (mask & (1 << index) ? configAt(index) : undefined));
   const says = (path: string) => !Array.isArray(guardFields) || guardFields.some((field) => field.path === path);
@@ -151,7 +151,7 @@ export abstract class Guard {
     const longest = this.log ? memory().core.limiter_saved() + 1 : memory().text.length;
     const read = bytes.subarray(0, longest);
     (this.log ? behind(this.log, read.length) : memory().text).set(read);
-    memory().check(memory().core.guard_restore(1 << this.index, read.length));
+    check(memory().core.guard_restore(1 << this.index, read.length));
     return this;
   }
 

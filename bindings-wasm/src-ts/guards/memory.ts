@@ -51,9 +51,6 @@ type Name =
   | "guard_save"
   | "guards_build"
   | "guards_new"
-  | "guards_set"
-  | "guards_start"
-  | "guards_upon"
   | "hedge_look"
   | "hedge_record"
   | "limiter_give_back"
@@ -73,7 +70,6 @@ type Name =
 
 const FIELDS = [
   "args",
-  "problem",
   "step",
   "policy",
   "call",
@@ -93,7 +89,6 @@ const FIELDS = [
   "stretch",
   "hedgeConfig",
   "hedge",
-  "name",
   "text",
   "breakerSlot",
 ] as const;

@@ -1,10 +1,13 @@
 // Reads random policy documents as the core's own reader has read them: `node options.mjs FILE`, where FILE is what the program
-// `options` of the conformance crate prints. A policy must be the same to the last bit, and an error the same but for the value shown.
+// `options` of the conformance crate prints. A policy or a guard's configuration must be the same to the last bit, and an error the same
+// but for the value shown.
 import { readFileSync } from "node:fs";
 import { ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
+import "../../../bindings-wasm/dist/esm/guards.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
 
 const WORD = (1n << 64n) - 1n;
+const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
 
 /** FNV-1a of 64 bits over the fields of a policy in the order of their numbers (spec 12.3). */
 function fingerprint(words) {
@@ -25,12 +28,21 @@ function fingerprint(words) {
   return hash.toString();
 }
 
-function outcome(make) {
+function described(policy) {
+  const delays = [];
+  for (const delay of new Schedule(policy, 7n)) if (delays.push(String(delay)) === 8) break;
+  return { fingerprint: fingerprint(policy.words), delays };
+}
+
+/** The configurations of a policy's guards as bytes. */
+function configured({ guards }) {
+  const bytes = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength).toString("hex");
+  return Object.fromEntries(NAMES.filter((name) => guards?.[name]).map((name) => [name, bytes(guards[name].config)]));
+}
+
+function outcome(make, show) {
   try {
-    const policy = make();
-    const delays = [];
-    for (const delay of new Schedule(policy, 7n)) if (delays.push(String(delay)) === 8) break;
-    return { fingerprint: fingerprint(policy.words), delays };
+    return show(make());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { code, word, path, rule, nearest = null } = error;
@@ -40,8 +52,9 @@ function outcome(make) {
 
 let [alike, differences] = [0, 0];
 for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) {
-  const { fields, document, code } = JSON.parse(line);
-  const read = [outcome(() => Policy.fromJson(fields)), outcome(() => new Policy(fields))];
+  const { fields: plain, guards, document, code } = JSON.parse(line);
+  const [fields, show] = guards ? [guards, configured] : [plain, described];
+  const read = [outcome(() => Policy.fromJson(fields), show), outcome(() => new Policy(fields), show)];
   for (const [at, want] of [document, code].entries()) {
     const [wanted, got] = [want, read[at]].map((one) => JSON.stringify(Object.entries(one).sort()));
     if (wanted === got) alike++;

@@ -26,10 +26,13 @@ fn main() -> Result<()> {
         Some("table.ts") => print!("{}", table_ts()),
         Some("presets.ts") => print!("{}", presets_ts()?),
         Some("guards.ts") => print!("{}", guards_ts()),
+        Some("guards_table.ts") => print!("{}", guards_table_ts()),
         Some("python") => print!("{}", python()),
         Some("docs") => print!("{}", docs(&std::fs::read_to_string("docs/policy.md")?)?),
         Some("help") => print!("{}", help(&std::env::args().nth(2).unwrap_or_default())?),
-        other => bail!("policy.ts, table.ts, presets.ts, guards.ts, python, docs or help, not {other:?}"),
+        other => {
+            bail!("policy.ts, table.ts, presets.ts, guards.ts, guards_table.ts, python, docs or help, not {other:?}")
+        }
     }
     Ok(())
 }
@@ -352,7 +355,12 @@ fn row(field: Field) -> String {
     let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
     let kinds = (0..16).filter(|kind| field.fits(*kind)).fold(0_u32, |bits, kind| bits | 1 << kind);
     let default = field.default().map_or_else(|| "undefined".to_owned(), |number| literal(field, number));
-    let takes = match field.takes() {
+    format!("[{}, {:?}, {kinds}, {default}, {:?}]", field.code(), names.join(" "), takes(field))
+}
+
+/// The values that a field takes, in the words of the table.
+fn takes(field: Field) -> String {
+    match field.takes() {
         Takes::Word(words) => {
             let first = words.iter().next().map_or(0, |word| word.1);
             format!("word {first} {}", field.words().collect::<Vec<_>>().join(" "))
@@ -365,8 +373,49 @@ fn row(field: Field) -> String {
         Takes::Attempts => "attempts".into(),
         Takes::Spans => "spans".into(),
         Takes::Version => "version".into(),
-    };
-    format!("[{}, {:?}, {kinds}, {default}, {takes:?}]", field.code(), names.join(" "))
+    }
+}
+
+/// The errors about guards alone.
+const GUARD_CODES: [ErrorCode; 9] = [
+    ErrorCode::NotAState,
+    ErrorCode::StateVersion,
+    ErrorCode::StateDamaged,
+    ErrorCode::ShareRange,
+    ErrorCode::RateRange,
+    ErrorCode::FieldMissing,
+    ErrorCode::NotAGuard,
+    ErrorCode::GuardConfig,
+    ErrorCode::GuardLength,
+];
+
+fn guards_table_ts() -> String {
+    let mut out = format!(
+        "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
+         /** A field: number, names, and the values that it takes. */\n\
+         export type Row = readonly [number, string, string];\n\n\
+         export const ROWS: readonly Row[] = [\n"
+    );
+    let guards = || Field::ALL.iter().copied().filter(|field| field.is_guards());
+    for field in guards() {
+        let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
+        let _ = writeln!(out, "  [{}, {:?}, {:?}],", field.code(), names.join(" "), takes(field));
+    }
+    out += "];\n\n/** The rule of each field that is neither a time nor a word. */\n";
+    out += "export const FIELD_RULES: Readonly<Record<number, string>> = {\n";
+    for field in guards().filter(|field| matches!(field.takes(), Takes::Number(_) | Takes::WholeNumber(..))) {
+        let _ = writeln!(out, "  {}: {:?},", field.code(), ErrorCode::WrongType.rule(Some(field)));
+    }
+    out += "};\n\n/** The rules that have other words for a field of a guard. */\n";
+    let (zero, max) = (ErrorCode::ZeroLimit, ErrorCode::MaxBelowInitial);
+    let _ = writeln!(out, "export const NOT_ZERO = {:?};", zero.rule(Some(Field::BudgetWindow)));
+    let _ = writeln!(out, "export const OPEN_MAX = {:?};\n", max.rule(Some(Field::BreakerOpenMax)));
+    out += "/** The word and the rule of each error about guards alone, by its number. */\n";
+    out += "export const GUARD_RULES: Readonly<Record<number, string>> = {\n";
+    for code in GUARD_CODES {
+        let _ = writeln!(out, "  {}: {:?},", code.code(), format!("{} {}", code.name(), code.rule(None)));
+    }
+    out + "};\n"
 }
 
 fn table_ts() -> String {

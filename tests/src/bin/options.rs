@@ -1,7 +1,7 @@
 //! Prints random policy documents and what the core makes of each, a line of JSON each, for hosts that read options by themselves.
 
 use anyhow::{Context as _, Result};
-use holdoff_core::{Error, Field, Options, Policy, Schedule, Takes, Value as Setting, seed_at};
+use holdoff_core::{Error, Field, Options, Policy, Schedule, Section, Takes, Value as Setting, seed_at};
 use serde_json::{Map, Value, json};
 
 /// Draws from splitmix64.
@@ -90,6 +90,36 @@ impl Random {
         fields
     }
 
+    /// Sections of guards.
+    fn guards(&mut self) -> Map<String, Value> {
+        let known: Vec<_> = Field::names().filter(|(_, field)| field.is_guards()).collect();
+        let mut guards = Map::new();
+        for _ in 0..=self.below(2) {
+            let section = self.pick(&Section::GUARDS).name;
+            let within = format!("{section}.");
+            let own: Vec<_> =
+                known.iter().filter_map(|(name, field)| Some((name.strip_prefix(&within)?, *field))).collect();
+            let mut fields = Map::new();
+            for _ in 0..self.below(6) {
+                let (name, field) = self.pick(&own);
+                let value = self.value(Some(field));
+                match name.split_once('.') {
+                    _ if self.one_in(25) => _ = fields.insert(misspelled(self, name), value),
+                    None => _ = fields.insert(name.to_owned(), value),
+                    Some((group, name)) => _ = fields.insert(group.to_owned(), json!({ name: value })),
+                }
+            }
+            let whole = self.one_in(6).then(|| known.iter().find(|(name, _)| *name == section)).flatten();
+            let value = whole.map_or_else(|| fields.into(), |(_, field)| self.value(Some(*field)));
+            // JavaScript tells an unknown name before what is wrong with a guard, wherever it stands.
+            if self.one_in(40) {
+                return Map::from_iter([(misspelled(self, section), value)]);
+            }
+            guards.insert(section.to_owned(), value);
+        }
+        guards
+    }
+
     fn backoff(&mut self) -> Value {
         if self.one_in(2) {
             return self.fields("backoff.", 4).into();
@@ -147,14 +177,49 @@ fn outcome(document: &Map<String, Value>, unit: f64) -> Value {
             let delays: Vec<_> = Schedule::new(&policy, 7).take(8).map(|delay| delay.as_nanos().to_string()).collect();
             json!({ "fingerprint": policy.fingerprint().to_string(), "delays": delays })
         }
-        Err((error, given)) => json!({
-            "code": error.code.code(),
-            "word": error.code.name(),
-            "path": if error.field.is_some() { error.path().to_string() } else { given },
-            "rule": error.rule(),
-            "nearest": error.nearest,
-        }),
+        Err(wrong) => told(&wrong),
     }
+}
+
+/// What is wrong; `given` is the name that no field has.
+fn told((error, given): &(Error, String)) -> Value {
+    json!({
+        "code": error.code.code(),
+        "word": error.code.name(),
+        "path": if error.field.is_some() { error.path().to_string() } else { given.clone() },
+        "rule": error.rule(),
+        "nearest": error.nearest,
+    })
+}
+
+/// The configurations as bytes, or what is wrong.
+fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
+    let configs = || {
+        let mut options = Options::NEW;
+        for (name, value) in document {
+            set(&mut options, name, value, unit)?;
+        }
+        let mut configs = Map::new();
+        macro_rules! add {
+            ($($guard:ident)*) => {
+                $(if let Some(config) = options.$guard().map_err(|error| (error, String::new()))? {
+                    configs.insert(stringify!($guard).to_owned(), json!(bytes_of(&config)));
+                })*
+            };
+        }
+        add!(budget breaker limiter bulkhead adaptive stretch hedge);
+        options.check_guards().map_err(|error| (error, String::new()))?;
+        Ok(configs)
+    };
+    configs().map_or_else(|wrong| told(&wrong), Value::from)
+}
+
+/// The bytes of a configuration, in hexadecimal.
+#[allow(unsafe_code)]
+fn bytes_of<C: Copy>(config: &C) -> String {
+    // SAFETY: configurations are numbers without padding between them, the same in every language.
+    let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(config).cast::<u8>(), size_of::<C>()) };
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn main() -> Result<()> {
@@ -165,6 +230,9 @@ fn main() -> Result<()> {
         // Numbers in a document have no unit; in a program they are milliseconds.
         let (document, code) = (outcome(&fields, f64::NAN), outcome(&fields, 1e6));
         println!("{}", json!({ "fields": fields, "document": document, "code": code }));
+        let fields = random.guards();
+        let (document, code) = (guarded(&fields, f64::NAN), guarded(&fields, 1e6));
+        println!("{}", json!({ "guards": fields, "document": document, "code": code }));
     }
     Ok(())
 }
