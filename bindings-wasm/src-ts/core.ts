@@ -6,6 +6,7 @@
  * quicker to copy but change the bits of what looks like a NaN.
  */
 import { make } from "./machine_wasm.js";
+import { readLong, writeLong } from "./options.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
@@ -118,25 +119,11 @@ function copyOut({ at }: Slot, state: Uint32Array): Uint32Array {
   return state;
 }
 
-const LOW = 4294967296;
-
 /** Writes a full number from 0 to 2^53, or Infinity for "never". */
-export function writeNumber(field: number, value: number): void {
-  const low = field << 1;
-  if (value === Infinity) {
-    words[low] = words[low + 1] = 0xffffffff;
-  } else {
-    words[low] = value;
-    words[low + 1] = value / LOW;
-  }
-}
+export const writeNumber = (field: number, value: number): void => writeLong(words, field * 2, value);
 
 /** Reads a number; "never" is Infinity. Above 2^53 it is the nearest double. */
-export function readNumber(field: number): number {
-  const low = words[field << 1] as number;
-  const high = words[(field << 1) + 1] as number;
-  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * LOW + low;
-}
+export const readNumber = (field: number): number => readLong(words, field * 2);
 
 export function writeBigint(field: number, value: bigint): void {
   longs[field] = value;

@@ -1,6 +1,6 @@
 /** The wasm module of `holdoff` and its memory: one operation's call lies there at a time, under one policy. */
 import { make, makeLater } from "./hot_wasm.js";
-import { writeLong } from "./options.js";
+import { readLong, writeLong } from "./options.js";
 import type { Nanos } from "./times.js";
 
 interface Exports {
@@ -93,9 +93,5 @@ export const stepCodes = (): number => words[STEP] as number;
 
 export const stepAttempt = (): number => words[STEP + 1] as number;
 
-/** The time of the step; Infinity is never. Above 2^53 it is the nearest double. */
-export function stepAt(): number {
-  const low = words[STEP + 2] as number;
-  const high = words[STEP + 3] as number;
-  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * 2 ** 32 + low;
-}
+/** The time of the step; Infinity is never. */
+export const stepAt = (): number => readLong(words, STEP + 2);

@@ -428,6 +428,13 @@ export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
   }
 }
 
+/** Two words as a number; 2^64-1 is Infinity. Above 2^53 it is the nearest double. */
+export function readLong(words: Uint32Array, at: number): number {
+  const low = words[at] as number;
+  const high = words[at + 1] as number;
+  return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
+}
+
 /** A policy's words, as `Policy` in core/src/decide/policy.rs has them. */
 function words(stages: readonly Stage[], fields: Values): Uint32Array {
   const words = new Uint32Array(64);

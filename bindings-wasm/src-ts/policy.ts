@@ -5,7 +5,7 @@ import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
 import { maker } from "./guards/maker.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
-import { type Base, isGuard, Options, writeLong } from "./options.js";
+import { type Base, isGuard, Options, readLong, writeLong } from "./options.js";
 import { run } from "./run.js";
 import { FIELDS } from "./table.js";
 import { spanOfNumber } from "./times.js";
@@ -194,12 +194,6 @@ function presetOf(number: number | undefined): Presets[string] | undefined {
 const DEADLINE = 50;
 const MIN_ATTEMPT = 52;
 const ATTEMPT_TIMEOUT = 54;
-
-/** Two words as a number; Infinity for no limit. */
-function readLong(words: Uint32Array, at: number): number {
-  const high = words[at + 1] as number;
-  return high === 2 ** 32 - 1 ? Infinity : high * 2 ** 32 + (words[at] as number);
-}
 
 /** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule. */
 export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {

@@ -9,6 +9,7 @@
 import { system } from "../clock.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { ModuleMemory } from "../memory.js";
+import { readLong } from "../options.js";
 import type { Seed } from "../seed.js";
 
 type Name =
@@ -304,20 +305,14 @@ export function writeArgument(at: number, value: number): void {
   }
 }
 
-function read(words: Uint32Array, at: number): number {
-  const low = words[at * 2] as number;
-  const high = words[at * 2 + 1] as number;
-  return low === 0xffffffff && high === 0xffffffff ? Infinity : high * LOW + low;
-}
-
 /** Reads such a number. */
-export const readArgument = (at: number): number => read(memory().words.args, at);
+export const readArgument = (at: number): number => readLong(memory().words.args, at * 2);
 
 /** A step's numbers: kind, outcome, reason and cause, a byte each, the attempt, and its two times. */
 export const stepCodes = (): number => memory().words.step[0] as number;
 export const stepAttempt = (): number => memory().words.step[1] as number;
-export const stepAt = (): number => read(memory().words.step, 1);
-export const stepWakeAt = (): number => read(memory().words.step, 2);
+export const stepAt = (): number => readLong(memory().words.step, 2);
+export const stepWakeAt = (): number => readLong(memory().words.step, 4);
 
 /** Its times as they are. */
 export function stepLong(first: boolean): bigint {
