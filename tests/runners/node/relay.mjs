@@ -27,9 +27,12 @@ export function leg(path) {
     const lines = readFileSync(path, "utf8").trimEnd().split("\n");
     assert.ok(lines.every((line) => Event.fromJson(line).payload.taskId === "relay"));
     call = replay(policy, lines, { mode: "verify" });
-    assert.deepEqual(replay(policy, readFileSync(bytes), { mode: "verify", task: "relay" }), call);
-    now = call.resume(BEGAN).step.until;
+    const ofBytes = replay(policy, readFileSync(bytes), { mode: "verify", task: "relay" });
+    const resumed = call.resume(BEGAN);
+    assert.deepEqual(ofBytes.resume(BEGAN), resumed);
+    now = resumed.step.until;
     recorded = call.tick(now);
+    assert.deepEqual(ofBytes.tick(now), recorded);
   } else {
     [call, recorded] = Recorder.begin(policy, SEED, BEGAN, { task: "relay" });
   }
