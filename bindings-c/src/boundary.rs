@@ -57,6 +57,7 @@ macro_rules! memory {
             state: [u64; $words],
         }
         $crate::boundary::memory!($name holds $inner, $magic, $foreign);
+        const _: () = assert!(size_of::<$inner>() == $words * 8);
     };
     ($name:ident holds $inner:ty, $magic:expr, $foreign:ident) => {
         const _: () = {

@@ -8,7 +8,6 @@ memory! {
     /// library's.
     holdoff_bucket_config([u64; 3]) holds BucketConfig, b"hoBuckC1", NotAPolicy
 }
-const _: () = assert!(size_of::<BucketConfig>() == 3 * 8);
 
 extern_c! {
     /// Makes the configuration of a bucket that gets `rate` tokens each `per_ns` and keeps at most `burst` of them: finite,

@@ -95,7 +95,6 @@ memory! {
     /// The checked options of gates: 104 bytes, shared by any number of them and only read. The content is the library's.
     holdoff_gate_config([u64; 12]) holds GateConfig, b"hoGateC1", NotAPolicy
 }
-const _: () = assert!(size_of::<GateConfig>() == 12 * 8);
 
 extern_c! {
     /// Checks the options of gates.

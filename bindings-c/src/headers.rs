@@ -11,7 +11,6 @@ memory! {
     /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
     holdoff_headers([u64; 18]) holds HintReader, b"hoHeads1", NotACall
 }
-const _: () = assert!(size_of::<HintReader>() == 18 * 8);
 
 extern_c! {
     /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for

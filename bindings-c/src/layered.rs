@@ -8,7 +8,6 @@ memory! {
     /// calls and never written to by them. The content is the library's.
     holdoff_layers([u64; 65]) holds Layers, b"hoLayrs1", NotAPolicy
 }
-const _: () = assert!(size_of::<Layers>() == 65 * 8);
 
 extern_c! {
     /// Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for

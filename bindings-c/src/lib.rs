@@ -61,55 +61,19 @@ mod wait_backoff;
 mod wheel;
 mod words;
 
-pub use abi::*;
-use boundary::*;
-pub use bucket::*;
-pub use call::*;
-pub use document::*;
-pub use explain::*;
-pub use failure::*;
-pub use fields::*;
-pub use gate::*;
-pub use guards::adaptive::*;
-pub use guards::breaker::*;
-pub use guards::budget::*;
-pub use guards::bulkhead::*;
-pub use guards::fields::*;
-use guards::guard::*;
-pub use guards::guarded::*;
-pub use guards::hedge::*;
-pub use guards::limiter::*;
-pub use guards::nested::*;
-pub use guards::saved::*;
-pub use guards::stretch::*;
-pub use guards::*;
-pub use headers::*;
+pub use self::{
+    abi::*, bucket::*, call::*, document::*, explain::*, failure::*, fields::*, gate::*, guards::adaptive::*,
+    guards::breaker::*, guards::budget::*, guards::bulkhead::*, guards::fields::*, guards::guarded::*,
+    guards::hedge::*, guards::limiter::*, guards::nested::*, guards::saved::*, guards::stretch::*, guards::*,
+    headers::*, layered::*, log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, numbers::*,
+    options::*, panic::*, periodic::*, policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*,
+    testing::*, time::*, wait_backoff::*, words::*,
+};
+use self::{boundary::*, guards::guard::*, text::*};
 #[cfg(feature = "json")]
 pub use json::*;
-pub use layered::*;
-pub use log::event::*;
-pub use log::recorder::*;
-pub use log::replay::*;
-pub use loop_backoff::*;
-pub use names::*;
-pub use numbers::*;
-pub use options::*;
-pub use panic::*;
-pub use periodic::*;
-pub use policy::*;
-pub use problem::*;
-pub use retry::*;
-pub use rules::*;
-pub use saved::*;
-pub use schedule::*;
-pub use step::*;
-pub use testing::*;
-use text::*;
-pub use time::*;
-pub use wait_backoff::*;
 #[cfg(feature = "heap")]
 pub use wheel::*;
-pub use words::*;
 
 #[cfg(all(feature = "heap", panic = "abort", target_arch = "wasm32"))]
 #[global_allocator]

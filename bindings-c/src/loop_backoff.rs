@@ -16,7 +16,6 @@ memory! {
     /// the last one reads as no time passed. The content is the library's.
     holdoff_loop_backoff([u64; 10]) holds LoopBackoff, b"hoPace_1", NotACall
 }
-const _: () = assert!(size_of::<LoopBackoff>() == 10 * 8);
 
 extern_c! {
     /// Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER,

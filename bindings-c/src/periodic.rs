@@ -118,7 +118,6 @@ memory! {
     /// cancellation does not take back a run in flight. Time is not clamped. The content is the library's.
     holdoff_periodic([u64; 17]) holds Periodic, b"hoPerio1", NotACall
 }
-const _: () = assert!(size_of::<Periodic>() == 17 * 8);
 
 extern_c! {
     /// Makes something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed matters

@@ -17,7 +17,6 @@ memory! {
     /// An attempt in flight is not saved: resuming takes it for a timeout.
     holdoff_saved([u64; 8]) holds Saved, b"hoSaved1", NotACall
 }
-const _: () = assert!(size_of::<Saved>() == 8 * 8);
 
 extern_c! {
     /// Saves a retry as it is at `now` under its policy.

@@ -6,7 +6,7 @@ use holdoff_core::Schedule;
 memory! {
     /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts. For
     /// previews and for other people's loops. The content is the library's.
-    holdoff_schedule([u64; 37]) holds Schedule, b"hoSched2", NotACall
+    holdoff_schedule([u64; 36]) holds Schedule, b"hoSched2", NotACall
 }
 
 extern_c! {

@@ -9,7 +9,6 @@ memory! {
     /// comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
     holdoff_wait_backoff([u64; 5]) holds WaitBackoff, b"hoStepd1", NotACall
 }
-const _: () = assert!(size_of::<WaitBackoff>() == 5 * 8);
 
 extern_c! {
     /// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to

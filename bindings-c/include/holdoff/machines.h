@@ -54,7 +54,7 @@ extern "C" {
  */
 typedef struct holdoff_schedule {
   uint64_t magic;
-  uint64_t state[37];
+  uint64_t state[36];
 } holdoff_schedule;
 
 /**

@@ -20,7 +20,6 @@ memory! {
     /// reason: HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
     holdoff_guarded_call([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
 }
-const _: () = assert!(size_of::<GuardedCall>() == 22 * 8);
 
 /// Begins a call under guards. Without a policy it is left zeroed, which is a call that has ended.
 ///

@@ -15,7 +15,6 @@ memory! {
     /// error as the reason.
     holdoff_recorder([u64; 25]) holds Recorder, b"hoRecrd1", NotACall
 }
-const _: () = assert!(size_of::<Recorder>() == 25 * 8);
 
 /// The events of one transition, at most two; to be written down in their order.
 #[derive(Clone, Copy)]
