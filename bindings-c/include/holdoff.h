@@ -72,6 +72,35 @@
 #define HOLDOFF_TIMEOUT 3U
 /** Failure kind. Will fail again: a bad request, a programming error. Never retried. */
 #define HOLDOFF_PERMANENT 4U
+/** Cap. The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ. */
+#define HOLDOFF_CAP_KEEP_SPREAD 0
+/** Cap. The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC). */
+#define HOLDOFF_CAP_BEFORE_JITTER 1
+/**
+ * Cap. The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that
+ * clients at the cap come back together (resilience4j, Polly).
+ */
+#define HOLDOFF_CAP_CLIP 2
+/** On the deadline. Give up at once instead of sleeping in vain. */
+#define HOLDOFF_DEADLINE_STOP 0
+/** On the deadline. Sleep less, so that one last attempt has min_attempt of time left. */
+#define HOLDOFF_DEADLINE_CLIP 1
+/**
+ * Use of a hint. Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
+ */
+#define HOLDOFF_HINT_FLOOR 0
+/** Use of a hint above its maximum. Give up and say when the server wants to be asked again. */
+#define HOLDOFF_HINT_STOP 0
+/** Use of a hint. The hint instead of the backoff's delay, the jitter's spread on top of it. */
+#define HOLDOFF_HINT_REPLACE 1
+/** Use of a hint above its maximum. Wait the maximum instead. */
+#define HOLDOFF_HINT_CLAMP 1
+/** Use of a hint. The hint is ignored. */
+#define HOLDOFF_HINT_IGNORE 2
+/** Use of a hint. The hint alone, without spread, however many clients got the same hint. */
+#define HOLDOFF_HINT_EXACT 3
+/** Use of a hint. The longer of the hint and the policy's own delay. */
+#define HOLDOFF_HINT_AT_LEAST 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -358,30 +387,6 @@ uint64_t holdoff_policy_jitter_drawn(const holdoff_policy *policy, uint64_t dela
 #define HOLDOFF_JITTER_BOUNDED 5U
 /** Jitter: the delay and up to `jitter_factor` of it less. */
 #define HOLDOFF_JITTER_SUBTRACTIVE 6U
-/** Cap: of the jittered delay; the spread stays. */
-#define HOLDOFF_CAP_KEEP_SPREAD 0
-/** Cap: of the delay before jitter. */
-#define HOLDOFF_CAP_BEFORE_JITTER 1
-/** Cap: of the jittered delay; clients at the cap come back together. */
-#define HOLDOFF_CAP_CLIP 2
-/** On the deadline: give up at once instead of sleeping in vain. */
-#define HOLDOFF_DEADLINE_STOP 0
-/** On the deadline: sleep less, so that one last attempt has `min_attempt_ns` left. */
-#define HOLDOFF_DEADLINE_CLIP 1
-/** Use of a hint: never before it; the range of the jittered delay moves up. */
-#define HOLDOFF_HINT_FLOOR 0
-/** Use of a hint: instead of the backoff's delay, the jitter's spread on top of it. */
-#define HOLDOFF_HINT_REPLACE 1
-/** Use of a hint: none. */
-#define HOLDOFF_HINT_IGNORE 2
-/** Use of a hint: the hint alone, without spread. */
-#define HOLDOFF_HINT_EXACT 3
-/** Use of a hint: the longer of the hint and the policy's own delay. */
-#define HOLDOFF_HINT_AT_LEAST 4
-/** A hint longer than `hint_max_ns`: give up. */
-#define HOLDOFF_HINT_STOP 0
-/** A hint longer than `hint_max_ns`: wait that long instead. */
-#define HOLDOFF_HINT_CLAMP 1
 
 /**
  * The fields of a policy of one stage, as plain numbers. Begin with holdoff_policy_fields_init, then set what differs. Times

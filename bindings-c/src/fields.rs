@@ -33,35 +33,6 @@ pub const HOLDOFF_JITTER_BOUNDED: u32 = 5;
 /// Jitter: the delay and up to `jitter_factor` of it less.
 pub const HOLDOFF_JITTER_SUBTRACTIVE: u32 = 6;
 
-numbers! {
-    /// Cap: of the jittered delay; the spread stays.
-    HOLDOFF_CAP_KEEP_SPREAD: u8 = 0 is Cap::KeepSpread.code();
-    /// Cap: of the delay before jitter.
-    HOLDOFF_CAP_BEFORE_JITTER: u8 = 1 is Cap::BeforeJitter.code();
-    /// Cap: of the jittered delay; clients at the cap come back together.
-    HOLDOFF_CAP_CLIP: u8 = 2 is Cap::Clip.code();
-
-    /// On the deadline: give up at once instead of sleeping in vain.
-    HOLDOFF_DEADLINE_STOP: u8 = 0 is OnDeadline::Stop.code();
-    /// On the deadline: sleep less, so that one last attempt has `min_attempt_ns` left.
-    HOLDOFF_DEADLINE_CLIP: u8 = 1 is OnDeadline::Clip.code();
-
-    /// Use of a hint: never before it; the range of the jittered delay moves up.
-    HOLDOFF_HINT_FLOOR: u8 = 0 is HintMode::Floor.code();
-    /// Use of a hint: instead of the backoff's delay, the jitter's spread on top of it.
-    HOLDOFF_HINT_REPLACE: u8 = 1 is HintMode::Replace.code();
-    /// Use of a hint: none.
-    HOLDOFF_HINT_IGNORE: u8 = 2 is HintMode::Ignore.code();
-    /// Use of a hint: the hint alone, without spread.
-    HOLDOFF_HINT_EXACT: u8 = 3 is HintMode::Exact.code();
-    /// Use of a hint: the longer of the hint and the policy's own delay.
-    HOLDOFF_HINT_AT_LEAST: u8 = 4 is HintMode::AtLeast.code();
-    /// A hint longer than `hint_max_ns`: give up.
-    HOLDOFF_HINT_STOP: u8 = 0 is HintOver::Stop.code();
-    /// A hint longer than `hint_max_ns`: wait that long instead.
-    HOLDOFF_HINT_CLAMP: u8 = 1 is HintOver::Clamp.code();
-}
-
 /// The fields of a policy of one stage, as plain numbers. Begin with holdoff_policy_fields_init, then set what differs. Times
 /// are nanoseconds, at most HOLDOFF_LONGEST_NS; HOLDOFF_NEVER is no limit where there may be none.
 #[derive(Clone, Copy, PartialEq, Debug)]

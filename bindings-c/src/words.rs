@@ -437,3 +437,39 @@ pub const HOLDOFF_REPLAY_FOLLOW: u32 = 1;
 
 /// Replay mode. None: the first difference is an error.
 pub const HOLDOFF_REPLAY_VERIFY: u32 = 2;
+
+/// Cap. The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
+pub const HOLDOFF_CAP_KEEP_SPREAD: u8 = 0;
+
+/// Cap. The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC).
+pub const HOLDOFF_CAP_BEFORE_JITTER: u8 = 1;
+
+/// Cap. The jittered delay and nothing else: delays grow on below, and whatever passes the cap becomes it, so that clients at the cap come back together (resilience4j, Polly).
+pub const HOLDOFF_CAP_CLIP: u8 = 2;
+
+/// On the deadline. Give up at once instead of sleeping in vain.
+pub const HOLDOFF_DEADLINE_STOP: u8 = 0;
+
+/// On the deadline. Sleep less, so that one last attempt has min_attempt of time left.
+pub const HOLDOFF_DEADLINE_CLIP: u8 = 1;
+
+/// Use of a hint. Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
+pub const HOLDOFF_HINT_FLOOR: u8 = 0;
+
+/// Use of a hint. The hint instead of the backoff's delay, the jitter's spread on top of it.
+pub const HOLDOFF_HINT_REPLACE: u8 = 1;
+
+/// Use of a hint. The hint is ignored.
+pub const HOLDOFF_HINT_IGNORE: u8 = 2;
+
+/// Use of a hint. The hint alone, without spread, however many clients got the same hint.
+pub const HOLDOFF_HINT_EXACT: u8 = 3;
+
+/// Use of a hint. The longer of the hint and the policy's own delay.
+pub const HOLDOFF_HINT_AT_LEAST: u8 = 4;
+
+/// Use of a hint above its maximum. Give up and say when the server wants to be asked again.
+pub const HOLDOFF_HINT_STOP: u8 = 0;
+
+/// Use of a hint above its maximum. Wait the maximum instead.
+pub const HOLDOFF_HINT_CLAMP: u8 = 1;

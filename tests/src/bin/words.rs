@@ -57,6 +57,10 @@ fn c() {
     defines("State of a breaker. ", "BREAKER_", "u32", &rows!(BreakerState));
     defines("Event kind. ", "EVENT_", "u32", &rows!(EventKind));
     defines("Replay mode. ", "REPLAY_", "u32", &rows!(ReplayMode));
+    defines("Cap. ", "CAP_", "u8", &rows!(Cap));
+    defines("On the deadline. ", "DEADLINE_", "u8", &rows!(OnDeadline));
+    defines("Use of a hint. ", "HINT_", "u8", &rows!(HintMode));
+    defines("Use of a hint above its maximum. ", "HINT_", "u8", &rows!(HintOver));
 }
 
 fn defines(title: &str, prefix: &str, number: &str, rows: &[Row]) {

@@ -49,6 +49,9 @@ const TOPICS: [Topic; 9] = [
             "HOLDOFF_THROTTLED",
             "HOLDOFF_TIMEOUT",
             "HOLDOFF_PERMANENT",
+            "HOLDOFF_CAP_",
+            "HOLDOFF_DEADLINE_",
+            "HOLDOFF_HINT_",
         ],
     },
     Topic {
