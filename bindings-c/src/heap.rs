@@ -5,7 +5,6 @@ use core::ffi::c_void;
 
 unsafe extern "C" {
     fn malloc(size: usize) -> *mut c_void;
-    fn realloc(memory: *mut c_void, size: usize) -> *mut c_void;
     fn free(memory: *mut c_void);
 }
 
@@ -34,22 +33,6 @@ unsafe impl GlobalAlloc for Heap {
         };
         // SAFETY: it comes from malloc.
         unsafe { free(start.cast()) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if layout.align() <= ALIGNED {
-            // SAFETY: it comes from malloc, so that realloc keeps its alignment.
-            return unsafe { realloc(memory.cast(), size) }.cast();
-        }
-        // SAFETY: the caller vouches for the size; the two do not overlap, and both have as many bytes.
-        unsafe {
-            let moved = aligned(Layout::from_size_align_unchecked(size, layout.align()));
-            if !moved.is_null() {
-                moved.copy_from_nonoverlapping(memory, size.min(layout.size()));
-                self.dealloc(memory, layout);
-            }
-            moved
-        }
     }
 }
 
