@@ -155,13 +155,19 @@ extern_c! {
         status(get_mut(config).map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))));
 }
 
-/// The state of one key: 32 bytes. Zeroed it is a new gate, open and without failures, and any other content is valid too;
-/// so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped. The content is the
-/// library's.
+/// The state of one key: 32 bytes, plain numbers. Zeroed it is a new gate, open and without failures, and any other content
+/// is valid too; so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct holdoff_gate {
-    state: [u64; 4],
+    /// The number of failures that count.
+    pub failures: u64,
+    /// The delay after the last failure, in nanoseconds; 0 if no failure counts.
+    pub delay_ns: u64,
+    /// The time of the last failure, even if none counts any more; 0 for a new gate.
+    pub failed_at: u64,
+    /// The time at which the gate opens or opened; 0 for a new gate.
+    pub opens_at: u64,
 }
 
 extern_c! {
@@ -196,20 +202,6 @@ extern_c! {
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int =
         status(gate_mut(gate).map(|gate| gate.release_at(release)));
-
-    /// Returns the number of failures that count.
-    fn holdoff_gate_failures(gate: *const holdoff_gate) -> u64 = gate_of(gate).map_or(0, Gate::failures);
-
-    /// Returns the delay after the last failure, in nanoseconds; 0 if no failure counts.
-    fn holdoff_gate_delay(gate: *const holdoff_gate) -> Span = gate_of(gate).map_or(Span::ZERO, Gate::delay);
-
-    /// Returns the time of the last failure, even if none counts any more; 0 for a new gate.
-    fn holdoff_gate_failed_at(gate: *const holdoff_gate) -> Timestamp =
-        gate_of(gate).map_or(Timestamp::ZERO, Gate::failed_at);
-
-    /// Returns the time at which the gate opens or opened; 0 for a new gate.
-    fn holdoff_gate_release(gate: *const holdoff_gate) -> Timestamp =
-        gate_of(gate).map_or(Timestamp::ZERO, Gate::release);
 
     /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
     fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool =

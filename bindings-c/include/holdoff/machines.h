@@ -512,12 +512,18 @@ typedef struct holdoff_gate_config {
 } holdoff_gate_config;
 
 /**
- * The state of one key: 32 bytes. Zeroed it is a new gate, open and without failures, and any other content is valid too;
- * so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped. The content is the
- * library's.
+ * The state of one key: 32 bytes, plain numbers. Zeroed it is a new gate, open and without failures, and any other content
+ * is valid too; so it can live in a map or a table of the program. To forget a key, zero it. Time is not clamped.
  */
 typedef struct holdoff_gate {
-  uint64_t state[4];
+  /** The number of failures that count. */
+  uint64_t failures;
+  /** The delay after the last failure, in nanoseconds; 0 if no failure counts. */
+  uint64_t delay_ns;
+  /** The time of the last failure, even if none counts any more; 0 for a new gate. */
+  uint64_t failed_at;
+  /** The time at which the gate opens or opened; 0 for a new gate. */
+  uint64_t opens_at;
 } holdoff_gate;
 
 /**
@@ -605,18 +611,6 @@ int holdoff_gate_success(holdoff_gate *gate, const holdoff_gate_config *config, 
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
 int holdoff_gate_release_at(holdoff_gate *gate, uint64_t release);
-
-/** Returns the number of failures that count. */
-uint64_t holdoff_gate_failures(const holdoff_gate *gate);
-
-/** Returns the delay after the last failure, in nanoseconds; 0 if no failure counts. */
-uint64_t holdoff_gate_delay(const holdoff_gate *gate);
-
-/** Returns the time of the last failure, even if none counts any more; 0 for a new gate. */
-uint64_t holdoff_gate_failed_at(const holdoff_gate *gate);
-
-/** Returns the time at which the gate opens or opened; 0 for a new gate. */
-uint64_t holdoff_gate_release(const holdoff_gate *gate);
 
 /** Tells whether the gate is open at `now`; a NULL gate is open, as a new one. */
 bool holdoff_gate_is_open(const holdoff_gate *gate, uint64_t now);

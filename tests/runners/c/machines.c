@@ -362,7 +362,7 @@ verdict run_gate(const cJSON *item) {
       memset(&gate, 0, sizeof gate);
     }
     sprintf(got, "reject %d release %" PRIu64 " can_discard %d", !holdoff_gate_is_open(&gate, now),
-            holdoff_gate_release(&gate), holdoff_gate_is_discardable(&gate, &config, now));
+            gate.opens_at, holdoff_gate_is_discardable(&gate, &config, now));
     sprintf(wanted, "reject %d release %" PRIu64 " can_discard %d", truth(expected, "reject"),
             number(expected, "release"), truth(expected, "can_discard"));
     if (compare(wanted, got, at++) == FAILED) {

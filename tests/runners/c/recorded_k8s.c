@@ -230,7 +230,7 @@ static cJSON *answer(gates *map, entry *place, const cJSON *input, const cJSON *
     return made((int64_t)holdoff_gate_failure_of(&place->gate, &map->config, event, now, u));
   }
   if (strcmp(op, "get") == 0) {
-    return made((int64_t)holdoff_gate_delay(&place->gate));
+    return made((int64_t)place->gate.delay_ns);
   }
   if (strcmp(op, "in_backoff_since_update") == 0) {
     return cJSON_CreateBool(holdoff_gate_covers(&place->gate, &map->config, event));
@@ -409,7 +409,7 @@ static uint64_t requeues(limiter *limits, const char *key) {
   limiter *one;
   if (limits->kind == ITEMS) {
     entry *place = place_of(&limits->items, key);
-    return place != NULL ? holdoff_gate_failures(&place->gate) : 0;
+    return place != NULL ? place->gate.failures : 0;
   }
   for (one = limits->of; one != NULL; one = one->next) {
     uint64_t times = requeues(one, key);
