@@ -9,64 +9,38 @@ pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
     Ok(Form::from_code(form).ok_or(ErrorCode::UnknownWord)?)
 }
 
+/// Form: none but the library's own, a JSON document of version 1.
+pub const HOLDOFF_FORM_DOCUMENT: u32 = 0;
+
 extern_c! {
-    /// Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
-    /// rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
+    /// Writes a policy as JSON into `text`, at most `size` bytes with the zero at its end: as a document
+    /// (HOLDOFF_FORM_DOCUMENT) or in another system's form (HOLDOFF_FORM_GRPC, ...); with the rules, as far as the form has
+    /// any, unless `rules` is NULL. It reads back to the same policy and rules.
     ///
-    /// Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
-    /// and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
-    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, text: *mut c_char,
-        size: usize) -> c_int = {
-        let written = pair(get(policy), optional_rules(rules)).map(|(policy, (rules, patterns))| {
-            Written { policy: *policy, rules, guards: Options::NEW, patterns }
-        });
-        print(text, size, written.ok())
-    };
-
-    /// Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
-    /// end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
-    ///
-    /// Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
-    fn holdoff_options_json(options: *const holdoff_options, text: *mut c_char, size: usize) -> c_int = {
-        let written = || -> Result<_, holdoff_problem> {
-            let described = sound(options)?;
-            described.check_guards()?;
-            let (policy, rules) = (described.build()?, described.rules());
-            Ok(Written { policy, rules, guards: *described, patterns: patterns_of_options(options) })
-        };
-        print(text, size, written().ok())
-    };
-
-    /// Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the
-    /// zero at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy
-    /// and rules.
-    ///
-    /// Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that
-    /// form, or for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and
-    /// the field.
-    fn holdoff_policy_form_json(policy: *const holdoff_policy, rules: *const holdoff_rules, form: u32,
-        text: *mut c_char, size: usize, problem: *mut holdoff_problem) -> c_int = {
+    /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
+    /// `size` 0 says how much room it needs; 0 when the policy cannot be said in that form, or for wrong use. `problem`
+    /// (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
+    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, form: u32, text: *mut c_char,
+        size: usize, problem: *mut holdoff_problem) -> c_int = {
         let written = || {
-            let policy = get(policy)?;
-            let (rules, patterns) = optional_rules(rules)?;
-            Ok(InForm { form: form_of(form)?.export(policy, &rules, &Options::NEW)?, patterns })
+            let (policy, (rules, patterns)) = pair(get(policy), optional_rules(rules))?;
+            Written::new(form, *policy, rules, Options::NEW, patterns)
         };
         print_or_report(text, size, problem, written())
     };
 
-    /// Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
-    /// and a hedge that takes all attempts, the other forms have no guards.
+    /// Writes what options describe as JSON, as holdoff_policy_json does: the policy, its rules and its guards, those of a
+    /// preset included. gRPC's form has a throttle and a hedge that takes all attempts, the other forms have no guards.
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
     /// for wrong use. `problem` (which may be NULL) then says what is in the way.
-    fn holdoff_options_form_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
+    fn holdoff_options_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
         problem: *mut holdoff_problem) -> c_int = {
         let written = || {
             let described = sound(options)?;
             let policy = described.build()?;
             described.check_guards()?;
-            let form = form_of(form)?.export(&policy, &described.rules(), described)?;
-            Ok(InForm { form, patterns: patterns_of_options(options) })
+            Written::new(form, policy, described.rules(), *described, patterns_of_options(options))
         };
         print_or_report(text, size, problem, written())
     };
@@ -80,7 +54,7 @@ unsafe fn print_or_report(
     text: *mut c_char,
     size: usize,
     problem: *mut holdoff_problem,
-    written: Result<InForm<'_>, holdoff_problem>,
+    written: Result<Written<'_>, holdoff_problem>,
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
@@ -89,30 +63,38 @@ unsafe fn print_or_report(
     }
 }
 
-/// A policy in a form, by `Display`.
-struct InForm<'a> {
-    form: ForeignPolicy,
-    patterns: &'a [u8],
-}
-
-impl Display for InForm<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.form.write(patterns::texts(self.patterns, Operations::All), [], f)
-    }
-}
-
-/// A policy, its rules and its guards as a document, by `Display`.
+/// A policy, its rules and its guards, as a document or in another system's form, by `Display`.
 struct Written<'a> {
     policy: Policy,
     rules: Rules,
     guards: Options,
     patterns: &'a [u8],
+    form: Option<ForeignPolicy>,
+}
+
+impl<'a> Written<'a> {
+    fn new(
+        form: u32,
+        policy: Policy,
+        rules: Rules,
+        guards: Options,
+        patterns: &'a [u8],
+    ) -> Result<Self, holdoff_problem> {
+        let form = match form {
+            HOLDOFF_FORM_DOCUMENT => None,
+            _ => Some(form_of(form)?.export(&policy, &rules, &guards)?),
+        };
+        Ok(Self { policy, rules, guards, patterns, form })
+    }
 }
 
 impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = |list| patterns::texts(self.patterns, list);
         let (all, non_idempotent) = (texts(Operations::All), texts(Operations::NonIdempotent));
-        write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f)
+        match &self.form {
+            Some(form) => form.write(all, [], f),
+            None => write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f),
+        }
     }
 }

@@ -182,21 +182,21 @@ static void a_policy_is_written_as_it_is_read(void) {
   CHECK_NUMBER(holdoff_options_read_json(&options, document, strlen(document)), HOLDOFF_OK);
   holdoff_policy_build(&policy, &options, NULL);
   holdoff_rules_build(&rules, &options, NULL);
-  length = holdoff_policy_json(&policy, &rules, json, sizeof json);
+  length = holdoff_policy_json(&policy, &rules, HOLDOFF_FORM_DOCUMENT, json, sizeof json, NULL);
   CHECK(length > 0 && length < (int)sizeof json);
-  CHECK_NUMBER(holdoff_policy_json(&policy, &rules, NULL, 0), (unsigned)length);
+  CHECK_NUMBER(holdoff_policy_json(&policy, &rules, HOLDOFF_FORM_DOCUMENT, NULL, 0, NULL), (unsigned)length);
   holdoff_options_init(&options);
   holdoff_options_keep_patterns(&options, others, sizeof others);
   CHECK_NUMBER(holdoff_options_read_json(&options, json, (size_t)length), HOLDOFF_OK);
   holdoff_policy_build(&read, &options, NULL);
   holdoff_rules_build(&reread, &options, NULL);
-  holdoff_policy_json(&read, &reread, again, sizeof again);
+  holdoff_policy_json(&read, &reread, HOLDOFF_FORM_DOCUMENT, again, sizeof again, NULL);
   CHECK_TEXT(again, json);
   CHECK(strstr(json, "\"non_idempotent\"") != NULL);
   CHECK(memcmp(&policy, &read, sizeof policy) == 0);
-  holdoff_policy_json(&policy, NULL, again, sizeof again);
+  holdoff_policy_json(&policy, NULL, HOLDOFF_FORM_DOCUMENT, again, sizeof again, NULL);
   CHECK(strstr(again, "retry_on") == NULL);
-  CHECK_NUMBER(holdoff_policy_json(NULL, NULL, again, sizeof again), 0);
+  CHECK_NUMBER(holdoff_policy_json(NULL, NULL, HOLDOFF_FORM_DOCUMENT, again, sizeof again, NULL), 0);
 }
 
 static void forms_of_other_systems_are_read_and_written(void) {
@@ -217,7 +217,7 @@ static void forms_of_other_systems_are_read_and_written(void) {
   facts.has_grpc = 1;
   facts.grpc = 8;
   CHECK_NUMBER(holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_THROTTLED)).kind, HOLDOFF_PERMANENT);
-  length = holdoff_policy_form_json(&policy, &rules, HOLDOFF_FORM_GRPC, json, sizeof json, &problem);
+  length = holdoff_policy_json(&policy, &rules, HOLDOFF_FORM_GRPC, json, sizeof json, &problem);
   CHECK(length > 0);
   CHECK_NUMBER(problem.code, 0);
   CHECK_NUMBER(holdoff_form_read_json(HOLDOFF_FORM_GRPC, json, (size_t)length, &again, &reread, NULL, 0, NULL, NULL),
@@ -242,8 +242,12 @@ static void forms_of_other_systems_are_read_and_written(void) {
   CHECK_NUMBER(holdoff_form_read_json(99, "{}", 2, &again, NULL, NULL, 0, NULL, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK(memcmp(&before, &again, sizeof again) == 0);
   holdoff_policy_preset(&policy, "chromium");
-  CHECK_NUMBER(holdoff_policy_form_json(&policy, NULL, HOLDOFF_FORM_TEMPORAL, json, sizeof json, &problem), 0);
+  CHECK_NUMBER(holdoff_policy_json(&policy, NULL, HOLDOFF_FORM_TEMPORAL, json, sizeof json, &problem), 0);
   CHECK_NUMBER(problem.code, HOLDOFF_ERROR_NOT_IN_FORM);
+  CHECK_NUMBER(holdoff_policy_json(&policy, NULL, 99, json, sizeof json, &problem), 0);
+  CHECK_NUMBER(problem.code, HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_policy_json(NULL, NULL, HOLDOFF_FORM_DOCUMENT, json, sizeof json, &problem), 0);
+  CHECK_NUMBER(problem.code, HOLDOFF_ERROR_NULL_POINTER);
 }
 
 void document_tests(void) {

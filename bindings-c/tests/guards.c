@@ -231,11 +231,11 @@ static void a_document_brings_all_of_its_guards(void) {
   CHECK_NUMBER(holdoff_guards_init(&guards, &options, 1, 0, NULL, 0, &problem), HOLDOFF_OK);
   CHECK(guards.limiter == NULL && guards.budget == &budget && guards.bulkhead == NULL);
   CHECK(holdoff_budget_balance(&budget, 0) == 100);
-  CHECK(holdoff_options_json(&options, text, sizeof text) > 0);
+  CHECK(holdoff_options_json(&options, HOLDOFF_FORM_DOCUMENT, text, sizeof text, NULL) > 0);
   CHECK(strstr(text, "\"breaker\"") != NULL);
   holdoff_options_init(&again);
   CHECK_NUMBER(holdoff_options_read_json(&again, text, strlen(text)), HOLDOFF_OK);
-  holdoff_options_json(&again, other, sizeof other);
+  holdoff_options_json(&again, HOLDOFF_FORM_DOCUMENT, other, sizeof other, NULL);
   CHECK_TEXT(other, text);
   CHECK_NUMBER(holdoff_options_lint(&options, HOLDOFF_LINT_LONG_WAIT, NULL, 0), 0);
   CHECK(holdoff_options_explain(&options, 0, text, sizeof text) > 0);

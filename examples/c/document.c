@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   judged = holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_PERMANENT));
   printf("\"%s\" is %s\n", facts.message, holdoff_failure_kind_name(judged.kind));
 
-  holdoff_options_json(&options, text, sizeof text);
+  holdoff_options_json(&options, HOLDOFF_FORM_DOCUMENT, text, sizeof text, NULL);
   printf("%s\n", text);
   return 0;
 }

@@ -103,44 +103,30 @@ int holdoff_options_read_json(holdoff_options *options, const char *text, size_t
 int holdoff_form_read_json(uint32_t form, const char *text, size_t length, holdoff_policy *policy, holdoff_rules
     *rules, char *patterns, size_t size, holdoff_options *guards, holdoff_problem *problem);
 
-/**
- * Writes a policy as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its end; with the
- * rules as its "retry_on" unless `rules` is NULL. It reads back to the same policy and rules.
- *
- * Returns the length of the whole document without the zero, as snprintf does, so that a first call with `text` NULL
- * and `size` 0 says how much room it needs; 0 for memory without a policy, or rules that are none.
- */
-int holdoff_policy_json(const holdoff_policy *policy, const holdoff_rules *rules, char *text, size_t size);
+/** Form: none but the library's own, a JSON document of version 1. */
+#define HOLDOFF_FORM_DOCUMENT 0U
 
 /**
- * Writes what options describe as a JSON document of version 1 into `text`, at most `size` bytes with the zero at its
- * end: the policy, its rules and its guards, those of a preset included. It reads back to the same.
+ * Writes a policy as JSON into `text`, at most `size` bytes with the zero at its end: as a document
+ * (HOLDOFF_FORM_DOCUMENT) or in another system's form (HOLDOFF_FORM_GRPC, ...); with the rules, as far as the form has
+ * any, unless `rules` is NULL. It reads back to the same policy and rules.
  *
- * Returns the length of the whole document without the zero, as snprintf does; 0 for options that have a problem.
+ * Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
+ * `size` 0 says how much room it needs; 0 when the policy cannot be said in that form, or for wrong use. `problem`
+ * (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
  */
-int holdoff_options_json(const holdoff_options *options, char *text, size_t size);
+int holdoff_policy_json(const holdoff_policy *policy, const holdoff_rules *rules, uint32_t form, char *text, size_t
+    size, holdoff_problem *problem);
 
 /**
- * Writes a policy as JSON in another system's form (HOLDOFF_FORM_GRPC, ...) into `text`, at most `size` bytes with the
- * zero at its end; with the rules as far as the form has any, unless `rules` is NULL. It reads back to the same policy
- * and rules.
- *
- * Returns the length of the whole text without the zero, as snprintf does; 0 when the policy cannot be said in that
- * form, or for wrong use. `problem` (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and
- * the field.
- */
-int holdoff_policy_form_json(const holdoff_policy *policy, const holdoff_rules *rules, uint32_t form, char *text,
-    size_t size, holdoff_problem *problem);
-
-/**
- * Writes what options describe in another system's form, their rules and guards included: gRPC's form has a throttle
- * and a hedge that takes all attempts, the other forms have no guards.
+ * Writes what options describe as JSON, as holdoff_policy_json does: the policy, its rules and its guards, those of a
+ * preset included. gRPC's form has a throttle and a hedge that takes all attempts, the other forms have no guards.
  *
  * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
  * for wrong use. `problem` (which may be NULL) then says what is in the way.
  */
-int holdoff_options_form_json(const holdoff_options *options, uint32_t form, char *text, size_t size,
-    holdoff_problem *problem);
+int holdoff_options_json(const holdoff_options *options, uint32_t form, char *text, size_t size, holdoff_problem
+    *problem);
 
 /** One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds. */
 typedef struct holdoff_row {
