@@ -178,6 +178,15 @@ typedef struct holdoff_problem {
  */
 int holdoff_problem_text(const holdoff_problem *problem, char *text, size_t size);
 
+/** Value of a document: null. */
+#define HOLDOFF_VALUE_NULL 0U
+/** Value of a document: an object without fields. */
+#define HOLDOFF_VALUE_EMPTY_OBJECT 1U
+/** Value of a document: a list without items. */
+#define HOLDOFF_VALUE_EMPTY_LIST 2U
+/** Value of a document: of a type that no field takes, such as a truth value. */
+#define HOLDOFF_VALUE_OTHER 3U
+
 /**
  * A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
  * from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
@@ -249,32 +258,14 @@ int holdoff_options_set_number(holdoff_options *options, const char *path, doubl
 int holdoff_options_set_ns(holdoff_options *options, const char *path, uint64_t ns);
 
 /**
- * Sets a list to one without items: "retry_on.http" and its like then name nothing.
- *
- * Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
- */
-int holdoff_options_set_no_items(holdoff_options *options, const char *path);
-
-/**
- * For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
+ * Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_EMPTY_LIST sets a
+ * list to one without items ("retry_on.http" and its like then name nothing); HOLDOFF_VALUE_NULL and
+ * HOLDOFF_VALUE_EMPTY_OBJECT are as good as not set, where the name is one of a field or of fields; any other number is
+ * a value of a type that no field takes, such as a truth value.
  *
  * Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
  */
-int holdoff_options_set_empty(holdoff_options *options, const char *path);
-
-/**
- * For readers of documents: a field has a value of a type that no field takes, such as a truth value.
- *
- * Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
- */
-int holdoff_options_set_other(holdoff_options *options, const char *path);
-
-/**
- * For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
- *
- * Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
- */
-int holdoff_options_set_nothing(holdoff_options *options, const char *path);
+int holdoff_options_set_value(holdoff_options *options, const char *path, uint32_t value);
 
 /** The first word of a policy; it differs between a library and a header of other layouts. */
 #define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826098)

@@ -18,6 +18,15 @@ pub struct holdoff_options {
     problem: holdoff_problem,
 }
 
+/// Value of a document: null.
+pub const HOLDOFF_VALUE_NULL: u32 = 0;
+/// Value of a document: an object without fields.
+pub const HOLDOFF_VALUE_EMPTY_OBJECT: u32 = 1;
+/// Value of a document: a list without items.
+pub const HOLDOFF_VALUE_EMPTY_LIST: u32 = 2;
+/// Value of a document: of a type that no field takes, such as a truth value.
+pub const HOLDOFF_VALUE_OTHER: u32 = 3;
+
 memory!(holdoff_options holds Options, b"hoOptio4", NotAPolicy);
 const _: () = assert!(size_of::<Options>() == 182 * 8 && align_of::<Options>() == 8);
 
@@ -76,29 +85,19 @@ extern_c! {
     fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int =
         set(options, c_str(path), Some(Value::Nanos(ns)));
 
-    /// Sets a list to one without items: "retry_on.http" and its like then name nothing.
-    ///
-    /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text: a list of delays must have one.
-    fn holdoff_options_set_no_items(options: *mut holdoff_options, path: *const c_char) -> c_int =
-        set(options, c_str(path), Some(Value::NoItems));
-
-    /// For readers of documents: a field has an object without fields, which is as good as not set where fields may stand.
+    /// Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_EMPTY_LIST sets a
+    /// list to one without items ("retry_on.http" and its like then name nothing); HOLDOFF_VALUE_NULL and
+    /// HOLDOFF_VALUE_EMPTY_OBJECT are as good as not set, where the name is one of a field or of fields; any other number is
+    /// a value of a type that no field takes, such as a truth value.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
-    fn holdoff_options_set_empty(options: *mut holdoff_options, path: *const c_char) -> c_int =
-        set(options, c_str(path), Some(Value::Empty));
-
-    /// For readers of documents: a field has a value of a type that no field takes, such as a truth value.
-    ///
-    /// Returns the HOLDOFF_ERROR_ number that this is, see holdoff_options_set_text.
-    fn holdoff_options_set_other(options: *mut holdoff_options, path: *const c_char) -> c_int =
-        set(options, c_str(path), Some(Value::Other));
-
-    /// For readers of documents: a field has no value (null), which is as good as not set, if the name is one.
-    ///
-    /// Returns 0, or HOLDOFF_ERROR_UNKNOWN_FIELD and the like, see holdoff_options_set_text.
-    fn holdoff_options_set_nothing(options: *mut holdoff_options, path: *const c_char) -> c_int =
-        set(options, c_str(path), Some(Value::Nothing));
+    fn holdoff_options_set_value(options: *mut holdoff_options, path: *const c_char, value: u32) -> c_int =
+        set(options, c_str(path), Some(match value {
+            HOLDOFF_VALUE_NULL => Value::Nothing,
+            HOLDOFF_VALUE_EMPTY_OBJECT => Value::Empty,
+            HOLDOFF_VALUE_EMPTY_LIST => Value::NoItems,
+            _ => Value::Other,
+        }));
 }
 
 /// Sets a field, and keeps the first problem there is.

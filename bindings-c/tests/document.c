@@ -77,7 +77,7 @@ static void lists_are_set_item_by_item(void) {
   CHECK(memcmp(&policy, &other, sizeof policy) == 0);
   CHECK_NUMBER(holdoff_policy_fingerprint(&policy), holdoff_policy_fingerprint(&other));
   CHECK_NUMBER(holdoff_options_set_text(&options, "backoff.delays[7]", "1s"), HOLDOFF_ERROR_WRONG_TYPE);
-  CHECK_NUMBER(holdoff_options_set_no_items(&options, "backoff.delays"), HOLDOFF_ERROR_DELAYS_MISSING);
+  CHECK_NUMBER(holdoff_options_set_value(&options, "backoff.delays", HOLDOFF_VALUE_EMPTY_LIST), HOLDOFF_ERROR_DELAYS_MISSING);
 }
 
 static void a_chain_is_set_stage_by_stage(void) {

@@ -82,7 +82,7 @@ static void the_first_problem_is_the_one_that_is_reported(void) {
   holdoff_problem problem;
   holdoff_options_init(&options);
   CHECK_NUMBER(holdoff_options_set_number(&options, "attempts", 0), HOLDOFF_ERROR_ATTEMPTS_RANGE);
-  CHECK_NUMBER(holdoff_options_set_other(&options, "deadline"), HOLDOFF_ERROR_WRONG_TYPE);
+  CHECK_NUMBER(holdoff_options_set_value(&options, "deadline", HOLDOFF_VALUE_OTHER), HOLDOFF_ERROR_WRONG_TYPE);
   CHECK_NUMBER(holdoff_options_set_number(&options, "attempts", 5), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_policy_build(&policy, &options, &problem), HOLDOFF_ERROR_ATTEMPTS_RANGE);
   CHECK_TEXT(problem.path, "attempts");

@@ -61,7 +61,7 @@ static void lists_that_are_set_again_begin_anew(void) {
   CHECK_NUMBER(judged(&rules, message("three"), lost), HOLDOFF_TRANSIENT);
   CHECK(holdoff_rules_is_failure(&rules, 418, false));
   CHECK(!holdoff_rules_is_failure(&rules, 202, false));
-  holdoff_options_set_no_items(&options, "retry_on.patterns");
+  holdoff_options_set_value(&options, "retry_on.patterns", HOLDOFF_VALUE_EMPTY_LIST);
   holdoff_options_set_text(&options, "retry_on.http[0]", "2xx");
   holdoff_rules_build(&rules, &options, NULL);
   CHECK_NUMBER(judged(&rules, message("three"), lost), HOLDOFF_PERMANENT);
@@ -170,7 +170,7 @@ static void the_loop_judges_by_the_rules_of_its_host(void) {
   CHECK_NUMBER(result.attempts, 1);
   holdoff_options_init(&options);
   holdoff_options_set_number(&options, "retry_on.http[0]", 404);
-  holdoff_options_set_no_items(&options, "retry_on.non_idempotent.http");
+  holdoff_options_set_value(&options, "retry_on.non_idempotent.http", HOLDOFF_VALUE_EMPTY_LIST);
   holdoff_rules_build(&rules, &options, NULL);
   host.rules = &rules;
   answers.calls = 0;

@@ -185,7 +185,7 @@ class options {
     } else if (const auto *ns = std::get_if<std::uint64_t>(&field.value_)) {
       holdoff_options_set_ns(&options_, path, *ns);
     } else {
-      holdoff_options_set_other(&options_, path);
+      holdoff_options_set_value(&options_, path, HOLDOFF_VALUE_OTHER);
     }
     return *this;
   }

@@ -113,7 +113,7 @@ static void set(holdoff_options *options, const char *prefix, const cJSON *objec
     } else if (cJSON_IsNumber(field)) {
       holdoff_options_set_number(options, path, field->valuedouble);
     } else {
-      holdoff_options_set_other(options, path);
+      holdoff_options_set_value(options, path, HOLDOFF_VALUE_OTHER);
     }
   }
 }

@@ -13,15 +13,15 @@ void set_one(holdoff_options *options, const cJSON *item, const char *path) {
   } else if (text != NULL || cJSON_IsNumber(item)) {
     holdoff_options_set_number(options, path, real_of(item));
   } else if (cJSON_IsNull(item)) {
-    holdoff_options_set_nothing(options, path);
+    holdoff_options_set_value(options, path, HOLDOFF_VALUE_NULL);
   } else if (cJSON_IsArray(item) && item->child == NULL) {
-    holdoff_options_set_no_items(options, path);
+    holdoff_options_set_value(options, path, HOLDOFF_VALUE_EMPTY_LIST);
   } else if (cJSON_IsObject(item) && item->child == NULL) {
-    holdoff_options_set_empty(options, path);
+    holdoff_options_set_value(options, path, HOLDOFF_VALUE_EMPTY_OBJECT);
   } else if (cJSON_IsArray(item) || cJSON_IsObject(item)) {
     set_all(options, item, path);
   } else {
-    holdoff_options_set_other(options, path);
+    holdoff_options_set_value(options, path, HOLDOFF_VALUE_OTHER);
   }
 }
 
