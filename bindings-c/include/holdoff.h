@@ -228,7 +228,7 @@ int holdoff_options_keep_patterns(holdoff_options *options, char *patterns, size
  * proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
  * "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
  * ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
- * holdoff_preset_name says).
+ * HOLDOFF_WORD_PRESET lists).
  *
  * The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
  * "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under
@@ -290,7 +290,7 @@ typedef struct holdoff_policy {
 int holdoff_policy_default(holdoff_policy *policy);
 
 /**
- * Makes the preset policy with that name, see holdoff_preset_name: "kubernetes", "aws-standard-2.1" and so on.
+ * Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
  * field "preset" takes the same names, explains an unknown one, and lets other fields differ.
@@ -432,7 +432,7 @@ int holdoff_policy_fields_init(holdoff_policy_fields *fields);
 /**
  * Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
  *
- * Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_error_rule;
+ * Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_word;
  * HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
  */
 int holdoff_policy_init(holdoff_policy *policy, const holdoff_policy_fields *fields);
@@ -634,59 +634,41 @@ uint64_t holdoff_seed_at(uint64_t n, uint64_t k);
  */
 double holdoff_uniform(uint64_t *seed);
 
-/** The word of a HOLDOFF_REASON_ number, such as "attempts"; "unknown" for any other. */
-const char *holdoff_reason_name(uint32_t reason);
-
-/** A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other. */
-const char *holdoff_reason_text(uint32_t reason);
+/** List of words: HOLDOFF_REASON_ numbers, such as "attempts". */
+#define HOLDOFF_WORD_REASON 1U
+/** List of words: HOLDOFF_REASON_ numbers as sentences, such as "all attempts are used". */
+#define HOLDOFF_WORD_REASON_TEXT 2U
+/** List of words: HOLDOFF_CAUSE_ numbers: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead". */
+#define HOLDOFF_WORD_CAUSE 3U
+/** List of words: failure kinds: "transient", "throttled", "timeout", "permanent". */
+#define HOLDOFF_WORD_FAILURE 4U
+/** List of words: HOLDOFF_ERROR_ numbers, such as "attempts_range". */
+#define HOLDOFF_WORD_ERROR 5U
+/** List of words: the rules that HOLDOFF_ERROR_ numbers stand for. */
+#define HOLDOFF_WORD_ERROR_RULE 6U
+/** List of words: presets, counted from 1: "default", "langgraphgo" and so on; a loop from 1 to "unknown" sees all. */
+#define HOLDOFF_WORD_PRESET 7U
+/** List of words: HOLDOFF_LINT_ numbers, such as "no_jitter". */
+#define HOLDOFF_WORD_LINT 8U
+/** List of words: HOLDOFF_ENDED_ numbers: "cancelled", "done", "failed", "deadline", "steps". */
+#define HOLDOFF_WORD_ENDED 9U
+/** List of words: HOLDOFF_BREAKER_ numbers: "closed", "open", "half_open", "isolated". */
+#define HOLDOFF_WORD_BREAKER 10U
+/**
+ * List of words: HOLDOFF_EVENT_ numbers: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
+ * "GAVE_UP", "CANCELLED".
+ */
+#define HOLDOFF_WORD_EVENT 11U
+/** List of words: outcomes: "succeeded", "gave_up", "cancelled", "invalid". */
+#define HOLDOFF_WORD_OUTCOME 12U
+/** List of words: the kinds of steps: "attempt", "sleep", "wait", "stop". */
+#define HOLDOFF_WORD_STEP 13U
 
 /**
- * The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any
- * other.
+ * Returns the word of a number in a list (HOLDOFF_WORD_REASON, ...), the same in every language; "unknown" for a number
+ * that the list does not have, and for any other list.
  */
-const char *holdoff_cause_name(uint32_t cause);
-
-/** The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other. */
-const char *holdoff_failure_kind_name(uint32_t kind);
-
-/** The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other. */
-const char *holdoff_error_name(uint32_t error);
-
-/** The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number. */
-const char *holdoff_error_rule(uint32_t error);
-
-/**
- * The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other
- * number, so that a loop from 1 on sees all.
- */
-const char *holdoff_preset_name(uint32_t preset);
-
-/** The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other. */
-const char *holdoff_lint_name(uint32_t lint);
-
-/**
- * The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
- * "unknown" for any other.
- */
-const char *holdoff_ended_name(uint32_t ended);
-
-/**
- * The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown"
- * for any other.
- */
-const char *holdoff_breaker_state_name(uint32_t state);
-
-/**
- * The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
- * "GAVE_UP", "CANCELLED"; "unknown" for any other.
- */
-const char *holdoff_event_kind_name(uint32_t kind);
-
-/** The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other. */
-const char *holdoff_outcome_name(uint32_t outcome);
-
-/** The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other. */
-const char *holdoff_step_name(uint32_t kind);
+const char *holdoff_word(uint32_t list, uint32_t number);
 
 /** The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION. */
 const char *holdoff_version(void);

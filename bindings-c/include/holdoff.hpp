@@ -107,7 +107,7 @@ struct outcome {
 class stopped : public std::runtime_error {
  public:
   explicit stopped(const outcome &outcome, std::exception_ptr last = nullptr)
-      : std::runtime_error(holdoff_reason_text(outcome.reason)), outcome_(outcome), last_(std::move(last)) {}
+      : std::runtime_error(holdoff_word(HOLDOFF_WORD_REASON_TEXT, outcome.reason)), outcome_(outcome), last_(std::move(last)) {}
   const struct outcome &outcome() const noexcept { return outcome_; }
   /** Returns the error of the last attempt; null when no attempt threw one. */
   std::exception_ptr last() const noexcept { return last_; }

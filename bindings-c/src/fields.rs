@@ -151,7 +151,7 @@ extern_c! {
 
     /// Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
     ///
-    /// Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_error_rule;
+    /// Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_word;
     /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
     fn holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) -> c_int = {
         let fields = read(fields).ok_or(ErrorCode::NullPointer).and_then(PolicyFields::try_from);

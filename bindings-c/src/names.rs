@@ -40,62 +40,72 @@ fn text_at(texts: &'static [u8], at: Option<usize>) -> *const c_char {
     found.unwrap_or(b"unknown\0").as_ptr().cast()
 }
 
-/// Declares functions from a number to a text of the core's table.
-macro_rules! texts {
-    ($($(#[$meta:meta])* fn $function:ident($number:ident) is $table:ident::$text:ident;)*) => { $(
-        $(#[$meta])*
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $function($number: u32) -> *const c_char {
-            const TEXTS: [&str; $table::ALL.len()] = {
-                let (mut texts, mut at) = ([""; $table::ALL.len()], 0);
-                while at < texts.len() {
-                    (texts[at], at) = ($table::$text($table::ALL[at]), at + 1);
-                }
-                texts
-            };
-            text_at(joined!(&TEXTS), $table::ALL.iter().position(|known| u32::from(known.code()) == $number))
+/// Declares the lists of words, each with the number of the list and the core's table of it, and how a word is found.
+macro_rules! lists {
+    ($($(#[$meta:meta])* $list:ident = $number:literal is $table:ident::$text:ident;)*) => {
+        $(
+            $(#[$meta])*
+            pub const $list: u32 = $number;
+        )*
+
+        fn word(list: u32, number: u32) -> *const c_char {
+            match list {
+                $($list => {
+                    const TEXTS: [&str; $table::ALL.len()] = {
+                        let (mut texts, mut at) = ([""; $table::ALL.len()], 0);
+                        while at < texts.len() {
+                            (texts[at], at) = ($table::$text($table::ALL[at]), at + 1);
+                        }
+                        texts
+                    };
+                    text_at(joined!(&TEXTS), $table::ALL.iter().position(|known| u32::from(known.code()) == number))
+                })*
+                HOLDOFF_WORD_OUTCOME => text_at(joined!(&OUTCOMES), usize::try_from(number).ok()),
+                HOLDOFF_WORD_STEP => text_at(joined!(&STEPS), usize::try_from(number).ok()),
+                _ => text_at(&[], None),
+            }
         }
-    )* };
+    };
 }
 
-texts! {
-    /// The word of a HOLDOFF_REASON_ number, such as "attempts"; "unknown" for any other.
-    fn holdoff_reason_name(reason) is StopReason::name;
-    /// A HOLDOFF_REASON_ number as a sentence, such as "all attempts are used"; "unknown" for any other.
-    fn holdoff_reason_text(reason) is StopReason::text;
-    /// The word of a HOLDOFF_CAUSE_ number: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead"; "unknown" for any
-    /// other.
-    fn holdoff_cause_name(cause) is Cause::name;
-    /// The word of a failure kind: "transient", "throttled", "timeout", "permanent"; "unknown" for any other.
-    fn holdoff_failure_kind_name(kind) is FailureKind::name;
-    /// The word of a HOLDOFF_ERROR_ number, such as "attempts_range"; "unknown" for any other.
-    fn holdoff_error_name(error) is ErrorCode::name;
-    /// The rule that a HOLDOFF_ERROR_ number stands for, in words; "unknown" for any other number.
-    fn holdoff_error_rule(error) is ErrorCode::text;
-    /// The name of preset number `preset`, counted from 1: "default", "langgraphgo" and so on; "unknown" for any other
-    /// number, so that a loop from 1 on sees all.
-    fn holdoff_preset_name(preset) is Preset::name;
-    /// The word of a HOLDOFF_LINT_ number, such as "no_jitter"; "unknown" for any other.
-    fn holdoff_lint_name(lint) is LintKind::name;
-    /// The word of how a periodic ended, a HOLDOFF_ENDED_ number: "cancelled", "done", "failed", "deadline", "steps";
-    /// "unknown" for any other.
-    fn holdoff_ended_name(ended) is Ended::name;
-    /// The word of how a breaker stands, a HOLDOFF_BREAKER_ number: "closed", "open", "half_open", "isolated"; "unknown"
-    /// for any other.
-    fn holdoff_breaker_state_name(state) is BreakerState::name;
-    /// The word of a HOLDOFF_EVENT_ number: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
-    /// "GAVE_UP", "CANCELLED"; "unknown" for any other.
-    fn holdoff_event_kind_name(kind) is EventKind::name;
+lists! {
+    /// List of words: HOLDOFF_REASON_ numbers, such as "attempts".
+    HOLDOFF_WORD_REASON = 1 is StopReason::name;
+    /// List of words: HOLDOFF_REASON_ numbers as sentences, such as "all attempts are used".
+    HOLDOFF_WORD_REASON_TEXT = 2 is StopReason::text;
+    /// List of words: HOLDOFF_CAUSE_ numbers: "backoff", "hint", "clip", "breaker", "limiter", "bulkhead".
+    HOLDOFF_WORD_CAUSE = 3 is Cause::name;
+    /// List of words: failure kinds: "transient", "throttled", "timeout", "permanent".
+    HOLDOFF_WORD_FAILURE = 4 is FailureKind::name;
+    /// List of words: HOLDOFF_ERROR_ numbers, such as "attempts_range".
+    HOLDOFF_WORD_ERROR = 5 is ErrorCode::name;
+    /// List of words: the rules that HOLDOFF_ERROR_ numbers stand for.
+    HOLDOFF_WORD_ERROR_RULE = 6 is ErrorCode::text;
+    /// List of words: presets, counted from 1: "default", "langgraphgo" and so on; a loop from 1 to "unknown" sees all.
+    HOLDOFF_WORD_PRESET = 7 is Preset::name;
+    /// List of words: HOLDOFF_LINT_ numbers, such as "no_jitter".
+    HOLDOFF_WORD_LINT = 8 is LintKind::name;
+    /// List of words: HOLDOFF_ENDED_ numbers: "cancelled", "done", "failed", "deadline", "steps".
+    HOLDOFF_WORD_ENDED = 9 is Ended::name;
+    /// List of words: HOLDOFF_BREAKER_ numbers: "closed", "open", "half_open", "isolated".
+    HOLDOFF_WORD_BREAKER = 10 is BreakerState::name;
+    /// List of words: HOLDOFF_EVENT_ numbers: "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED",
+    /// "GAVE_UP", "CANCELLED".
+    HOLDOFF_WORD_EVENT = 11 is EventKind::name;
 }
+
+/// List of words: outcomes: "succeeded", "gave_up", "cancelled", "invalid".
+pub const HOLDOFF_WORD_OUTCOME: u32 = 12;
+/// List of words: the kinds of steps: "attempt", "sleep", "wait", "stop".
+pub const HOLDOFF_WORD_STEP: u32 = 13;
+
+const OUTCOMES: [&str; 5] = ["unknown", "succeeded", "gave_up", "cancelled", "invalid"];
+const STEPS: [&str; 5] = ["unknown", "attempt", "sleep", "wait", "stop"];
 
 extern_c! {
-    /// The word of an outcome: "succeeded", "gave_up", "cancelled", "invalid"; "unknown" for any other.
-    fn holdoff_outcome_name(outcome: u32) -> *const c_char =
-        text_at(joined!(&["unknown", "succeeded", "gave_up", "cancelled", "invalid"]), usize::try_from(outcome).ok());
-
-    /// The word of a step's kind: "attempt", "sleep", "wait", "stop"; "unknown" for any other.
-    fn holdoff_step_name(kind: u32) -> *const c_char =
-        text_at(joined!(&["unknown", "attempt", "sleep", "wait", "stop"]), usize::try_from(kind).ok());
+    /// Returns the word of a number in a list (HOLDOFF_WORD_REASON, ...), the same in every language; "unknown" for a number
+    /// that the list does not have, and for any other list.
+    fn holdoff_word(list: u32, number: u32) -> *const c_char = word(list, number);
 
     /// The version of the library, such as "0.1.0"; that of the header is HOLDOFF_VERSION.
     fn holdoff_version() -> *const c_char = text_at(joined!(&[env!("CARGO_PKG_VERSION")]), Some(0));

@@ -58,7 +58,7 @@ extern_c! {
     /// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
     /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
     /// ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
-    /// holdoff_preset_name says).
+    /// HOLDOFF_WORD_PRESET lists).
     ///
     /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
     /// "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under

@@ -41,7 +41,7 @@ extern_c! {
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int = status(store_policy(policy, Policy::default()));
 
-    /// Makes the preset policy with that name, see holdoff_preset_name: "kubernetes", "aws-standard-2.1" and so on.
+    /// Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
     /// field "preset" takes the same names, explains an unknown one, and lets other fields differ.

@@ -161,11 +161,11 @@ static void a_preset_is_a_policy_by_its_name(void) {
   holdoff_options_set_text(&options, "preset", "langraphgo");
   holdoff_policy_build(&other, &options, &problem);
   CHECK_TEXT(problem.nearest, "langgraphgo");
-  for (preset = 1; strcmp(holdoff_preset_name(preset), "unknown") != 0; preset++) {
-    CHECK_NUMBER(holdoff_policy_preset(&policy, holdoff_preset_name(preset)), HOLDOFF_OK);
+  for (preset = 1; strcmp(holdoff_word(HOLDOFF_WORD_PRESET, preset), "unknown") != 0; preset++) {
+    CHECK_NUMBER(holdoff_policy_preset(&policy, holdoff_word(HOLDOFF_WORD_PRESET, preset)), HOLDOFF_OK);
   }
   CHECK(preset > 14);
-  CHECK_TEXT(holdoff_preset_name(0), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_PRESET, 0), "unknown");
 }
 
 static void a_policy_is_written_as_it_is_read(void) {

@@ -44,7 +44,7 @@ static void what_is_questionable_is_said(void) {
                    "(12, limit 10)");
   CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_LINT_MANY_ATTEMPTS, line, sizeof line), 0);
   CHECK_TEXT(line, "");
-  CHECK_TEXT(holdoff_lint_name(HOLDOFF_LINT_LONG_WAIT), "long_wait");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_LINT, HOLDOFF_LINT_LONG_WAIT), "long_wait");
   CHECK(holdoff_policy_total_wait(&policy, &ns));
   CHECK_NUMBER(ns, 11 * SECOND);
   holdoff_policy_preset(&policy, "temporal");

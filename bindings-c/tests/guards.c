@@ -49,7 +49,7 @@ static void a_breaker_opens_and_is_tried(void) {
   CHECK_NUMBER(holdoff_breaker_rates(&breaker, 0, &calls, &failed, NULL), HOLDOFF_OK);
   CHECK_NUMBER(failed, 2);
   CHECK_NUMBER(holdoff_breaker_state(&breaker, 0), HOLDOFF_BREAKER_OPEN);
-  CHECK_TEXT(holdoff_breaker_state_name(HOLDOFF_BREAKER_OPEN), "open");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_BREAKER, HOLDOFF_BREAKER_OPEN), "open");
   CHECK(!holdoff_breaker_acquire(&breaker, SECOND, &permit, &retry_at));
   CHECK_NUMBER(retry_at, 30 * SECOND);
   CHECK(holdoff_breaker_refuses(&breaker, SECOND, NULL));

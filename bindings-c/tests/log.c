@@ -64,7 +64,7 @@ static void a_call_says_what_to_write_down(void) {
   CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
   CHECK_NUMBER(events.count, 1);
   fields = fields_of(&events.events[0]);
-  CHECK_TEXT(holdoff_event_kind_name(fields.kind), "STARTED");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, fields.kind), "STARTED");
   CHECK_NUMBER(fields.sequence, 1);
   CHECK_NUMBER(fields.at, 1000 * SECOND);
   CHECK_NUMBER(fields.seed, 7);
@@ -592,8 +592,8 @@ static void null_pointers_are_no_log(void) {
   CHECK_NUMBER(replay(&call, &policy, &log, 0, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK_NUMBER(replay(&call, &policy, &log, 3, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK_NUMBER(replay(&call, &policy, &log, HOLDOFF_REPLAY_ANY_POLICY, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
-  CHECK_TEXT(holdoff_event_kind_name(0), "unknown");
-  CHECK_TEXT(holdoff_event_kind_name(8), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, 0), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, 8), "unknown");
 }
 
 static void memory_that_is_not_aligned_holds_no_recorder(void) {

@@ -119,7 +119,7 @@ static void a_periodic_runs_again_and_again(void) {
   step = holdoff_periodic_finish(&periodic, 2, 16, HOLDOFF_ANSWER_DONE);
   CHECK_NUMBER(step.kind, HOLDOFF_STOP);
   CHECK_NUMBER(step.ended, HOLDOFF_ENDED_DONE);
-  CHECK_TEXT(holdoff_ended_name(step.ended), "done");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_ENDED, step.ended), "done");
   CHECK_NUMBER(holdoff_periodic_runs(&periodic), 2);
 }
 

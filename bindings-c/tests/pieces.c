@@ -70,14 +70,14 @@ static void seeds_are_those_of_every_language(void) {
 }
 
 static void numbers_have_words(void) {
-  CHECK_TEXT(holdoff_reason_name(HOLDOFF_REASON_DEADLINE), "deadline");
-  CHECK_TEXT(holdoff_reason_text(HOLDOFF_REASON_ATTEMPTS), "all attempts are used");
-  CHECK_TEXT(holdoff_cause_name(HOLDOFF_CAUSE_CLIP), "clip");
-  CHECK_TEXT(holdoff_failure_kind_name(HOLDOFF_THROTTLED), "throttled");
-  CHECK_TEXT(holdoff_outcome_name(HOLDOFF_GAVE_UP), "gave_up");
-  CHECK_TEXT(holdoff_step_name(HOLDOFF_ATTEMPT), "attempt");
-  CHECK_TEXT(holdoff_error_name(HOLDOFF_ERROR_ATTEMPTS_RANGE), "attempts_range");
-  CHECK_TEXT(holdoff_error_rule(HOLDOFF_ERROR_NULL_POINTER), "a pointer is null");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON, HOLDOFF_REASON_DEADLINE), "deadline");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON_TEXT, HOLDOFF_REASON_ATTEMPTS), "all attempts are used");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_CAUSE, HOLDOFF_CAUSE_CLIP), "clip");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_FAILURE, HOLDOFF_THROTTLED), "throttled");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_OUTCOME, HOLDOFF_GAVE_UP), "gave_up");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_STEP, HOLDOFF_ATTEMPT), "attempt");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_ERROR, HOLDOFF_ERROR_ATTEMPTS_RANGE), "attempts_range");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_ERROR_RULE, HOLDOFF_ERROR_NULL_POINTER), "a pointer is null");
   CHECK_TEXT(holdoff_version(), HOLDOFF_VERSION);
 }
 
@@ -85,13 +85,15 @@ static void numbers_without_a_word_are_unknown(void) {
   const uint32_t numbers[] = {0, 10, 99, 256, 260, UINT32_MAX};
   unsigned at;
   for (at = 0; at < sizeof numbers / sizeof *numbers; at++) {
-    CHECK_TEXT(holdoff_reason_name(numbers[at]), "unknown");
-    CHECK_TEXT(holdoff_cause_name(numbers[at]), "unknown");
-    CHECK_TEXT(holdoff_error_name(numbers[at]), "unknown");
+    CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON, numbers[at]), "unknown");
+    CHECK_TEXT(holdoff_word(HOLDOFF_WORD_CAUSE, numbers[at]), "unknown");
+    CHECK_TEXT(holdoff_word(HOLDOFF_WORD_ERROR, numbers[at]), "unknown");
   }
-  CHECK_TEXT(holdoff_step_name(257), "unknown");
-  CHECK_TEXT(holdoff_outcome_name(257), "unknown");
-  CHECK_TEXT(holdoff_failure_kind_name(257), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_STEP, 257), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_OUTCOME, 257), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_FAILURE, 257), "unknown");
+  CHECK_TEXT(holdoff_word(0, HOLDOFF_REASON_DEADLINE), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_STEP + 1, 1), "unknown");
 }
 
 void pieces_tests(void) {

@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
   holdoff_rules_build(&rules, &options, NULL);
   facts.message = "read: connection reset by peer";
   judged = holdoff_rules_judge(&rules, &facts, holdoff_failure_of(HOLDOFF_PERMANENT));
-  printf("\"%s\" is %s\n", facts.message, holdoff_failure_kind_name(judged.kind));
+  printf("\"%s\" is %s\n", facts.message, holdoff_word(HOLDOFF_WORD_FAILURE, judged.kind));
 
   holdoff_options_json(&options, HOLDOFF_FORM_DOCUMENT, text, sizeof text, NULL);
   printf("%s\n", text);

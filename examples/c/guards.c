@@ -94,7 +94,7 @@ int main(void) {
     gave_up += workers[at].gave_up;
   }
   printf("40 calls made %u attempts: %u gave up, %u were refused; the breaker is %s, %.0f tokens are left\n", attempts,
-         gave_up, refused, holdoff_breaker_state_name(holdoff_breaker_state(&breaker, holdoff_now())),
+         gave_up, refused, holdoff_word(HOLDOFF_WORD_BREAKER, holdoff_breaker_state(&breaker, holdoff_now())),
          holdoff_budget_balance(&budget, holdoff_now()));
   return attempts >= 160 || refused == 0;
 }

@@ -53,6 +53,6 @@ int main(void) {
     }
   }
   /* Here a program aborts what still runs. */
-  printf("%s after %u ms\n", holdoff_outcome_name(step.outcome), (unsigned)(now / MS));
+  printf("%s after %u ms\n", holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), (unsigned)(now / MS));
   return step.outcome != HOLDOFF_SUCCEEDED || started != 2;
 }

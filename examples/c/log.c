@@ -137,7 +137,7 @@ static int work(const char *path, const worker *self) {
       step = holdoff_recorder_tick(&call, &policy, NULL, holdoff_wall(), &events);
     }
   }
-  printf("%s after %" PRIu32 " attempts\n", holdoff_outcome_name(step.outcome), holdoff_recorder_attempt(&call));
+  printf("%s after %" PRIu32 " attempts\n", holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), holdoff_recorder_attempt(&call));
   close(file);
   return step.outcome != HOLDOFF_SUCCEEDED;
 }

@@ -22,11 +22,11 @@ int main(void) {
       now += 5000000; /* it takes 5 ms to fail */
       step = holdoff_call_fail(&call, &policy, holdoff_step_ticket(step), now, holdoff_failure_of(HOLDOFF_TRANSIENT));
     } else {
-      printf("%12" PRIu64 " ns: sleep until %" PRIu64 " (%s)\n", now, step.at, holdoff_cause_name(step.cause));
+      printf("%12" PRIu64 " ns: sleep until %" PRIu64 " (%s)\n", now, step.at, holdoff_word(HOLDOFF_WORD_CAUSE, step.cause));
       now = step.at;
       step = holdoff_call_tick(&call, &policy, now);
     }
   }
-  printf("%12" PRIu64 " ns: %s, %s\n", now, holdoff_outcome_name(step.outcome), holdoff_reason_text(step.reason));
+  printf("%12" PRIu64 " ns: %s, %s\n", now, holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), holdoff_word(HOLDOFF_WORD_REASON_TEXT, step.reason));
   return step.outcome != HOLDOFF_GAVE_UP;
 }

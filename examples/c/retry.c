@@ -31,7 +31,7 @@ static bool fetch(void *context, const holdoff_attempt *attempt, holdoff_failure
 static void trace(void *context, const holdoff_retrying *retrying) {
   const struct fetch *fetch = (const struct fetch *)context;
   printf("%s: attempt %u failed (%d, %s), next one in %.1f ms\n", fetch->url, (unsigned)retrying->attempt,
-         fetch->status, holdoff_failure_kind_name(retrying->failure.kind), (double)retrying->delay_ns / 1e6);
+         fetch->status, holdoff_word(HOLDOFF_WORD_FAILURE, retrying->failure.kind), (double)retrying->delay_ns / 1e6);
 }
 
 int main(void) {
@@ -63,7 +63,7 @@ int main(void) {
   if (holdoff_run(&policy, &host, fetch, &context, &result)) {
     printf("%s: %d after %u attempts\n", context.url, context.status, (unsigned)result.attempts);
   } else {
-    printf("%s: %s, last status %d\n", context.url, holdoff_reason_text(result.reason), context.status);
+    printf("%s: %s, last status %d\n", context.url, holdoff_word(HOLDOFF_WORD_REASON_TEXT, result.reason), context.status);
   }
   holdoff_cancel_close(&cancel);
   return result.outcome != HOLDOFF_SUCCEEDED;

@@ -48,7 +48,7 @@ int main() {
 
   flaky.down_for = 100;
   const page last = holdoff::retry(policy, get, host, status);
-  std::printf("%u: %s\n", last.status, holdoff_reason_text(outcome.reason));
+  std::printf("%u: %s\n", last.status, holdoff_word(HOLDOFF_WORD_REASON_TEXT, outcome.reason));
   try {
     holdoff::retry(policy, get, host, status);
   } catch (const holdoff::refused &refused) {

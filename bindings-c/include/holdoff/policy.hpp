@@ -98,7 +98,7 @@ class config_error : public std::invalid_argument {
   static holdoff_problem problem_of(std::uint32_t code) {
     holdoff_problem problem = {};
     problem.code = code;
-    std::snprintf(problem.rule, sizeof problem.rule, "%s", holdoff_error_rule(code));
+    std::snprintf(problem.rule, sizeof problem.rule, "%s", holdoff_word(HOLDOFF_WORD_ERROR_RULE, code));
     return problem;
   }
   static std::string text_of(const holdoff_problem &problem) {

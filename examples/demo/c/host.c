@@ -70,7 +70,7 @@ static cJSON *note(page *page, uint32_t attempt, const char *decision) {
 }
 
 static void add_failure(cJSON *entry, holdoff_failure failure) {
-  cJSON_AddStringToObject(entry, "failure", holdoff_failure_kind_name(failure.kind));
+  cJSON_AddStringToObject(entry, "failure", holdoff_word(HOLDOFF_WORD_FAILURE, failure.kind));
   if (failure.hint == HOLDOFF_HINT_AFTER) {
     add_number(entry, "hint", failure.hint_ns);
   } else {
@@ -82,7 +82,7 @@ static void on_retry(void *context, const holdoff_retrying *retrying) {
   cJSON *entry = note(context, retrying->attempt, "sleep");
   add_failure(entry, retrying->failure);
   add_number(entry, "delay_ns", retrying->delay_ns);
-  cJSON_AddStringToObject(entry, "cause", holdoff_cause_name(retrying->cause));
+  cJSON_AddStringToObject(entry, "cause", holdoff_word(HOLDOFF_WORD_CAUSE, retrying->cause));
 }
 
 static cJSON *call(CURL *curl, const char *base, const char *path, const holdoff_policy *policy, uint64_t seed) {
@@ -93,9 +93,9 @@ static cJSON *call(CURL *curl, const char *base, const char *path, const holdoff
   if (holdoff_run(policy, &host, get, &page, &result)) {
     note(&page, result.attempts, "succeeded");
   } else {
-    cJSON *entry = note(&page, result.attempts, holdoff_outcome_name(result.outcome));
+    cJSON *entry = note(&page, result.attempts, holdoff_word(HOLDOFF_WORD_OUTCOME, result.outcome));
     add_failure(entry, result.failure);
-    cJSON_AddStringToObject(entry, "reason", holdoff_reason_name(result.reason));
+    cJSON_AddStringToObject(entry, "reason", holdoff_word(HOLDOFF_WORD_REASON, result.reason));
   }
   return page.attempts;
 }

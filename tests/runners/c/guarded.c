@@ -118,7 +118,7 @@ static bool happen(session *all, const cJSON *event, int at) {
     return false;
   }
   if (code != 0) {
-    fail("guards that it can happen to", holdoff_error_name((uint32_t)code), at);
+    fail("guards that it can happen to", holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), at);
   }
   return code == 0;
 }
@@ -134,7 +134,7 @@ static verdict same_after(const session *all, const cJSON *after) {
       end += sprintf(end, "budget %.17g ", holdoff_budget_balance(all->guards.budget, now));
       other += sprintf(other, "budget %.17g ", real_of(item));
     } else if (strcmp(name, "breaker") == 0) {
-      end += sprintf(end, "breaker %s ", holdoff_breaker_state_name(holdoff_breaker_state(all->guards.breaker, now)));
+      end += sprintf(end, "breaker %s ", holdoff_word(HOLDOFF_WORD_BREAKER, holdoff_breaker_state(all->guards.breaker, now)));
       other += sprintf(other, "breaker %.20s ", cJSON_GetStringValue(item));
     } else if (strcmp(name, "openings") == 0) {
       end += sprintf(end, "openings %" PRIu32 " ", holdoff_breaker_openings(all->guards.breaker));
@@ -226,7 +226,7 @@ verdict run_paid(const cJSON *item) {
                ? holdoff_guarded_call_succeed(&call, &all->guards, ticket, now)
                : holdoff_guarded_call_fail(&call, &all->policy, &all->guards, ticket, now, failure_of(failure));
     if (strcmp(word(expected, "kind"), "succeeded") == 0) {
-      if (compare("succeeded", holdoff_outcome_name(step.outcome), at) == FAILED) {
+      if (compare("succeeded", holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), at) == FAILED) {
         goto done;
       }
     } else if (same_step(step, expected, at) == FAILED) {

@@ -252,7 +252,7 @@ verdict run_breaker(const cJSON *item) {
     }
     holdoff_breaker_rates(&breaker, now, &counts[0], &counts[1], &counts[2]);
     sprintf(got, "refused %s %s %" PRIu32 " %" PRIu32 " %" PRIu32 " openings %" PRIu32, refused,
-            holdoff_breaker_state_name(holdoff_breaker_state(&breaker, now)), counts[0], counts[1], counts[2],
+            holdoff_word(HOLDOFF_WORD_BREAKER, holdoff_breaker_state(&breaker, now)), counts[0], counts[1], counts[2],
             holdoff_breaker_openings(&breaker));
     snprintf(wanted, sizeof wanted, "refused %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " openings %" PRIu64, asked,
              word(expected, "state"), number_of(counted), number_of(counted != NULL ? counted->next : NULL),

@@ -251,7 +251,7 @@ static int replayed(const cJSON *item, const holdoff_policy *policy, holdoff_rec
 static verdict same_error(const cJSON *error, int code, const holdoff_divergence *divergence) {
   char got[120], wanted[120];
   const cJSON *computed = get(error, "computed");
-  sprintf(got, "%d %.80s at %" PRIu64, code, holdoff_error_name((uint32_t)code), divergence->sequence);
+  sprintf(got, "%d %.80s at %" PRIu64, code, holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), divergence->sequence);
   sprintf(wanted, "%" PRIu64 " %.80s at %" PRIu64, number(error, "code"), word(error, "name"),
           number(error, "sequence"));
   if (compare(wanted, got, -1) == FAILED) {

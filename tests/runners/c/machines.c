@@ -9,22 +9,22 @@
 /* A step as one line of text. */
 static void show(holdoff_step step, char *out) {
   char at[24], wake[24];
-  const char *kind = holdoff_step_name(step.kind), *when = time_text(step.at, at);
+  const char *kind = holdoff_word(HOLDOFF_WORD_STEP, step.kind), *when = time_text(step.at, at);
   switch (step.kind) {
     case HOLDOFF_ATTEMPT:
       sprintf(out, "attempt %" PRIu32 " abort_at %s wake_at %s", step.attempt, when, time_text(step.wake_at, wake));
       break;
     case HOLDOFF_SLEEP:
-      sprintf(out, "sleep until %s cause %s", when, holdoff_cause_name(step.cause));
+      sprintf(out, "sleep until %s cause %s", when, holdoff_word(HOLDOFF_WORD_CAUSE, step.cause));
       break;
     case HOLDOFF_WAIT:
       sprintf(out, "wait until %s", when);
       break;
     default:
       if (step.outcome == HOLDOFF_GAVE_UP) {
-        sprintf(out, "%s gave_up reason %s retry_at %s", kind, holdoff_reason_name(step.reason), when);
+        sprintf(out, "%s gave_up reason %s retry_at %s", kind, holdoff_word(HOLDOFF_WORD_REASON, step.reason), when);
       } else {
-        sprintf(out, "%s %s %u", kind, holdoff_outcome_name(step.outcome), step.reason);
+        sprintf(out, "%s %s %u", kind, holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), step.reason);
       }
   }
 }

@@ -63,7 +63,7 @@ bool policy_of(const cJSON *item, holdoff_policy *policy) {
 uint32_t kind_of(const char *name) {
   uint32_t kind;
   for (kind = HOLDOFF_TRANSIENT; kind <= HOLDOFF_PERMANENT; kind++) {
-    if (strcmp(name, holdoff_failure_kind_name(kind)) == 0) {
+    if (strcmp(name, holdoff_word(HOLDOFF_WORD_FAILURE, kind)) == 0) {
       return kind;
     }
   }
@@ -90,14 +90,14 @@ static const char *hint_text(uint32_t hint, uint64_t ns, char *buffer) {
 
 void show_failure(holdoff_failure failure, char *out) {
   char hint[24];
-  sprintf(out, "%s hint %s", holdoff_failure_kind_name(failure.kind), hint_text(failure.hint, failure.hint_ns, hint));
+  sprintf(out, "%s hint %s", holdoff_word(HOLDOFF_WORD_FAILURE, failure.kind), hint_text(failure.hint, failure.hint_ns, hint));
 }
 
 verdict same_problem(const cJSON *error, int code, const holdoff_problem *problem) {
   char got[400] = "no error", wanted[400] = "no error";
   const char *rule = cJSON_GetStringValue(get(error, "rule"));
   if (code != 0) {
-    snprintf(got, sizeof got, "%d %s at %s near %s: %s", code, holdoff_error_name((uint32_t)code), problem->path,
+    snprintf(got, sizeof got, "%d %s at %s near %s: %s", code, holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), problem->path,
              problem->nearest, rule != NULL ? problem->rule : "");
   }
   if (error != NULL && !cJSON_IsNull(error)) {

@@ -58,7 +58,7 @@ static int policy_for(const cJSON *config, const cJSON *attempts, holdoff_policy
 static verdict refused(const cJSON *config, int code) {
   int wanted = whole(config, "base_delay_ms") < 0 ? HOLDOFF_ERROR_NOT_A_DURATION : HOLDOFF_ERROR_ATTEMPTS_RANGE;
   return code == wanted ? OUT_OF_DOMAIN
-                        : fail(holdoff_error_name((uint32_t)wanted), holdoff_error_name((uint32_t)code), -1);
+                        : fail(holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)wanted), holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), -1);
 }
 
 /* The largest bound of which a uniform says each number. */

@@ -93,7 +93,7 @@ static verdict linted(const cJSON *config, int64_t attempts, const cJSON *expect
     counted.deviations++;
     return attempts < 1 && code == HOLDOFF_ERROR_ATTEMPTS_RANGE
                ? PASSED
-               : fail("a valid policy", holdoff_error_name((uint32_t)code), at);
+               : fail("a valid policy", holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), at);
   }
   /* A sum in milliseconds may be longer than any span: there they run as ticks. */
   if (clause_policy(config, attempts, "ns", &ticks) != 0 || !holdoff_policy_total_wait(&ticks, &total)) {

@@ -269,7 +269,7 @@ static cJSON *original_call(original *its, const char *node, int64_t start, int6
   }
   cJSON_AddItemToObject(got, "error", *error != 0 ? cJSON_CreateString(error) : cJSON_CreateNull());
   cJSON_AddBoolToObject(got, "ran", refuses == NULL);
-  cJSON_AddStringToObject(got, "state", holdoff_breaker_state_name(its->state));
+  cJSON_AddStringToObject(got, "state", holdoff_word(HOLDOFF_WORD_BREAKER, its->state));
   cJSON_AddItemToObject(got, "failures", made(its->failures));
   cJSON_AddItemToObject(got, "successes", made(its->successes));
   cJSON_AddItemToObject(got, "half_open_calls", made(its->calls));
@@ -350,7 +350,7 @@ static verdict run_circuit(const cJSON *item) {
     state = holdoff_breaker_state(&breaker, now);
     theirs = original_call(&its, node, (int64_t)start, (int64_t)took, result);
     same = strcmp(recorded_error != NULL ? recorded_error : "", error) == 0 && truth(expected, "ran") == ran &&
-           strcmp(word(expected, "state"), holdoff_breaker_state_name(state)) == 0 &&
+           strcmp(word(expected, "state"), holdoff_word(HOLDOFF_WORD_BREAKER, state)) == 0 &&
            whole(expected, "failures") == (int64_t)failures && get(expected, "failures") != NULL;
     if (!same) {
       /* Without a time to be open it reads as half-open from the first instant on. */

@@ -115,7 +115,7 @@ static bool outside(const cJSON *config, verdict *judged) {
       return true;
     }
   }
-  *judged = fail("the error of a field that is wrong", holdoff_error_name((uint32_t)code), -1);
+  *judged = fail("the error of a field that is wrong", holdoff_word(HOLDOFF_WORD_ERROR, (uint32_t)code), -1);
   return true;
 }
 

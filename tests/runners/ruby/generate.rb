@@ -30,7 +30,7 @@ PREAMBLE = <<~'RUBY'.freeze
       def initialize(code, problem = nil)
         @code = code
         @path, @value, @rule, @nearest = %i[path value rule nearest].map { |name| problem ? problem[name].to_s : "" }
-        super(problem ? problem.text : C.holdoff_error_rule(code))
+        super(problem ? problem.text : C.holdoff_word(WORD_ERROR_RULE, code))
       end
     end
 

@@ -44,13 +44,13 @@ module Values
   def shown(step)
     case step.kind
     when Holdoff::ATTEMPT then { "kind" => "attempt", "attempt" => step.attempt, "abort_at" => step.at, "wake_at" => step.wake_at }
-    when Holdoff::SLEEP then { "kind" => "sleep", "until" => step.at, "cause" => Holdoff.cause_name(step.cause) }
+    when Holdoff::SLEEP then { "kind" => "sleep", "until" => step.at, "cause" => Holdoff.word(Holdoff::WORD_CAUSE, step.cause) }
     when Holdoff::WAIT then { "kind" => "wait", "until" => step.at }
     else
-      stop = { "kind" => "stop", "outcome" => Holdoff.outcome_name(step.outcome) }
+      stop = { "kind" => "stop", "outcome" => Holdoff.word(Holdoff::WORD_OUTCOME, step.outcome) }
       return stop if step.outcome != Holdoff::GAVE_UP
 
-      stop.merge("reason" => Holdoff.reason_name(step.reason), "retry_at" => step.at)
+      stop.merge("reason" => Holdoff.word(Holdoff::WORD_REASON, step.reason), "retry_at" => step.at)
     end
   end
 
@@ -146,7 +146,7 @@ module Runners
       when "close" then breaker.force_close(now)
       when "reset" then breaker.reset(now)
       end
-      same(answer["state"], Holdoff.breaker_state_name(breaker.state(now)), at)
+      same(answer["state"], Holdoff.word(Holdoff::WORD_BREAKER, breaker.state(now)), at)
       same(answer["counts"], breaker.rates(now), at)
       same(answer["openings"], breaker.openings, at)
     end
