@@ -53,10 +53,10 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
 ///
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
-unsafe fn put(
-    call: *mut holdoff_guarded_call,
+pub(crate) unsafe fn put<M: Memory>(
+    call: *mut M,
     guards: *const holdoff_guards,
-    input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Result<Step, ErrorCode>,
+    input: impl FnOnce(&mut M::Inner, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
     let mut borrowed = Guards::none();
     // SAFETY: passed on.

@@ -41,7 +41,7 @@ impl From<Events> for holdoff_events {
 ///
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
-unsafe fn put(
+unsafe fn write_down(
     recorder: *mut holdoff_recorder,
     guards: *const holdoff_guards,
     events: *mut holdoff_events,
@@ -54,16 +54,14 @@ unsafe fn put(
     // Events of the transition before would be written down twice.
     // SAFETY: passed on.
     unsafe { write(events, holdoff_events::NONE) };
-    let mut borrowed = Guards::none();
     // SAFETY: passed on.
-    step(unsafe { call_of(recorder) }.and_then(|recorder| {
-        // SAFETY: passed on.
-        unsafe { borrow_guards(guards, &mut borrowed) }?;
-        let recorded = input(recorder, &mut borrowed)?;
-        // SAFETY: passed on.
-        unsafe { write(events, recorded.events.into()) };
-        Ok(recorded.step)
-    }))
+    unsafe {
+        put(recorder, guards, |recorder, guards| {
+            let recorded = input(recorder, guards)?;
+            write(events, recorded.events.into());
+            Ok(recorded.step)
+        })
+    }
 }
 
 extern_c! {
@@ -87,7 +85,7 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
+        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
@@ -95,7 +93,7 @@ extern_c! {
     fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
         events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| {
+        write_down(recorder, guards, events, |recorder, guards| {
             Ok(recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
 
@@ -105,21 +103,21 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
+        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
     fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
+        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
     fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, now: Timestamp,
         events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)));
+        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)));
 
     /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
     /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
@@ -128,7 +126,7 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step =
-        put(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
+        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
 
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.
