@@ -58,7 +58,7 @@ unsafe fn print_or_report(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
-        report(problem, written.as_ref().map(|_| ()).map_err(|problem| *problem));
+        report(problem, || written.as_ref().map(|_| ()).map_err(|problem| *problem));
         print(text, size, written.ok())
     }
 }

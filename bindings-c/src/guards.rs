@@ -54,7 +54,7 @@ extern_c! {
     /// is wrong, with code 0 for nothing.
     fn holdoff_guards_init(guards: *mut holdoff_guards, options: *const holdoff_options, seed: u64, now: Timestamp,
         log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int =
-        report(problem, all(guards, options, (seed, now), (log, log_capacity)));
+        report(problem, || all(guards, options, (seed, now), (log, log_capacity)));
 }
 
 unsafe fn all(

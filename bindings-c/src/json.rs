@@ -33,9 +33,9 @@ extern_c! {
     /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_form_read_json(form: u32, text: *const c_char, length: usize, policy: *mut holdoff_policy,
         rules: *mut holdoff_rules, patterns: *mut c_char, size: usize, guards: *mut holdoff_options,
-        problem: *mut holdoff_problem) -> c_int = {
-        let memory = buffer(patterns, size);
-        let mut read_form = || {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
+            let memory = buffer(patterns, size);
             let mut used = 0;
             let mut reader = form_of(form)?.reader();
             read_json(slice(text, length)?, DOCUMENT, &mut |path, value| {
@@ -57,9 +57,7 @@ extern_c! {
                 put_rules(rules, reader.rules(), memory.get(..used).unwrap_or_default())?;
             }
             Ok(())
-        };
-        report(problem, read_form())
-    };
+        });
 }
 
 const DOCUMENT: DocumentRules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };

@@ -56,15 +56,13 @@ extern_c! {
     /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
     /// may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int = {
-        let build = || {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
             let described = sound(options)?;
             let built = described.build()?;
             described.check_guards()?;
             Ok(store_policy(policy, built)?)
-        };
-        report(problem, build())
-    };
+        });
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
     /// a policy.

@@ -123,11 +123,21 @@ extern_c! {
         print(text, size, problem.as_ref().filter(|problem| problem.code != 0));
 }
 
-/// Writes a problem, or that there is none, and returns its number.
+/// Does something, writes its problem, or that there is none, and returns the problem's number.
 ///
 /// # Safety
 /// `out` is null or points to memory of the size of a problem.
-pub(crate) unsafe fn report(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
+pub(crate) unsafe fn report(out: *mut holdoff_problem, work: impl FnOnce() -> Result<(), holdoff_problem>) -> c_int {
+    // SAFETY: passed on.
+    unsafe { reported(out, work()) }
+}
+
+/// Writes a problem, or that there is none, and returns its number. In one place, because a problem is large.
+///
+/// # Safety
+/// `out` is null or points to memory of the size of a problem.
+#[inline(never)]
+unsafe fn reported(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
     let problem = result.err().unwrap_or(holdoff_problem::NONE);
     // SAFETY: passed on.
     unsafe { write(out, problem) }

@@ -41,10 +41,8 @@ extern_c! {
     /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
     /// (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_rules_build(rules: *mut holdoff_rules, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int = {
-        let build = || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?);
-        report(problem, build())
-    };
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?));
 
     /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
     /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a

@@ -39,20 +39,16 @@ extern_c! {
     /// number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
     /// nothing.
     fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
-        let resume = || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?);
-        report(problem, resume())
-    };
+        now: Timestamp, problem: *mut holdoff_problem) -> c_int =
+        report(problem, || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?));
 
     /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
     /// holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
     fn holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int = {
-        let resume = || Ok(store(call, get(saved)?.call(get(policy)?, now)?)?);
-        report(problem, resume())
-    };
+        now: Timestamp, problem: *mut holdoff_problem) -> c_int =
+        report(problem, || Ok(store(call, get(saved)?.call(get(policy)?, now)?)?));
 
     /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
     ///
@@ -68,17 +64,15 @@ extern_c! {
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
     fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved,
         policy: *const holdoff_policy, guards: *const holdoff_guards, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int = {
-        let resume = || {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
             let mut borrowed = Guards::none();
             borrow_guards(guards, &mut borrowed)?;
             let (saved, policy) = pair(get(saved), get(policy))?;
             check_memory(call)?;
             let resumed = saved.call(policy, now)?;
             Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
-        };
-        report(problem, resume())
-    };
+        });
 
     /// Reads the bytes that holdoff_saved_bytes or another language's save made.
     ///
@@ -86,10 +80,8 @@ extern_c! {
     /// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either
     /// way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_saved_from_bytes(saved: *mut holdoff_saved, bytes: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int = {
-        let from_bytes = || Ok(store(saved, Saved::from_bytes(slice(bytes, length)?)?)?);
-        report(problem, from_bytes())
-    };
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || Ok(store(saved, Saved::from_bytes(slice(bytes, length)?)?)?));
 
     /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room
     /// for `size`.
@@ -115,16 +107,14 @@ extern_c! {
     /// resuming.
     #[cfg(feature = "json")]
     fn holdoff_saved_from_json(saved: *mut holdoff_saved, text: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int = {
-        let from_json = || {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
             let mut state = Saved::EMPTY;
             json::read_json(slice(text, length)?, json::STATE, &mut |path, value| {
                 state.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))
             })?;
             Ok(store(saved, state)?)
-        };
-        report(problem, from_json())
-    };
+        });
 
     /// Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
     /// do not count.

@@ -26,7 +26,7 @@ pub(crate) unsafe fn init<M: Memory>(
     build: impl FnOnce(&Options) -> Result<Option<M::Inner>, Error>,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { report(problem, build_section(options, section, build).and_then(|made| Ok(store(memory, made)?))) }
+    unsafe { report(problem, || Ok(store(memory, build_section(options, section, build)?)?)) }
 }
 
 /// Builds what the options describe in a section; an empty section is an error.

@@ -80,11 +80,11 @@ extern_c! {
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
     fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options: *const holdoff_options, now: Timestamp,
-        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int = {
-        let made = build_section(options, "limiter", |builder| make(builder, now));
-        let stored = made.and_then(|made| store_limiter(limiter, made, (log, log_capacity)).map_err(no_log));
-        report(problem, stored)
-    };
+        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
+            let made = build_section(options, "limiter", |builder| make(builder, now))?;
+            store_limiter(limiter, made, (log, log_capacity)).map_err(no_log)
+        });
 
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
     /// more than there may ever be at once. A refusal changes nothing.

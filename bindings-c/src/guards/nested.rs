@@ -46,22 +46,19 @@ extern_c! {
     /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
     /// be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int = {
-        let made = build_section(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())));
-        report(problem, made.and_then(|made| {
-            let (mode, cap) = match made {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
+            let found = build_section(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())))?;
+            let (mode, cap) = match found {
                 Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
                 Nesting::Innermost => (HOLDOFF_NESTED_INNERMOST, 0),
                 Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),
                 Nesting::Cap(cap) => (HOLDOFF_NESTED_CAP, cap),
             };
-            if nesting.is_null() {
-                return Err(ErrorCode::NullPointer.into());
-            }
-            write(nesting, holdoff_nesting { mode, cap });
+            let nesting = core::ptr::NonNull::new(nesting).ok_or(ErrorCode::NullPointer)?;
+            write(nesting.as_ptr(), holdoff_nesting { mode, cap });
             Ok(())
-        }))
-    };
+        });
 
     /// Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
     /// makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`

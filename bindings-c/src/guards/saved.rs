@@ -2,7 +2,7 @@
 
 use crate::*;
 use core::ffi::c_void;
-use holdoff_core::{Adaptive, Breaker, Budget, Error, Latency, Limiter, Stretch};
+use holdoff_core::{Adaptive, Breaker, Budget, Latency, Limiter, Stretch};
 
 /// Does with a guard what its magic word asks for: with a hedge, with a limiter, with any other guard, whose type is then
 /// `State`, and with memory that holds none.
@@ -47,25 +47,20 @@ extern_c! {
     /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
     /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int = {
-        let bytes = slice(bytes, length).map_err(Error::of_use);
-        let restored = || {
+        problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
+            let bytes = slice(bytes, length);
             by_guard!(guard;
                 Other => {
-                    let Guard { config, state } = get_mut(guard).map_err(Error::of_use)?;
+                    let Guard { config, state } = get_mut(guard)?;
                     *state = State::restore(bytes?, config, now)?;
                 },
-                Hedge => get_mut(guard).map_err(Error::of_use)?.state = Latency::restore(bytes?)?,
+                Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
                 Limiter => {
-                    let (config, state, log) = limiter::parts(guard).map_err(Error::of_use)?;
+                    let (config, state, log) = limiter::parts(guard)?;
                     *state = Limiter::restore(bytes?, config, log, now)?;
                 },
-                None => return Err(Error::of_use(match guard.is_null() {
-                    true => ErrorCode::NullPointer,
-                    false => ErrorCode::NotAGuard,
-                })));
+                None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));
             Ok(())
-        };
-        report(problem, restored().map_err(holdoff_problem::from))
-    };
+        });
 }

@@ -109,8 +109,8 @@ extern_c! {
     /// HOLDOFF_ERROR_EVENT_VERSION or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which
     /// may be NULL) says what is wrong.
     fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length: usize, used: *mut usize,
-        failure: *mut *const c_char, failure_length: *mut usize, problem: *mut holdoff_problem) -> c_int = {
-        let from_bytes = || {
+        failure: *mut *const c_char, failure_length: *mut usize, problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
             let bytes = slice(if event.is_null() { core::ptr::null() } else { bytes }, length)?;
             let (found, text, rest) = Event::read(bytes)?;
             write(event, found.into());
@@ -118,9 +118,7 @@ extern_c! {
             write(failure, text.as_ptr().cast());
             write(failure_length, text.len());
             Ok(())
-        };
-        report(problem, from_bytes())
-    };
+        });
 
     /// Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields
     /// under Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both
@@ -148,9 +146,9 @@ extern_c! {
     /// NULL) says what is wrong, with code 0 for nothing.
     #[cfg(feature = "json")]
     fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length: usize, task: *mut c_char,
-        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int = {
-        let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
-        let mut from_json = || {
+        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int =
+        report(problem, || {
+            let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
             let text = slice(if event.is_null() { core::ptr::null() } else { text }, length)?;
             let (mut found, mut has_reason) = (Event::EMPTY, false);
             for text in [&mut *task, &mut *failure] {
@@ -174,9 +172,7 @@ extern_c! {
             })?;
             write(event, found.check()?.into());
             Ok(())
-        };
-        report(problem, from_json())
-    };
+        });
 }
 
 /// The event in memory of the caller's, if one is there: zeroes are none.

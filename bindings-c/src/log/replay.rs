@@ -79,7 +79,7 @@ unsafe fn end(result: Result<(), Wrong>, divergence: *mut holdoff_divergence, pr
     // SAFETY: passed on.
     unsafe {
         write(divergence, at);
-        report(problem, result)
+        report(problem, || result)
     }
 }
 
