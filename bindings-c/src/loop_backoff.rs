@@ -10,6 +10,9 @@ pub const HOLDOFF_RESET_AFTER_QUIET: u32 = 1;
 /// Reset of a loop backoff: when asked more than the limit after it last began again (or was made), however busy it was
 /// in between.
 pub const HOLDOFF_RESET_EVERY: u32 = 2;
+/// Reset of a loop backoff: as HOLDOFF_RESET_EVERY, but with a limit of 0 it never steps at all: Kubernetes'
+/// Backoff.DelayWithReset.
+pub const HOLDOFF_RESET_OR_HOLD: u32 = 3;
 
 memory! {
     /// The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
@@ -18,50 +21,27 @@ memory! {
 }
 
 extern_c! {
-    /// Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER,
-    /// ...) after
-    /// `limit_ns`, made at `now`. Copies the backoff.
+    /// Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...)
+    /// after `limit_ns`, made at `now`. Copies the backoff.
+    ///
+    /// Kubernetes' NewJitteredBackoffManager is one of holdoff_wait_backoff_init_kubernetes(b, period_ns, 0, jitter, 0, 0) that
+    /// never begins again, NewExponentialBackoffManager one of (b, initial_ns, factor, jitter, INT32_MAX, max_ns) with
+    /// HOLDOFF_RESET_AFTER_QUIET.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
-    fn holdoff_loop_backoff_init(loop_backoff: *mut holdoff_loop_backoff, wait_backoff: *const holdoff_wait_backoff, reset: u32, limit_ns: u64,
-        now: Timestamp) -> c_int = {
-        let limit = Span::from_nanos(limit_ns);
-        let reset = match reset {
-            HOLDOFF_RESET_NEVER => Ok(Reset::Never),
-            HOLDOFF_RESET_AFTER_QUIET => Ok(Reset::AfterQuiet(limit)),
-            HOLDOFF_RESET_EVERY => Ok(Reset::Every(limit)),
-            _ => Err(ErrorCode::UnknownWord),
-        };
-        status(pair(reset, get(wait_backoff)).and_then(|(reset, wait_backoff)| store(loop_backoff, LoopBackoff::new(*wait_backoff, reset, now))))
-    };
-
-    /// Makes a loop backoff of the same delay each time and up to `jitter` of it more: Kubernetes'
-    /// NewJitteredBackoffManager, where a jitter that is not positive means none.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless it is finite, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_loop_backoff_init_jittered(loop_backoff: *mut holdoff_loop_backoff, period_ns: u64, jitter: f64) -> c_int =
-        status(built(LoopBackoff::jittered(Span::from_nanos(period_ns), jitter)).and_then(|built| store(loop_backoff, built)));
-
-    /// Makes a loop backoff that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than
-    /// `reset_ns` without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_loop_backoff_init_exponential(loop_backoff: *mut holdoff_loop_backoff, initial_ns: u64, max_ns: u64, reset_ns: u64, factor: f64,
-        jitter: f64, now: Timestamp) -> c_int = {
-        let [initial, max, reset] = [initial_ns, max_ns, reset_ns].map(Span::from_nanos);
-        let made = LoopBackoff::exponential(initial, max, reset, factor, jitter, now);
-        status(built(made).and_then(|built| store(loop_backoff, built)))
-    };
-
-    /// Makes a loop backoff that steps `wait_backoff` and begins again every `reset_ns`, made at `now`: Kubernetes'
-    /// Backoff.DelayWithReset, where a reset of 0 means that it never steps at all. Copies the backoff.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_loop_backoff_init_with_reset(loop_backoff: *mut holdoff_loop_backoff, wait_backoff: *const holdoff_wait_backoff, reset_ns: u64,
-        now: Timestamp) -> c_int = {
-        let reset = Span::from_nanos(reset_ns);
-        status(get(wait_backoff).and_then(|wait_backoff| store(loop_backoff, LoopBackoff::with_reset(*wait_backoff, reset, now))))
-    };
+    fn holdoff_loop_backoff_init(loop_backoff: *mut holdoff_loop_backoff, wait_backoff: *const holdoff_wait_backoff,
+        reset: u32, limit_ns: u64, now: Timestamp) -> c_int =
+        status(get(wait_backoff).and_then(|wait_backoff| {
+            let limit = Span::from_nanos(limit_ns);
+            let made = match reset {
+                HOLDOFF_RESET_NEVER => LoopBackoff::new(*wait_backoff, Reset::Never, now),
+                HOLDOFF_RESET_AFTER_QUIET => LoopBackoff::new(*wait_backoff, Reset::AfterQuiet(limit), now),
+                HOLDOFF_RESET_EVERY => LoopBackoff::new(*wait_backoff, Reset::Every(limit), now),
+                HOLDOFF_RESET_OR_HOLD => LoopBackoff::with_reset(*wait_backoff, limit, now),
+                _ => return Err(ErrorCode::UnknownWord),
+            };
+            store(loop_backoff, made)
+        }));
 
     /// Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves
     /// on. HOLDOFF_NEVER for memory without a loop backoff.

@@ -31,7 +31,8 @@ static void a_loop_backoff_begins_again_by_itself(void) {
   holdoff_loop_backoff loop_backoff, other;
   holdoff_wait_backoff wait_backoff;
   int n;
-  CHECK_NUMBER(holdoff_loop_backoff_init_exponential(&loop_backoff, 1, 10, 10, 2.0, 0.0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_wait_backoff_init_kubernetes(&wait_backoff, 1, 2.0, 0.0, INT32_MAX, 10), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_AFTER_QUIET, 10, 0), HOLDOFF_OK);
   holdoff_wait_backoff_init(&wait_backoff, 1, 2.0, 0.0, 10, 1000);
   CHECK_NUMBER(holdoff_loop_backoff_init(&other, &wait_backoff, HOLDOFF_RESET_AFTER_QUIET, 10, 0), HOLDOFF_OK);
   CHECK(!holdoff_loop_backoff_draws(&loop_backoff));
@@ -41,12 +42,14 @@ static void a_loop_backoff_begins_again_by_itself(void) {
   }
   CHECK_NUMBER(holdoff_loop_backoff_backoff(&loop_backoff, &wait_backoff), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_wait_backoff_duration(&wait_backoff), 4);
-  CHECK_NUMBER(holdoff_loop_backoff_init_jittered(&loop_backoff, 1000, 0.5), HOLDOFF_OK);
-  CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 0, 0.5), 1250);
-  CHECK_NUMBER(holdoff_loop_backoff_init_with_reset(&loop_backoff, &wait_backoff, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_OR_HOLD, 0, 0), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 50, 0.0), 4);
   CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 50, 0.0), 4);
   CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, 77, 0, 0), HOLDOFF_ERROR_UNKNOWN_WORD);
+  CHECK_NUMBER(holdoff_wait_backoff_init_kubernetes(&wait_backoff, 1000, 0.0, 0.5, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_NEVER, 0, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_loop_backoff_next(&loop_backoff, 0, 0.5), 1250);
+  CHECK_NUMBER(holdoff_loop_backoff_init(&loop_backoff, NULL, HOLDOFF_RESET_NEVER, 0, 0), HOLDOFF_ERROR_NULL_POINTER);
   CHECK_NUMBER(holdoff_loop_backoff_next(NULL, 0, 0.0), HOLDOFF_NEVER);
 }
 
@@ -99,11 +102,13 @@ static void a_kind_of_failure_may_have_delays_of_its_own(void) {
 }
 
 static void a_periodic_runs_again_and_again(void) {
+  holdoff_wait_backoff wait_backoff;
   holdoff_loop_backoff loop_backoff;
   holdoff_periodic periodic;
   holdoff_periodic_options options = holdoff_periodic_until(true);
   holdoff_periodic_step step;
-  holdoff_loop_backoff_init_jittered(&loop_backoff, 10, 0.0);
+  holdoff_wait_backoff_init_kubernetes(&wait_backoff, 10, 0.0, 0.0, 0, 0);
+  holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_NEVER, 0, 0);
   options.deadline_ns = 100;
   CHECK_NUMBER(holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_periodic_deadline(&periodic), 100);

@@ -294,6 +294,11 @@ uint64_t holdoff_kubernetes_step(holdoff_kubernetes_backoff *backoff, double u);
  * in between.
  */
 #define HOLDOFF_RESET_EVERY 2U
+/**
+ * Reset of a loop backoff: as HOLDOFF_RESET_EVERY, but with a limit of 0 it never steps at all: Kubernetes'
+ * Backoff.DelayWithReset.
+ */
+#define HOLDOFF_RESET_OR_HOLD 3U
 
 /**
  * The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
@@ -305,40 +310,17 @@ typedef struct holdoff_loop_backoff {
 } holdoff_loop_backoff;
 
 /**
- * Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER,
- * ...) after
- * `limit_ns`, made at `now`. Copies the backoff.
+ * Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...)
+ * after `limit_ns`, made at `now`. Copies the backoff.
+ *
+ * Kubernetes' NewJitteredBackoffManager is one of holdoff_wait_backoff_init_kubernetes(b, period_ns, 0, jitter, 0, 0) that
+ * never begins again, NewExponentialBackoffManager one of (b, initial_ns, factor, jitter, INT32_MAX, max_ns) with
+ * HOLDOFF_RESET_AFTER_QUIET.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
  */
 int holdoff_loop_backoff_init(holdoff_loop_backoff *loop_backoff, const holdoff_wait_backoff *wait_backoff, uint32_t
     reset, uint64_t limit_ns, uint64_t now);
-
-/**
- * Makes a loop backoff of the same delay each time and up to `jitter` of it more: Kubernetes'
- * NewJitteredBackoffManager, where a jitter that is not positive means none.
- *
- * Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless it is finite, or HOLDOFF_ERROR_NULL_POINTER.
- */
-int holdoff_loop_backoff_init_jittered(holdoff_loop_backoff *loop_backoff, uint64_t period_ns, double jitter);
-
-/**
- * Makes a loop backoff that grows from `initial_ns` by `factor` up to `max_ns`, and begins again after more than
- * `reset_ns` without being asked, made at `now`: Kubernetes' NewExponentialBackoffManager.
- *
- * Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
- */
-int holdoff_loop_backoff_init_exponential(holdoff_loop_backoff *loop_backoff, uint64_t initial_ns, uint64_t max_ns,
-    uint64_t reset_ns, double factor, double jitter, uint64_t now);
-
-/**
- * Makes a loop backoff that steps `wait_backoff` and begins again every `reset_ns`, made at `now`: Kubernetes'
- * Backoff.DelayWithReset, where a reset of 0 means that it never steps at all. Copies the backoff.
- *
- * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
- */
-int holdoff_loop_backoff_init_with_reset(holdoff_loop_backoff *loop_backoff, const holdoff_wait_backoff
-    *wait_backoff, uint64_t reset_ns, uint64_t now);
 
 /**
  * Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves

@@ -100,16 +100,19 @@ static bool loop_backoff_of(const cJSON *config, uint64_t start, holdoff_loop_ba
   holdoff_wait_backoff wait_backoff;
   if (strcmp(kind, "NewJitteredBackoffManager") == 0) {
     int64_t period = whole(config, "duration");
-    return period >= 0 && holdoff_loop_backoff_init_jittered(loop_backoff, (uint64_t)period, real(config, "jitter")) == 0;
+    return period >= 0 &&
+           holdoff_wait_backoff_init_kubernetes(&wait_backoff, (uint64_t)period, 0.0, real(config, "jitter"), 0, 0) == 0 &&
+           holdoff_loop_backoff_init(loop_backoff, &wait_backoff, HOLDOFF_RESET_NEVER, 0, 0) == 0;
   }
   if (strcmp(kind, "NewExponentialBackoffManager") == 0) {
     int64_t initial = whole(config, "init"), max = whole(config, "max");
     return initial >= 0 && max >= 0 && reset >= 0 &&
-           holdoff_loop_backoff_init_exponential(loop_backoff, (uint64_t)initial, (uint64_t)max, (uint64_t)reset,
-                                         real(config, "factor"), real(config, "jitter"), start) == 0;
+           holdoff_wait_backoff_init_kubernetes(&wait_backoff, (uint64_t)initial, real(config, "factor"),
+                                                real(config, "jitter"), INT32_MAX, max) == 0 &&
+           holdoff_loop_backoff_init(loop_backoff, &wait_backoff, HOLDOFF_RESET_AFTER_QUIET, (uint64_t)reset, start) == 0;
   }
   return reset >= 0 && wait_backoff_of(config, &wait_backoff) &&
-         holdoff_loop_backoff_init_with_reset(loop_backoff, &wait_backoff, (uint64_t)reset, start) == 0;
+         holdoff_loop_backoff_init(loop_backoff, &wait_backoff, HOLDOFF_RESET_OR_HOLD, (uint64_t)reset, start) == 0;
 }
 
 verdict run_k8s_manager(const cJSON *item) {
