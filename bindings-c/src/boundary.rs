@@ -257,6 +257,20 @@ pub(crate) fn built<T>(config: Result<T, Error>) -> Result<T, ErrorCode> {
     config.map_err(|error| error.code)
 }
 
+/// Stores a machine whose configuration was checked, and returns the number of an error, 0 for none.
+///
+/// # Safety
+/// As for [`store`].
+pub(crate) unsafe fn store_built<M: Memory>(memory: *mut M, made: Result<M::Inner, Error>) -> c_int {
+    // SAFETY: passed on.
+    status(built(made).and_then(|made| unsafe { store(memory, made) }))
+}
+
+/// Returns a length of time; the longest there is for a number above it.
+pub(crate) const fn span(nanos: u64) -> Span {
+    Span::from_nanos(nanos)
+}
+
 /// Returns the kind of failure with that number.
 pub(crate) fn kind_of(kind: u32) -> Result<FailureKind, ErrorCode> {
     FailureKind::from_code(kind).ok_or(ErrorCode::UnknownFailureKind)

@@ -15,7 +15,7 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_bucket_config_init(config: *mut holdoff_bucket_config, rate: f64, per_ns: u64, burst: u64) -> c_int =
-        status(built(BucketConfig::new(rate, Span::from_nanos(per_ns), burst)).and_then(|built| store(config, built)));
+        store_built(config, BucketConfig::new(rate, span(per_ns), burst));
 }
 
 /// The tokens of one bucket: 16 bytes. Zeroed it is a bucket that was empty at time 0, and any other content is one as
@@ -46,7 +46,7 @@ extern_c! {
     fn holdoff_bucket_reserve(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, count: u64,
         now: Timestamp, longest_ns: u64, wait_ns: *mut Span) -> bool = {
         let wait = pair(bucket_mut(bucket), get(config)).ok().and_then(|(bucket, config)| {
-            bucket.reserve_within(config, count, now, Span::from_nanos(longest_ns))
+            bucket.reserve_within(config, count, now, span(longest_ns))
         });
         write_some(wait_ns, wait)
     };

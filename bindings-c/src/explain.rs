@@ -85,7 +85,7 @@ extern_c! {
     fn holdoff_policy_lint_within(policy: *const holdoff_policy, timeout_ns: u64, text: *mut c_char,
         size: usize) -> c_int =
         print(text, size, get(policy).ok().and_then(|policy| {
-            let mut lints = policy.lints_within(Span::from_nanos(timeout_ns));
+            let mut lints = policy.lints_within(span(timeout_ns));
             lints.find(|found| found.kind == LintKind::WaitAboveTimeout)
         }));
 

@@ -35,7 +35,7 @@ impl TryFrom<holdoff_failure> for Failure {
     fn try_from(failure: holdoff_failure) -> Result<Self, ErrorCode> {
         let kind = kind_of(failure.kind)?;
         let hint = match failure.hint {
-            HOLDOFF_HINT_AFTER => Hint::after(Span::from_nanos(failure.hint_ns)),
+            HOLDOFF_HINT_AFTER => Hint::after(span(failure.hint_ns)),
             HOLDOFF_HINT_NEVER => Hint::NEVER,
             _ => Hint::NONE,
         };

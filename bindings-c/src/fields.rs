@@ -122,7 +122,7 @@ impl TryFrom<holdoff_policy_fields> for PolicyFields {
                 HOLDOFF_JITTER_EQUAL => Jitter::Equal,
                 HOLDOFF_JITTER_ADDITIVE => Jitter::Additive { factor: by },
                 HOLDOFF_JITTER_PROPORTIONAL => Jitter::Proportional { factor: by },
-                HOLDOFF_JITTER_BOUNDED => Jitter::Bounded { bound: Span::from_nanos(fields.jitter_bound_ns) },
+                HOLDOFF_JITTER_BOUNDED => Jitter::Bounded { bound: span(fields.jitter_bound_ns) },
                 HOLDOFF_JITTER_SUBTRACTIVE => Jitter::Subtractive { factor: by },
                 _ => return Err(unknown),
             },
@@ -132,9 +132,9 @@ impl TryFrom<holdoff_policy_fields> for PolicyFields {
             hint_over: HintOver::from_code(fields.hint_over.into()).ok_or(unknown)?,
             attempts: Some(fields.attempts).filter(|attempts| *attempts != u32::MAX),
             deadline: limit(fields.deadline_ns),
-            min_attempt: Span::from_nanos(fields.min_attempt_ns),
+            min_attempt: span(fields.min_attempt_ns),
             attempt_timeout: limit(fields.attempt_timeout_ns),
-            hint_max: Span::from_nanos(fields.hint_max_ns),
+            hint_max: span(fields.hint_max_ns),
             hint_reach: limit(fields.hint_reach_ns),
         })
     }

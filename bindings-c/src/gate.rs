@@ -67,21 +67,21 @@ impl From<holdoff_gate_options> for GateOptions {
     fn from(options: holdoff_gate_options) -> Self {
         let some = |ns: u64| Some(ns).filter(|ns| *ns != u64::MAX).map(Span::from_nanos);
         Self {
-            initial: Span::from_nanos(options.initial_ns),
+            initial: span(options.initial_ns),
             factor: options.factor,
-            max: Span::from_nanos(options.max_ns),
+            max: span(options.max_ns),
             jitter: options.jitter,
             direction: if options.downward != 0 { Direction::Down } else { Direction::Up },
             growth: if options.feedback != 0 { Growth::Feedback } else { Growth::Power },
             grace: options.grace,
-            grace_delay: Span::from_nanos(options.grace_delay_ns),
+            grace_delay: span(options.grace_delay_ns),
             ahead: options.ahead != 0,
             forgives: options.forgives,
-            rest: Span::from_nanos(options.rest_ns),
+            rest: span(options.rest_ns),
             quiet: some(options.quiet_ns),
             keep: some(options.keep_ns),
             keep_failed: some(options.keep_failed_ns),
-            quantum: Span::from_nanos(options.quantum_ns),
+            quantum: span(options.quantum_ns),
         }
     }
 }
@@ -100,39 +100,32 @@ extern_c! {
     /// Checks the options of gates.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int = {
-        let options = read(options).ok_or(ErrorCode::NullPointer);
-        let built = options.and_then(|options| built(GateOptions::from(options).build()));
-        status(built.and_then(|built| store(config, built)))
-    };
+    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int =
+        read(options).map_or(ErrorCode::NullPointer.code().into(), |options| {
+            store_built(config, GateOptions::from(options).build())
+        });
 
     /// Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
     /// than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.
     ///
     /// Returns as holdoff_gate_config_build.
     fn holdoff_gate_config_flowcontrol(config: *mut holdoff_gate_config, initial_ns: u64, max_ns: u64,
-        max_jitter: f64) -> c_int = {
-        let (initial, max) = (Span::from_nanos(initial_ns), Span::from_nanos(max_ns));
-        status(built(GateConfig::flowcontrol(initial, max, max_jitter)).and_then(|built| store(config, built)))
-    };
+        max_jitter: f64) -> c_int =
+        store_built(config, GateConfig::flowcontrol(span(initial_ns), span(max_ns), max_jitter));
 
     /// Makes an item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int = {
-        let (base, max) = (Span::from_nanos(base_ns), Span::from_nanos(max_ns));
-        status(store(config, GateConfig::item_exponential(base, max)))
-    };
+    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int =
+        status(store(config, GateConfig::item_exponential(span(base_ns), span(max_ns))));
 
     /// Makes an item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then
     /// `slow_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_fast_slow(config: *mut holdoff_gate_config, fast_ns: u64, slow_ns: u64,
-        max_fast_attempts: i64) -> c_int = {
-        let (fast, slow) = (Span::from_nanos(fast_ns), Span::from_nanos(slow_ns));
-        status(store(config, GateConfig::fast_slow(fast, slow, max_fast_attempts)))
-    };
+        max_fast_attempts: i64) -> c_int =
+        status(store(config, GateConfig::fast_slow(span(fast_ns), span(slow_ns), max_fast_attempts)));
 
     /// Makes Chromium's net::BackoffEntry of the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no
     /// longest delay, an entry that is kept for ever.
@@ -143,16 +136,15 @@ extern_c! {
         always_use_initial_delay: bool) -> c_int = {
         let limit = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
         let (max, lifetime) = (limit(maximum_backoff_ms), limit(entry_lifetime_ms));
-        let built = built(GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime,
-            errors_to_ignore, always_use_initial_delay));
-        status(built.and_then(|built| store(config, built)))
+        store_built(config, GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime,
+            errors_to_ignore, always_use_initial_delay))
     };
 
     /// Lets a configuration begin again after more than `quiet_ns` without a failure.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int =
-        status(get_mut(config).map(|config| *config = config.with_quiet(Span::from_nanos(quiet_ns))));
+        status(get_mut(config).map(|config| *config = config.with_quiet(span(quiet_ns))));
 }
 
 /// The state of one key: 32 bytes, plain numbers. Zeroed it is a new gate, open and without failures, and any other content

@@ -48,7 +48,7 @@ extern_c! {
     /// be NULL); 0 nanoseconds with the first two. For memory without headers HOLDOFF_HINT_NONE.
     fn holdoff_headers_hint(headers: *const holdoff_headers, status: u32, ns: *mut Span) -> u32 = {
         let (hint, hint_ns) = raw_hint(hint_of(headers, status));
-        write(ns, Span::from_nanos(hint_ns));
+        write(ns, span(hint_ns));
         hint
     };
 

@@ -32,7 +32,7 @@ extern_c! {
     fn holdoff_loop_backoff_init(loop_backoff: *mut holdoff_loop_backoff, wait_backoff: *const holdoff_wait_backoff,
         reset: u32, limit_ns: u64, now: Timestamp) -> c_int =
         status(get(wait_backoff).and_then(|wait_backoff| {
-            let limit = Span::from_nanos(limit_ns);
+            let limit = span(limit_ns);
             let made = match reset {
                 HOLDOFF_RESET_NEVER => LoopBackoff::new(*wait_backoff, Reset::Never, now),
                 HOLDOFF_RESET_AFTER_QUIET => LoopBackoff::new(*wait_backoff, Reset::AfterQuiet(limit), now),

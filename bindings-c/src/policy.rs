@@ -90,7 +90,7 @@ extern_c! {
     ///
     /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
     fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span = {
-        let (delay, max) = (Span::from_nanos(delay_ns), Span::from_nanos(max_ns));
+        let (delay, max) = (span(delay_ns), span(max_ns));
         get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
     };
 
@@ -100,7 +100,7 @@ extern_c! {
     ///
     /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
     fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span = {
-        let delay = Span::from_nanos(delay_ns);
+        let delay = span(delay_ns);
         get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))
     };
 }

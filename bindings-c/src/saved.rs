@@ -121,7 +121,7 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
     fn holdoff_saved_age(saved: *mut holdoff_saved, away_ns: u64) -> c_int =
-        status(get_mut(saved).map(|saved| *saved = saved.aged(Span::from_nanos(away_ns))));
+        status(get_mut(saved).map(|saved| *saved = saved.aged(span(away_ns))));
 
     /// Lets the state resume under this policy although it was saved under another: for a policy that has changed
     /// harmlessly.

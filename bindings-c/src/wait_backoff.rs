@@ -17,30 +17,24 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_wait_backoff_init(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
-        steps: u64) -> c_int = {
-        let (duration, cap) = (Span::from_nanos(duration_ns), Span::from_nanos(cap_ns));
-        status(built(WaitBackoff::new(duration, factor, jitter, cap, steps)).and_then(|built| store(wait_backoff, built)))
-    };
+        steps: u64) -> c_int =
+        store_built(wait_backoff, WaitBackoff::new(span(duration_ns), factor, jitter, span(cap_ns), steps));
 
     /// Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
     /// positive means none.
     ///
     /// Returns as holdoff_wait_backoff_init.
     fn holdoff_wait_backoff_init_kubernetes(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64,
-        steps: i64, cap_ns: i64) -> c_int = {
-        let made = WaitBackoff::kubernetes(Span::from_nanos(duration_ns), factor, jitter, steps, cap_ns);
-        status(built(made).and_then(|built| store(wait_backoff, built)))
-    };
+        steps: i64, cap_ns: i64) -> c_int =
+        store_built(wait_backoff, WaitBackoff::kubernetes(span(duration_ns), factor, jitter, steps, cap_ns));
 
     /// Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
     /// positive reads as 1.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_wait_backoff_init_kubernetes_jitter(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64,
-        max_factor: f64) -> c_int = {
-        let made = WaitBackoff::kubernetes_jitter(Span::from_nanos(duration_ns), max_factor);
-        status(built(made).and_then(|built| store(wait_backoff, built)))
-    };
+        max_factor: f64) -> c_int =
+        store_built(wait_backoff, WaitBackoff::kubernetes_jitter(span(duration_ns), max_factor));
 
     /// Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
     /// HOLDOFF_NEVER for memory without a backoff.
@@ -63,10 +57,8 @@ extern_c! {
     /// Begins again with `duration_ns` and `steps`, the rest as it is.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_wait_backoff_restart(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, steps: u64) -> c_int = {
-        let duration = Span::from_nanos(duration_ns);
-        status(get_mut(wait_backoff).map(|wait_backoff| *wait_backoff = wait_backoff.restarted(duration, steps)))
-    };
+    fn holdoff_wait_backoff_restart(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, steps: u64) -> c_int =
+        status(get_mut(wait_backoff).map(|backoff| *backoff = backoff.restarted(span(duration_ns), steps)));
 
     /// Steps a wait.Backoff that the program keeps in Kubernetes' own fields, in one call: what Backoff.Step does. A `jitter`,
     /// `steps` or `cap_ns` that is not positive means none.
@@ -76,7 +68,7 @@ extern_c! {
     /// refuses; then nothing changes.
     fn holdoff_kubernetes_step(backoff: *mut holdoff_kubernetes_backoff, u: f64) -> u64 = {
         let Some(mut fields) = read(backoff) else { return HOLDOFF_NEVER };
-        let duration = Span::from_nanos(fields.duration_ns);
+        let duration = span(fields.duration_ns);
         let made = WaitBackoff::kubernetes(duration, fields.factor, fields.jitter, fields.steps, fields.cap_ns);
         let Ok(mut made) = made else { return HOLDOFF_NEVER };
         let delay = made.step(u);

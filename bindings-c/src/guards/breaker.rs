@@ -59,7 +59,7 @@ extern_c! {
     fn holdoff_breaker_record(breaker: *mut holdoff_breaker, permit: Permit, now: Timestamp, failed: bool,
         took_ns: u64) -> c_int = {
         let verdict = if failed { Verdict::Failure } else { Verdict::Success };
-        let took = Span::from_nanos(took_ns);
+        let took = span(took_ns);
         status(get_mut(breaker).map(|Guard { config, state }| state.record(config, permit, now, verdict, took)))
     };
 
@@ -74,7 +74,7 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_hint(breaker: *mut holdoff_breaker, now: Timestamp, span_ns: u64) -> c_int =
-        status(get_mut(breaker).map(|Guard { config, state }| state.hint(config, now, Span::from_nanos(span_ns))));
+        status(get_mut(breaker).map(|Guard { config, state }| state.hint(config, now, span(span_ns))));
 
     /// Opens the breaker by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
     ///

@@ -16,7 +16,7 @@ unsafe fn put<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'stat
     new: impl FnOnce(&C) -> S,
 ) -> c_int {
     // SAFETY: passed on.
-    status(built(config).and_then(|config| unsafe { store(memory, Guard { config, state: new(&config) }) }))
+    unsafe { store_built(memory, config.map(|config| Guard { config, state: new(&config) })) }
 }
 
 extern_c! {
@@ -25,7 +25,7 @@ extern_c! {
     /// Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_breaker_init_consecutive(breaker: *mut holdoff_breaker, failures: u32, open_ns: u64,
         now: Timestamp) -> c_int =
-        put(breaker, BreakerConfig::consecutive(failures, Span::from_nanos(open_ns)), |c| Breaker::new(c, 0, now));
+        put(breaker, BreakerConfig::consecutive(failures, span(open_ns)), |c| Breaker::new(c, 0, now));
 
     /// Makes a closed breaker that opens for `open_ns` when at least the share `failure_rate` (above 0, at most 1) of the last
     /// `size` calls (1 to 128) failed, once there are `min_calls` (1 to `size`).
@@ -33,7 +33,7 @@ extern_c! {
     /// Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_SHARE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_breaker_init_count(breaker: *mut holdoff_breaker, size: u32, min_calls: u32, failure_rate: f64,
         open_ns: u64, now: Timestamp) -> c_int = {
-        let config = BreakerConfig::count(size, min_calls, failure_rate, Span::from_nanos(open_ns));
+        let config = BreakerConfig::count(size, min_calls, failure_rate, span(open_ns));
         put(breaker, config, |c| Breaker::new(c, 0, now))
     };
 
@@ -44,7 +44,7 @@ extern_c! {
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_breaker_init_time(breaker: *mut holdoff_breaker, window_ns: u64, slots: u32, min_calls: u32,
         failure_rate: f64, open_ns: u64, now: Timestamp) -> c_int = {
-        let (window, open) = (Span::from_nanos(window_ns), Span::from_nanos(open_ns));
+        let (window, open) = (span(window_ns), span(open_ns));
         put(breaker, BreakerConfig::time(window, slots, min_calls, failure_rate, open), |c| Breaker::new(c, 0, now))
     };
 
@@ -69,7 +69,7 @@ extern_c! {
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_budget_init_ratio(budget: *mut holdoff_budget, ratio: f64, window_ns: u64, min_per_second: f64,
         now: Timestamp) -> c_int = {
-        let config = BudgetConfig::ratio(ratio, Span::from_nanos(window_ns), min_per_second);
+        let config = BudgetConfig::ratio(ratio, span(window_ns), min_per_second);
         put(budget, config, |c| Budget::new(c, 0, now))
     };
 
@@ -85,20 +85,20 @@ extern_c! {
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_budget_init_requests(budget: *mut holdoff_budget, k: f64, window_ns: u64, seed: u64,
         now: Timestamp) -> c_int =
-        put(budget, BudgetConfig::requests(k, Span::from_nanos(window_ns)), |c| Budget::new(c, seed, now));
+        put(budget, BudgetConfig::requests(k, span(window_ns)), |c| Budget::new(c, seed, now));
 
     /// Makes a budget of `limit` retries in each window of `window_ns` (above 0).
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_budget_init_window(budget: *mut holdoff_budget, limit: u32, window_ns: u64, now: Timestamp) -> c_int =
-        put(budget, BudgetConfig::window(limit, Span::from_nanos(window_ns)), |c| Budget::new(c, 0, now));
+        put(budget, BudgetConfig::window(limit, span(window_ns)), |c| Budget::new(c, 0, now));
 
     /// Makes a limiter of `limit` calls in each `per_ns`, evenly spread, and `burst` at once after a rest; all at least 1.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_limiter_init_gcra(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, burst: u32,
         now: Timestamp) -> c_int =
-        put(limiter, LimiterConfig::gcra(limit, Span::from_nanos(per_ns), burst), |c| Limiter::new(c, now));
+        put(limiter, LimiterConfig::gcra(limit, span(per_ns), burst), |c| Limiter::new(c, now));
 
     /// Makes a limiter by a bucket of `burst` tokens, into which `limit` drip in each `per_ns`.
     ///
@@ -106,13 +106,13 @@ extern_c! {
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_limiter_init_bucket(limiter: *mut holdoff_limiter, limit: f64, per_ns: u64, burst: u32,
         now: Timestamp) -> c_int =
-        put(limiter, LimiterConfig::bucket(limit, Span::from_nanos(per_ns), burst), |c| Limiter::new(c, now));
+        put(limiter, LimiterConfig::bucket(limit, span(per_ns), burst), |c| Limiter::new(c, now));
 
     /// Makes a limiter of about `limit` calls in any `per_ns`, by two windows; both at least 1.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_limiter_init_window(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, now: Timestamp) -> c_int =
-        put(limiter, LimiterConfig::window(limit, Span::from_nanos(per_ns)), |c| Limiter::new(c, now));
+        put(limiter, LimiterConfig::window(limit, span(per_ns)), |c| Limiter::new(c, now));
 
     /// Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `log` has room for `log_capacity` words, at least
     /// `limit`, for as long as the limiter is used.
@@ -121,7 +121,7 @@ extern_c! {
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_limiter_init_log(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, log: *mut u64, log_capacity: usize,
         now: Timestamp) -> c_int =
-        status(built(LimiterConfig::log(limit, Span::from_nanos(per_ns))).and_then(|config| {
+        status(built(LimiterConfig::log(limit, span(per_ns))).and_then(|config| {
             limiter::store_limiter(limiter, Guard { config, state: Limiter::new(&config, now) }, (log, log_capacity))
         }));
 
@@ -148,7 +148,7 @@ extern_c! {
     ///
     /// Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_bulkhead_init_limit(bulkhead: *mut holdoff_bulkhead, limit: u32, queue: u32, max_wait_ns: u64) -> c_int =
-        put(bulkhead, BulkheadConfig::new(limit, queue, Span::from_nanos(max_wait_ns)), |_| Bulkhead::new());
+        put(bulkhead, BulkheadConfig::new(limit, queue, span(max_wait_ns)), |_| Bulkhead::new());
 
     /// Makes a stretch of delays by up to `factor` (finite, from 1 on), which they are when every attempt of the last
     /// `window_ns` (above 0) failed and there were `min_calls` (at least 1) of them.
@@ -157,7 +157,7 @@ extern_c! {
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stretch_init_factor(stretch: *mut holdoff_stretch, factor: f64, window_ns: u64, min_calls: u32,
         now: Timestamp) -> c_int =
-        put(stretch, StretchConfig::new(factor, Span::from_nanos(window_ns), min_calls), |c| Stretch::new(c, now));
+        put(stretch, StretchConfig::new(factor, span(window_ns), min_calls), |c| Stretch::new(c, now));
 
     /// Makes a hedge that starts the next attempt `delay_ns` after the one before it or, for a `percentile` above 0 (at most 1),
     /// once that takes longer than such a share of attempts: `attempts` in all, the first included, 1 to 8.
@@ -165,6 +165,6 @@ extern_c! {
     /// Returns 0 and writes `hedge`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_hedge_init_delay(hedge: *mut holdoff_hedge, delay_ns: u64, percentile: f64, attempts: u32) -> c_int = {
         let percentile = Some(percentile).filter(|share| *share != 0.0);
-        put(hedge, HedgeConfig::new(Span::from_nanos(delay_ns), percentile, attempts), |_| Latency::new())
+        put(hedge, HedgeConfig::new(span(delay_ns), percentile, attempts), |_| Latency::new())
     };
 }

@@ -30,7 +30,7 @@ extern_c! {
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_hedge_record(hedge: *mut holdoff_hedge, took_ns: u64) -> c_int =
         status(get_mut(hedge).map(|Guard { config, state }| {
-            state.record(Span::from_nanos(took_ns), config.percentile().unwrap_or(0.0));
+            state.record(span(took_ns), config.percentile().unwrap_or(0.0));
         }));
 
     /// Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in

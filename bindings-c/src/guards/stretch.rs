@@ -33,7 +33,7 @@ extern_c! {
 
     /// Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
     fn holdoff_stretch_delay(stretch: *const holdoff_stretch, now: Timestamp, delay_ns: u64) -> Span = {
-        let delay = Span::from_nanos(delay_ns);
+        let delay = span(delay_ns);
         get(stretch).map_or(delay, |guard| guard.state.stretch(&guard.config, now, delay))
     };
 }
