@@ -45,6 +45,9 @@ enum Task {
     Dist {
         #[arg(long, default_value = "all")]
         lang: Lang,
+        /// Python wheels for every platform, not for this machine alone: takes a quarter of an hour.
+        #[arg(long)]
+        platforms: bool,
     },
     /// Run everything that CI runs.
     Test {
@@ -165,7 +168,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup { lang } => setup::setup(lang),
-        Task::Dist { lang } => {
+        Task::Dist { lang, platforms } => {
             setup::setup(lang)?;
             for lang in lang.each() {
                 match lang {
@@ -174,7 +177,7 @@ fn run(task: Task) -> Result<()> {
                         println!("{}", engines::bullmq::dist()?.display());
                     }
                     Lang::Python => {
-                        for file in python::dist()?.into_iter().chain(engines::dist()?) {
+                        for file in python::dist(platforms)?.into_iter().chain(engines::dist()?) {
                             println!("{}", file.display());
                         }
                     }

@@ -20,9 +20,12 @@ pub(crate) fn wheel() -> Result<PathBuf> {
     wheels::for_host()
 }
 
-/// Builds the source distribution and every wheel into target/dist/python, and says where they are. A wheel is loaded where a
-/// Python for it can be had, of this machine or emulated.
-pub(crate) fn dist() -> Result<Vec<PathBuf>> {
+/// Builds the source distribution and the wheel for this machine, or for all platforms, into target/dist/python, and says where
+/// they are. A wheel for another platform is loaded where a Python for it can be had, of this machine or emulated.
+pub(crate) fn dist(platforms: bool) -> Result<Vec<PathBuf>> {
+    if !platforms {
+        return wheels::ours();
+    }
     wheels::all(|target, wheel| match target {
         "x86_64-unknown-linux-gnu" if NEWEST.is_of_this_machine() => consumers::load(&NEWEST, wheel),
         "aarch64-unknown-linux-gnu" => consumers::load(&ARM, wheel),

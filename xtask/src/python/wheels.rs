@@ -33,6 +33,12 @@ pub(super) fn for_host() -> Result<PathBuf> {
     build(&host, platform)
 }
 
+/// Builds the source distribution and the wheel for this machine into target/dist/python, and says where they are.
+pub(super) fn ours() -> Result<Vec<PathBuf>> {
+    let out = empty(shell::target().join("dist/python"))?;
+    Ok(vec![copied(&source()?, &out)?, copied(&for_host()?, &out)?])
+}
+
 /// Builds the source distribution and every wheel into target/dist/python, loads each wheel, and says where they are.
 pub(super) fn all(load: impl Fn(&str, &Path) -> Result<()>) -> Result<Vec<PathBuf>> {
     let out = empty(shell::target().join("dist/python"))?;
