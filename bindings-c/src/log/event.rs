@@ -158,7 +158,7 @@ extern_c! {
                 let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
                     holdoff_core::ValueOwner::Event => return Ok(()),
                     holdoff_core::ValueOwner::Task => &mut *task,
-                    // Of the two places that say it, Aster's payload counts less.
+                    // `failureReason` counts more than the reason in Aster's payload.
                     holdoff_core::ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
                     holdoff_core::ValueOwner::Failure => &mut *failure,
                 };

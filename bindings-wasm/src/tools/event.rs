@@ -56,7 +56,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// Of an object, or its JSON, in that place of its log, 0 where it is in none.
+    /// Reads an event from an object or its JSON. `place` is its number in the log, from 1; 0 without a log.
     pub(super) fn read(value: &JsValue, place: u64) -> Answer<Self> {
         let parsed = if value.is_string() { parse_event(value, place as f64)? } else { value.clone() };
         if !is_fields(&parsed) {
@@ -87,7 +87,7 @@ impl Noted {
         Ok(noted)
     }
 
-    /// Of bytes, which have no task.
+    /// Takes an event that was read from bytes, which name no task.
     fn of_bytes((event, text): (Event, &str)) -> Self {
         Self { event: Some(event), task: None, reason: Some(text.into()).filter(|text: &String| !text.is_empty()) }
     }

@@ -255,7 +255,7 @@ const DEPTH: u32 = 8;
 pub(super) struct Fields<'v>(Option<&'v JsValue>);
 
 impl<'v> Fields<'v> {
-    /// Of an object that must be given, as far as it has fields.
+    /// Takes the fields of an object that must be given.
     pub(super) const fn at(options: &'v JsValue) -> Self {
         Self(Some(options))
     }
@@ -357,12 +357,12 @@ pub(super) fn policy_of(value: &PolicyObject) -> Answer<Policy> {
 }
 
 impl FullPolicy {
-    /// Of a policy, its fields or the name of a preset.
+    /// Reads a policy, its fields or the name of a preset.
     pub(super) fn of(value: &AnyPolicy) -> Answer<Self> {
         Self::read(&made_policy(value)?)
     }
 
-    /// Of a policy that JavaScript made.
+    /// Reads a policy that JavaScript made.
     pub(super) fn of_policy(value: &PolicyObject) -> Answer<Self> {
         Self::read(&check_policy(value)?)
     }
