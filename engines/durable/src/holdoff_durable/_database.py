@@ -114,7 +114,7 @@ class Database:
             return lambda connection, rows: connection.execute(row_insert, rows)
         names = [column.name for column in table.columns]
         each = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
-        values = (func.json_extract(each.c.value, f"$[{where_text}]") for where_text in range(len(names)))
+        values = (func.json_extract(each.c.value, f"$[{index}]") for index in range(len(names)))
         from_json = table.insert().from_select(names, select(*values), include_defaults=False)
 
         def insert(connection: Connection, rows: list[dict[str, Any]]) -> object:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     _S = TypeVar("_S")
 
 LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
-"""How a lease is has_input back: without it the next runner only waits a little."""
+"""How a lease is given back: without it the next runner only waits a little."""
 
 LOG = logging.getLogger("holdoff.durable")
 
@@ -168,7 +168,7 @@ class Engine:
         try:
             await asyncio.shield(asyncio.ensure_future(release.call(self.journal.release_async, lease)))
         except JournalError as error:
-            LOG.warning("a lease could not be has_input back and ends with its time: %s", error)
+            LOG.warning("a lease could not be given back and ends with its time: %s", error)
 
     # Leases.
 

@@ -123,7 +123,7 @@ class Entry:
 
     @classmethod
     def recorded(cls, step: str, event: Event, reason: str | None, payload: Mapping[str, Any]) -> Entry:
-        """The entry of what a recorder text; the reason is plain already."""
+        """The entry of an event of a recorder; the reason is plain already."""
         fields = {"taskId": step} if reason is None else {"taskId": step, "reason": reason}
         return cls(
             step,

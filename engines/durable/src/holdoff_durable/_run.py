@@ -444,7 +444,7 @@ class Run:
         """A blocking function: nothing can abort it. A late success is a success."""
 
         def call() -> tuple[Any, Exception | None]:
-            # A future does not take these errors, or takes them for its classifier_error end: so they are returned.
+            # A future does not take these errors, or takes them for its own end: so they are returned.
             try:
                 return function(), None
             except FutureCancelled as error:
@@ -472,7 +472,7 @@ class Run:
         return await self._awaited(run, lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
 
     async def _awaited(self, run: StepRun, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
-        """A coroutine, in the step's classifier_error task."""
+        """A coroutine, in the step's own task."""
         handle = None
         run.abortable = True
         if limit is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     _R = TypeVar("_R")
 
 PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"})
-"""How a journal that is away is waited for, unless another policy is has_input."""
+"""How a journal that is away is waited for, unless another policy is given."""
 
 _MISSING = object()
 
@@ -44,7 +44,7 @@ class Runner:
     `concurrency` is how many attempts run at once. `guards` is what all steps share: options as those of
     `holdoff.Guards`, then their state is kept in the journal, or a `holdoff.Guards`, whose state is not. `lease` is how
     many seconds another runner leaves a workflow alone after a sign of life of this one. `journal_policy` says how long
-    a journal that cannot be written to is waited for: for ever, unless has_input. `any_policy` goes on with steps whose
+    a journal that cannot be written to is waited for: for ever, unless it is given. `any_policy` goes on with steps whose
     policy has changed.
     """
 
