@@ -88,8 +88,14 @@ fn rust_parts(needs: Needs) -> Result<()> {
     rustup("component", &components.iter().map(|(name, _)| *name).collect::<Vec<_>>())
 }
 
-/// Adds a target of the compiler if it is missing.
+/// The target for Windows, for which MinGW links.
+pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+/// Adds a target of the compiler, and the linker for Windows, if they are missing.
 pub(crate) fn target(name: &str) -> Result<()> {
+    if name == WINDOWS {
+        debian::install_mingw()?;
+    }
     let sysroot = PathBuf::from(shell::output(shell::rustc().args(["--print", "sysroot"]))?);
     if sysroot.join("lib/rustlib").join(name).join("lib").is_dir() {
         return Ok(());

@@ -16,14 +16,22 @@ struct Platform {
     oldest: Option<&'static str>,
 }
 
-/// Every platform. Zig links for all of them, on any of them.
-const PLATFORMS: [Platform; 6] = [
+impl Platform {
+    /// True if Zig links for it. maturin asks Zig for a name that no module for Windows exports, so MinGW links those.
+    fn is_linked_by_zig(self) -> bool {
+        self.target != setup::WINDOWS
+    }
+}
+
+/// Every platform. All are linked on any machine.
+const PLATFORMS: [Platform; 7] = [
     Platform { target: "x86_64-unknown-linux-gnu", oldest: Some("manylinux2014") },
     Platform { target: "aarch64-unknown-linux-gnu", oldest: Some("manylinux2014") },
     Platform { target: "x86_64-unknown-linux-musl", oldest: Some("musllinux_1_2") },
     Platform { target: "aarch64-unknown-linux-musl", oldest: Some("musllinux_1_2") },
     Platform { target: "x86_64-apple-darwin", oldest: None },
     Platform { target: "aarch64-apple-darwin", oldest: None },
+    Platform { target: setup::WINDOWS, oldest: None },
 ];
 
 /// Builds the wheel for this machine, and says where it is.
@@ -70,7 +78,7 @@ fn build(target: &str, platform: Option<Platform>) -> Result<PathBuf> {
     let mut maturin = tool("maturin", &["build", "--quiet", "--manifest-path"]);
     maturin.arg(binding().join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
     maturin.args(["--target", target]).env("CARGO_TARGET_DIR", shell::target());
-    if let Some(platform) = platform {
+    if let Some(platform) = platform.filter(|platform| platform.is_linked_by_zig()) {
         maturin.arg("--zig").env("PATH", with_zig()?);
         maturin.args(platform.oldest.into_iter().flat_map(|oldest| ["--compatibility", oldest]));
     }

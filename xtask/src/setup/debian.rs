@@ -3,7 +3,7 @@
 use super::needs::{Needs, Package};
 use super::servers;
 use crate::shell;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::process::{Command, Stdio};
 
 const CHROMIUM: Package = Package { name: "chromium", is_there: || shell::browser().is_some() };
@@ -25,6 +25,8 @@ const RUBY_FFI: Package = Package { name: "ruby-ffi", is_there: has_ruby_ffi };
 const GXX: Package = Package { name: "g++", is_there: || shell::has("g++") };
 const ADVZIP: Package = Package { name: "advancecomp", is_there: || shell::has("advzip") };
 const QEMU: Package = Package { name: "qemu-user", is_there: || shell::has("qemu-aarch64") };
+const MINGW: Package =
+    Package { name: "gcc-mingw-w64-x86-64-win32", is_there: || shell::has("x86_64-w64-mingw32-gcc") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
 /// The names of the packages that are wanted and not there.
@@ -58,6 +60,17 @@ pub(super) fn install(missing: &[&str]) -> Result<()> {
         command.args(missing);
         command
     })
+}
+
+/// Installs the linker for Windows, which only the wheels of all platforms need.
+pub(super) fn install_mingw() -> Result<()> {
+    if (MINGW.is_there)() {
+        return Ok(());
+    }
+    match obstacle(&[MINGW.name]) {
+        Some(advice) => bail!("the linker for Windows is missing: {advice}"),
+        None => install(&[MINGW.name]),
+    }
 }
 
 fn wanted(needs: Needs) -> Vec<Package> {
