@@ -67,7 +67,7 @@ const bindgen = {
   name: "wasm-bindgen",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\/core\.js$/ }, ({ importer }) =>
-      importer.includes("tools") ? { path: resolve("dist/bindgen/tools.js") } : undefined,
+      /src-ts.tools/.test(importer) ? { path: resolve("dist/bindgen/tools.js") } : undefined,
     );
     onLoad({ filter: /bindgen.tools\.js$/ }, () => ({
       contents: `import { notA, thrown } from "./ffi.js";\nimport { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "./utf8.js";\n${lazyGlue}`,

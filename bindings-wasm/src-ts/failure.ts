@@ -1,7 +1,7 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
-import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
-import { natureOf } from "./error_names.js";
+import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
+import { kindOfStatus, natureOf } from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { readLines } from "./retry_after.js";
@@ -116,14 +116,6 @@ const readExactHint = (): number | bigint | "never" | undefined =>
   typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : readHint();
 
 const readFailure = (kind: number): Failure => ({ kind: KINDS[kind] as FailureKind, hint: readExactHint() });
-
-/** The kind of an HTTP status, 0 when it is no failure (spec 8.2). */
-function kindOfStatus(status: number): number {
-  if (status >= 100 && status < 400) return 0;
-  if (status === 408 || status === 504) return TIMEOUT;
-  if (status === 429) return THROTTLED;
-  return status === 425 || (status >= 500 && status < 600 && status !== 501 && status !== 505) ? TRANSIENT : PERMANENT;
-}
 
 /** A failure's kind, and its hint noted. */
 export function writeFailure(failure: Failure | FailureKind): number {

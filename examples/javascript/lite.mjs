@@ -1,4 +1,4 @@
-// Five kilobytes for a page: the same decisions as holdoff makes for the same options and seed.
+// Four kilobytes for a page: the same decisions as holdoff makes for the same options and seed.
 import { retry } from "holdoff";
 import { retry as small } from "holdoff/lite";
 

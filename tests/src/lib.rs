@@ -13,7 +13,6 @@ pub mod generate;
 pub mod guarded;
 pub mod hints;
 pub mod limiters;
-pub mod lite;
 pub mod logs;
 pub mod nestings;
 pub mod options;

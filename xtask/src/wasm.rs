@@ -43,7 +43,6 @@ pub(crate) fn build() -> Result<()> {
         ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
-        ("lite.wasm", "lite", "lite"),
     ];
     for (file, features, profile) in modules {
         let module = compile(file, features, profile)?;

@@ -1,8 +1,7 @@
 /** The kind and hint of a failure: the answer of `when`, or else the facts of the error. */
 
 import { PERMANENT, TRANSIENT } from "../codes.js";
-import { natureOf } from "../error_names.js";
-import { wasm } from "./core.js";
+import { kindOfStatus, natureOf } from "../error_names.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";
 import { KINDS } from "./rules.js";
@@ -20,7 +19,7 @@ interface ErrorLike {
 function kindOf(error: unknown): number {
   const { name, code, status, statusCode, response } = Object(error) as ErrorLike;
   for (const number of [status, statusCode, response?.status]) {
-    const kind = typeof number === "number" && wasm().http(number);
+    const kind = typeof number === "number" && kindOfStatus(number);
     if (kind) return kind;
   }
   return natureOf(name, code, error as ErrorLike);

@@ -1,13 +1,25 @@
-/** From options to a policy. The rules are the core's; here are the names, and the refusal of what only `holdoff` has. */
-import { bytes, wasm } from "./core.js";
+/** From options to a policy. The rules are the core's; what only `holdoff` has is refused by name. */
 import { ConfigError } from "./errors.js";
 import { FIELDS, RULES } from "./rules.js";
 
-/** A policy as the core reads it. */
+/** The longest span that the core knows. */
+export const LONGEST = 2 ** 63;
+
+/** A policy of one stage; its times are nanoseconds, and what has no limit is infinite. */
 export interface Policy {
-  /** The state of a call that has not begun, with the policy behind it. */
-  readonly state: Uint8Array;
-  /** The first attempt's limit in nanoseconds. */
+  readonly kind: unknown;
+  readonly initial: number;
+  readonly increment: number;
+  readonly factor: number;
+  readonly max: number;
+  readonly jitter: unknown;
+  readonly attempts: number;
+  readonly deadline: number;
+  readonly minAttempt: number;
+  readonly clips: boolean;
+  readonly attemptTimeout: number;
+  readonly hintMax: number;
+  /** The limit of the first attempt. */
   readonly limit: number;
 }
 
@@ -36,18 +48,68 @@ function collect(given: unknown[], path: string, value: unknown): void {
   }
 }
 
-/** Puts a field in its place, as a number, and its value and its path beside it. */
-function set(numbers: number[], values: unknown[], path: string, value: unknown): void {
+/** The path of the field that is called so. Throws unless it is here and takes that value. */
+function fieldOf(path: string, value: unknown): string {
   const name = path.replace(".delay", ".initial");
-  const number = FIELDS.findIndex(([known]) => known === name || known === `${name}.kind`);
-  const [, ...words] = FIELDS[number] ?? [];
-  const word = words.indexOf(value as string);
-  if (number < 0 || (word < 0 && (words[1] || typeof value !== "number"))) {
-    throw broken(147, path, value, "is not in holdoff/lite, perhaps in holdoff");
-  }
-  // One word alone says that there is no limit.
-  numbers[number] = words[1] ? word : word ? (Number.isFinite(value) ? (value as number) : -1) : Infinity;
-  values[number] = value;
+  const [field, ...words] = FIELDS.find(([known]) => known === name || known === `${name}.kind`) ?? [];
+  if (field && (words.includes(value as string) || (!words[1] && typeof value === "number"))) return field;
+  throw broken(147, path, value, "is not in holdoff/lite, perhaps in holdoff");
+}
+
+function built(fields: Record<string, unknown>): Policy {
+  const check = (path: string, code: number, right: boolean) => {
+    if (!right) throw broken(code, path, fields[path]);
+  };
+  /** A number; infinite for a word, which says that there is no limit. */
+  const number = (path: string, otherwise: number): number => {
+    const value = fields[path] ?? otherwise;
+    return typeof value === "string" ? Infinity : value === Infinity && path in fields ? NaN : (value as number);
+  };
+  const time = (path: string, otherwise: number): number => {
+    const value = number(path, otherwise);
+    const nanos = Math.floor(value * 1e6 + 0.5);
+    check(path, 103, value >= 0 && (nanos < LONGEST || value === Infinity));
+    return nanos;
+  };
+  const kind = fields["backoff.kind"] ?? "exponential";
+  const constant = kind === "constant";
+  const linear = kind === "linear";
+  const decorrelated = kind === "decorrelated";
+  check("backoff.factor", 111, !("backoff.factor" in fields) || !(constant || linear));
+  check("backoff.increment", 111, !("backoff.increment" in fields) || linear);
+  check("backoff.max", 111, !("backoff.max" in fields) || !constant);
+  const factor = number("backoff.factor", decorrelated ? 3 : 2);
+  check("backoff.factor", 105, factor >= (decorrelated ? 1 : 0));
+  const initial = time("backoff.initial", 100);
+  const max = constant ? LONGEST : Math.min(time("backoff.max", 5000), LONGEST);
+  check("backoff.max", 106, max >= initial);
+  const jitter = fields["jitter.kind"] ?? (decorrelated ? "none" : "full");
+  check("jitter.kind", 111, !decorrelated || jitter === "none");
+  const attempts = number("attempts", 3);
+  check("attempts", 104, attempts === Infinity || (attempts > 0 && attempts < 2 ** 32 - 1 && attempts % 1 === 0));
+  const deadline = time("deadline", Infinity);
+  check("deadline", 107, deadline > 0);
+  const minAttempt = time("minAttempt", 0);
+  check("minAttempt", 108, minAttempt < deadline);
+  const clips = fields["onDeadline"] === "clip";
+  check("onDeadline", 109, !clips || minAttempt > 0);
+  const attemptTimeout = time("attemptTimeout", Infinity);
+  check("attemptTimeout", 107, attemptTimeout > 0);
+  return {
+    kind,
+    initial,
+    increment: "backoff.increment" in fields ? time("backoff.increment", 0) : initial,
+    factor,
+    max,
+    jitter,
+    attempts,
+    deadline,
+    minAttempt,
+    clips,
+    attemptTimeout,
+    hintMax: time("hint.max", 60_000),
+    limit: Math.min(deadline, attemptTimeout),
+  };
 }
 
 let latest: Policy;
@@ -60,14 +122,11 @@ export function policyOf(options: unknown): Policy {
   // Nothing else here is a number, so that a longer list differs from a shorter one.
   given.push(0);
   if (given.some((part, at) => part !== latestOptions[at])) {
-    const core = wasm();
-    const numbers = FIELDS.map(() => NaN);
-    const values: unknown[] = [];
-    for (let at = 1; at < given.length; at += 2) set(numbers, values, given[at - 1] as string, given[at]);
-    const limit = core.policy(...numbers);
-    const field = (-limit & 255) - 1;
-    if (limit < 0) throw broken(-limit >> 8, FIELDS[field]?.[0] as string, values[field]);
-    latest = { state: bytes.slice(), limit };
+    const fields: Record<string, unknown> = {};
+    for (let at = 1; at < given.length; at += 2) {
+      fields[fieldOf(given[at - 1] as string, given[at])] = given[at];
+    }
+    latest = built(fields);
     latestOptions = given;
   }
   return latest;

@@ -1,20 +1,15 @@
-/** The loop: it waits, aborts, cancels and reports. The core decides about the next step. */
+/** The loop: it waits, aborts, cancels and reports. The machine decides about the next step. */
 
 import type { Clock } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
 import type { AttemptContext, Work } from "../host.js";
-import type { Cause, FailureKind, StopReason } from "../words.js";
-import { bytes, CAUSE, REASON, STEP, wasm } from "./core.js";
+import type { FailureKind, StopReason } from "../words.js";
 import { attach, type Outcome } from "./errors.js";
 import { judged } from "./judge.js";
+import { Machine, type Step } from "./machine.js";
 import type { HostOptions } from "./options.js";
 import type { Policy } from "./policy.js";
-import { CAUSES, KINDS, REASONS } from "./rules.js";
-
-const ATTEMPT = 1;
-const SLEEP = 2;
-/** The core's number for "at no time". */
-const NEVER = 2 ** 64;
+import { KINDS } from "./rules.js";
 
 /** The globals are looked up at each use, so that fake timers work. */
 const system: Clock = {
@@ -43,10 +38,10 @@ class Attempt implements AttemptContext {
 
 /**
  * Runs `fn` under `policy`. As long as the first attempt has neither limit nor signal and succeeds, this is a call and a
- * `then`: no clock, no seed, no core.
+ * `then`: no clock, no seed, no machine.
  */
 export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promise<Awaited<T>> {
-  if (policy.limit < NEVER || options.signal) return operation(fn, policy, options);
+  if (policy.limit < Infinity || options.signal) return operation(fn, policy, options);
   const failed = (error: unknown) => operation(fn, policy, options, [error]);
   let result: T;
   try {
@@ -60,13 +55,14 @@ export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promi
 /** From the first attempt on, or from its failure. */
 function operation<T>(
   fn: Work<T>,
-  { state, limit }: Policy,
+  policy: Policy,
   { signal, when, onRetry, seed, clock: given }: HostOptions,
   first?: [error: unknown],
 ): Promise<Awaited<T>> {
   return new Promise((resolve, reject) => {
     const clock = given ?? system;
     const epoch = clock.now();
+    let machine: Machine | undefined;
     let attempt = 0;
     let running: Attempt | undefined;
     let timer: unknown;
@@ -112,13 +108,13 @@ function operation<T>(
           failed(error, true);
           // Only now, so that what the operation does about it is no second failure.
           Attempt.control(context).abort(error);
-        } else follow(ask(now(), 0, NaN));
+        } else follow((machine as Machine).wake(now()));
       }, milliseconds);
     };
 
     const start = (limit: number) => {
       const context = (running = new Attempt(++attempt));
-      if (limit < NEVER) wake(limit);
+      if (limit < Infinity) wake(limit);
       new Promise<T>((done) => done(fn(context))).then(
         (value) => {
           if (running === context) {
@@ -132,23 +128,13 @@ function operation<T>(
       );
     };
 
-    /** Asks the core about a failure; kind 0 is none, but the end of a sleep. When to go on; the state says with what, and why. */
-    const ask = (time: number, kind: number, hint: number): number => {
-      const core = wasm();
-      seed ??= crypto.getRandomValues(new BigUint64Array(1))[0] as bigint;
-      bytes.set(state);
-      const at = core.step(time, kind, hint, attempt, BigInt(seed));
-      state = bytes.slice();
-      return at;
-    };
-
-    /** Does what the core says. */
-    const follow = (at: number) => {
-      if (state[STEP] === ATTEMPT) start(at);
-      else if (state[STEP] === SLEEP) wake(at);
+    /** Does what the machine says. */
+    const follow = (step: Step) => {
+      if (step.kind === "attempt") start(step.at);
+      else if (step.kind === "sleep") wake(step.at);
       else {
-        const retryAt = at < NEVER ? Date.now() + (at - now()) / 1e6 : undefined;
-        stop(lastError, "gave_up", REASONS[(state[REASON] as number) - 1] ?? "hint", retryAt);
+        const retryAt = step.at < Infinity ? Date.now() + (step.at - now()) / 1e6 : undefined;
+        stop(lastError, "gave_up", step.reason, retryAt);
       }
     };
 
@@ -157,19 +143,17 @@ function operation<T>(
       rest();
       lastError = error;
       try {
-        // The user's code comes first: it may run other operations, and the core's memory is shared.
         const [kind, hint] = timeout ? [TIMEOUT, NaN] : judged(when?.(error), error);
         if (ended) return;
-        const at = ask(time, kind, hint);
-        if (onRetry && state[STEP] === SLEEP) {
+        machine ??= new Machine(policy, BigInt(seed ?? Math.floor(Math.random() * 2 ** 53)));
+        const step = machine.fail(time, kind, hint);
+        if (onRetry && step.kind === "sleep") {
           const failure = KINDS[kind - 1] as FailureKind;
           const said = hint < 0 ? "never" : hint >= 0 ? hint : undefined;
-          const delay = (at - time) / 1e6;
-          const cause = CAUSES[(state[CAUSE] as number) - 1] as Cause;
-          onRetry({ attempt, error, failure, hint: said, delay, cause });
+          onRetry({ attempt, error, failure, hint: said, delay: (step.at - time) / 1e6, cause: step.cause });
           if (ended) return;
         }
-        follow(at);
+        follow(step);
       } catch (raised) {
         // A hook's own error, or what it answered is no verdict.
         end();
@@ -183,7 +167,7 @@ function operation<T>(
     } else if (signal?.aborted) cancel();
     else {
       signal?.addEventListener("abort", cancel);
-      start(limit);
+      start(policy.limit);
     }
   });
 }
