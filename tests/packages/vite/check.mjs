@@ -1,15 +1,11 @@
 // Serves the built page and its flaky neighbour, opens it in a real browser, and compares what the page says.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { extname, join } from "node:path";
+import { join } from "node:path";
+import { browse, sendFile } from "./browser.mjs";
 
-const { chromium } = createRequire(join(process.env.TOOLS, "x"))("playwright-core");
-const types = { ".html": "text/html", ".js": "text/javascript" };
 let calls = 0;
 
-const server = createServer(async (request, response) => {
+function answer(request, response) {
   switch (request.url) {
     case "/flaky":
       calls++;
@@ -28,36 +24,13 @@ const server = createServer(async (request, response) => {
     default: {
       const path = request.url === "/" ? "/index.html" : request.url;
       const folder = /^\/(node_modules|strict)/.test(path) ? "." : "dist";
-      const file = await readFile(join(folder, path)).catch(() => undefined);
-      response.writeHead(file ? 200 : 404, { "content-type": types[extname(path)] ?? "text/plain" }).end(file);
+      return sendFile(response, join(folder, path));
     }
   }
-});
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+}
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
-try {
-  const page = await browser.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error));
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
-  await page
-    .waitForFunction(() => document.title === "done", undefined, { timeout: 20_000 })
-    .catch((error) => {
-      throw errors[0] ?? error;
-    });
+await browse(answer, async (visit) => {
+  const page = await visit("/");
   const { lite, wrapped, mistake, open, body, missing, slow, refused, delays, gate, rows, seen } = JSON.parse(
     await page.textContent("#result"),
   );
@@ -76,15 +49,11 @@ try {
   assert.equal(refused.reason, "attempts");
   assert.deepEqual(delays, [29650168, 195638392]);
   assert.equal(await page.evaluate(() => document.title), "done");
-  await page.goto(`http://127.0.0.1:${server.address().port}/strict`);
-  await page.waitForFunction(() => document.title !== "", undefined, { timeout: 20_000 });
-  assert.deepEqual(JSON.parse(await page.title()), {
+  const strict = await visit("/strict");
+  assert.deepEqual(JSON.parse(await strict.title()), {
     success: 1,
     refused: ["busy", 1, "CompileError"],
     retried: 3,
+    small: 3,
   });
-} finally {
-  await browser.close();
-  server.closeAllConnections();
-  server.close();
-}
+});

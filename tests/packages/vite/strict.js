@@ -1,6 +1,7 @@
-// On a page that forbids wasm: a success needs none, a failure comes out as it was thrown, and `holdoff/js` retries.
+// On a page that forbids wasm: a success needs none, a failure comes out as it was thrown; `holdoff/js` and `holdoff/lite` retry.
 import { outcomeOf, retry } from "/node_modules/holdoff/dist/esm/index.js";
 import * as translated from "/node_modules/holdoff/dist/esm/js.js";
+import * as lite from "/node_modules/holdoff/dist/esm/lite.js";
 
 const failing =
   (times) =>
@@ -15,4 +16,5 @@ document.title = JSON.stringify({
   success: await retry(failing(0), soon),
   refused: [error.message, attempts, engineError.name],
   retried: await translated.retry(failing(2), soon),
+  small: await lite.retry(failing(2), soon),
 });

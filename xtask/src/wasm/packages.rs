@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn consume(name: &str, tarballs: &[&Path], package: &Path) -> Result<()> {
     let folder = scratch(name)?;
     copy(&shell::root().join("tests/packages").join(name), &folder)?;
+    copy_browser(&folder)?;
     let mut install = shell::command("npm");
     // A consumer that installs nothing else needs no network, and so no peers of what it installs.
     install.args(["install", "--offline", "--legacy-peer-deps", "--silent", "--no-audit", "--no-fund", "--no-save"]);
@@ -23,6 +24,12 @@ pub(crate) fn consume(name: &str, tarballs: &[&Path], package: &Path) -> Result<
         run.env("CHROMIUM", browser);
     }
     shell::step(&format!("checking {name}"), &mut run)
+}
+
+/// Copies what several projects need to open pages in a browser.
+pub(super) fn copy_browser(folder: &Path) -> Result<()> {
+    fs::copy(shell::root().join("tests/packages/browser.mjs"), folder.join("browser.mjs"))?;
+    Ok(())
 }
 
 /// An empty folder outside of the repository's own packages, so that nothing is found by chance.

@@ -15,6 +15,7 @@ pub(super) fn check(package: &Path) -> Result<()> {
     for name in ["index.html", "check.mjs"] {
         fs::copy(source.join(name), folder.join(name))?;
     }
+    packages::copy_browser(&folder)?;
     let mut run = shell::command("node");
     run.current_dir(&folder).arg("check.mjs").env("TOOLS", package.join("node_modules"));
     if let Some(browser) = shell::browser() {
