@@ -9,6 +9,7 @@ use crate::operation::Operation;
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
+use crate::rows::getters;
 use crate::vectorcall::{Arguments, Attempted, Calls, counted};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
@@ -303,12 +304,6 @@ impl Retrying {
         self.policy.clone_ref(py)
     }
 
-    /// True if the first attempt has a limit, a token, a judged value, or guards.
-    #[getter]
-    fn guarded(&self) -> bool {
-        self.guarded
-    }
-
     /// The guards of the option, else the policy's own; None without any.
     #[getter(guards)]
     fn guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
@@ -345,22 +340,10 @@ impl Retrying {
         self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
     }
 
-    /// True if a fallback replaces the last error.
-    #[getter]
-    fn falls_back(&self) -> bool {
-        self.fallback.is_some()
-    }
-
     /// The failure of an error; None for a fault of the program itself, which guards do not count.
     #[pyo3(signature = (error, *, timed_out = false))]
     fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
         Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
-    }
-
-    /// True if a returned value may be a failure.
-    #[getter]
-    fn judges(&self) -> bool {
-        self.on_result.is_some()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -378,6 +361,17 @@ impl Retrying {
         visit.call(&self.guards)?;
         visit.call(&self.cancel)
     }
+}
+
+getters! { Retrying as retrying:
+    /// True if the first attempt has a limit, a token, a judged value, or guards.
+    guarded: bool = retrying.guarded;
+
+    /// True if a fallback replaces the last error.
+    falls_back: bool = retrying.fallback.is_some();
+
+    /// True if a returned value may be a failure.
+    judges: bool = retrying.on_result.is_some();
 }
 
 #[doc = include_str!("help/retry.txt")]

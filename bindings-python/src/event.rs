@@ -3,6 +3,7 @@
 use crate::config::{self, raised, shown};
 use crate::failure::{Failure, HintSeconds};
 use crate::parameters::{Cause, EventKind, StopReason};
+use crate::rows::getters;
 use crate::{convert, json};
 use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span, Value};
 use pyo3::prelude::*;
@@ -31,114 +32,6 @@ impl Event {
 
 #[pymethods]
 impl Event {
-    /// Its place in the log of its call, from 1.
-    #[getter]
-    fn sequence(&self) -> u64 {
-        self.0.sequence()
-    }
-
-    /// When it happened.
-    #[getter]
-    fn at(&self) -> u64 {
-        self.0.at().as_nanos()
-    }
-
-    /// "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP" or "CANCELLED".
-    #[getter]
-    fn kind(&self) -> EventKind {
-        EventKind(self.0.kind())
-    }
-
-    /// True if it is the last event.
-    #[getter]
-    fn is_end(&self) -> bool {
-        self.0.kind().is_end()
-    }
-
-    /// The attempt that failed, is scheduled or begins; at an end the last attempt that ran, 0 for none.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// Retry scheduled: when the next attempt is due.
-    #[getter]
-    fn until(&self) -> Option<u64> {
-        self.scheduled().map(|event| event.until().as_nanos())
-    }
-
-    /// Retry scheduled: seconds until the next attempt is due.
-    #[getter]
-    fn delay(&self) -> Option<f64> {
-        self.delay_ns().map(convert::seconds)
-    }
-
-    /// Retry scheduled: the same in nanoseconds.
-    #[getter]
-    fn delay_ns(&self) -> Option<u64> {
-        self.scheduled().map(|event| event.delay().as_nanos())
-    }
-
-    /// Retry scheduled: the same in whole milliseconds, rounded up.
-    #[getter]
-    fn backoff_delay_ms(&self) -> Option<u64> {
-        self.scheduled().map(holdoff_core::Event::delay_ms)
-    }
-
-    /// Retry scheduled: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    #[getter]
-    fn cause(&self) -> Option<Cause> {
-        self.0.cause().map(Cause)
-    }
-
-    /// Attempt failed: its kind and the server's hint.
-    #[getter]
-    fn failure(&self) -> Option<Failure> {
-        self.0.failure().map(|kind| Failure(holdoff_core::Failure::new(kind).with_hint(self.0.hint())))
-    }
-
-    /// Attempt failed: the failure's hint in seconds, "never", or None without a hint.
-    #[getter]
-    fn hint(&self) -> Option<HintSeconds> {
-        self.failure().and_then(|failure| failure.hint())
-    }
-
-    /// Attempt failed: the failure's hint in nanoseconds; None when there is none or it is "never".
-    #[getter]
-    fn hint_ns(&self) -> Option<u64> {
-        self.0.hint().span().map(Span::as_nanos)
-    }
-
-    /// Gave up: why.
-    #[getter]
-    fn reason(&self) -> Option<StopReason> {
-        self.0.reason().map(StopReason)
-    }
-
-    /// Gave up: when another try might succeed; NEVER when nobody knows.
-    #[getter]
-    fn retry_at(&self) -> Option<u64> {
-        (self.0.kind() == holdoff_core::EventKind::GaveUp).then(|| self.0.until().as_nanos())
-    }
-
-    /// Started: the seed of the call.
-    #[getter]
-    fn seed(&self) -> Option<u64> {
-        self.begun().map(holdoff_core::Event::seed)
-    }
-
-    /// Started: the fingerprint of the call's policy.
-    #[getter]
-    fn policy(&self) -> Option<u64> {
-        self.begun().map(holdoff_core::Event::policy)
-    }
-
-    /// Started: True if the call shares guards.
-    #[getter]
-    fn is_guarded(&self) -> Option<bool> {
-        self.begun().map(holdoff_core::Event::is_guarded)
-    }
-
     /// The fields of its JSON, with the name of the task and the text of the failure if given.
     #[pyo3(signature = (task = None, failure_reason = None) -> "dict[str, Any]")]
     fn to_dict<'py>(
@@ -209,6 +102,63 @@ impl Event {
         let text = self.0.to_string();
         format!("<Event {}>", text.strip_prefix("event ").unwrap_or(&text))
     }
+}
+
+getters! { Event as event:
+    /// Its place in the log of its call, from 1.
+    sequence: u64 = event.0.sequence();
+
+    /// When it happened.
+    at: u64 = event.0.at().as_nanos();
+
+    /// "STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED", "GAVE_UP" or "CANCELLED".
+    kind: EventKind = EventKind(event.0.kind());
+
+    /// True if it is the last event.
+    is_end: bool = event.0.kind().is_end();
+
+    /// The attempt that failed, is scheduled or begins; at an end the last attempt that ran, 0 for none.
+    attempt: u32 = event.0.attempt();
+
+    /// Retry scheduled: when the next attempt is due.
+    until: Option<u64> = event.scheduled().map(|event| event.until().as_nanos());
+
+    /// Retry scheduled: seconds until the next attempt is due.
+    delay: Option<f64> = event.delay_ns().map(convert::seconds);
+
+    /// Retry scheduled: the same in nanoseconds.
+    delay_ns: Option<u64> = event.scheduled().map(|event| event.delay().as_nanos());
+
+    /// Retry scheduled: the same in whole milliseconds, rounded up.
+    backoff_delay_ms: Option<u64> = event.scheduled().map(holdoff_core::Event::delay_ms);
+
+    /// Retry scheduled: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    cause: Option<Cause> = event.0.cause().map(Cause);
+
+    /// Attempt failed: its kind and the server's hint.
+    failure: Option<Failure> =
+        event.0.failure().map(|kind| Failure(holdoff_core::Failure::new(kind).with_hint(event.0.hint())));
+
+    /// Attempt failed: the failure's hint in seconds, "never", or None without a hint.
+    hint: Option<HintSeconds> = event.0.failure().and_then(|_| HintSeconds::of(event.0.hint()));
+
+    /// Attempt failed: the failure's hint in nanoseconds; None when there is none or it is "never".
+    hint_ns: Option<u64> = event.0.hint().span().map(Span::as_nanos);
+
+    /// Gave up: why.
+    reason: Option<StopReason> = event.0.reason().map(StopReason);
+
+    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    retry_at: Option<u64> = (event.0.kind() == holdoff_core::EventKind::GaveUp).then(|| event.0.until().as_nanos());
+
+    /// Started: the seed of the call.
+    seed: Option<u64> = event.begun().map(holdoff_core::Event::seed);
+
+    /// Started: the fingerprint of the call's policy.
+    policy: Option<u64> = event.begun().map(holdoff_core::Event::policy);
+
+    /// Started: True if the call shares guards.
+    is_guarded: Option<bool> = event.begun().map(holdoff_core::Event::is_guarded);
 }
 
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {

@@ -4,6 +4,7 @@ use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
 use crate::policy::PolicyOrName;
+use crate::rows::getters;
 use holdoff_core::{Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 
@@ -63,58 +64,36 @@ pub(crate) struct Row(holdoff_core::Row);
 
 #[pymethods]
 impl Row {
-    /// The number of the retry, from 1.
-    #[getter]
-    fn retry(&self) -> u32 {
-        self.0.retry
-    }
-
-    /// The shortest delay.
-    #[getter]
-    fn min(&self) -> u64 {
-        self.0.min.as_nanos()
-    }
-
-    /// The delay when every draw is 1/2.
-    #[getter]
-    fn typical(&self) -> u64 {
-        self.0.typical.as_nanos()
-    }
-
-    /// The longest delay.
-    #[getter]
-    fn max(&self) -> u64 {
-        self.0.max.as_nanos()
-    }
-
-    /// The sum so far when every draw is at the short end.
-    #[getter]
-    fn min_total(&self) -> u64 {
-        self.0.min_total.as_nanos()
-    }
-
-    /// The sum so far when every draw is 1/2.
-    #[getter]
-    fn typical_total(&self) -> u64 {
-        self.0.typical_total.as_nanos()
-    }
-
-    /// The sum so far when every draw is at the long end.
-    #[getter]
-    fn max_total(&self) -> u64 {
-        self.0.max_total.as_nanos()
-    }
-
-    /// Before the deadline "always", "sometimes" or "never".
-    #[getter]
-    fn in_time(&self) -> InTime {
-        InTime(self.0.in_time)
-    }
-
     fn __repr__(&self) -> String {
         let row = &self.0;
         format!("<Row retry {}: {} to {}, typically {}>", row.retry, row.min, row.max, row.typical)
     }
+}
+
+getters! { Row as row:
+    /// The number of the retry, from 1.
+    retry: u32 = row.0.retry;
+
+    /// The shortest delay.
+    min: u64 = row.0.min.as_nanos();
+
+    /// The delay when every draw is 1/2.
+    typical: u64 = row.0.typical.as_nanos();
+
+    /// The longest delay.
+    max: u64 = row.0.max.as_nanos();
+
+    /// The sum so far when every draw is at the short end.
+    min_total: u64 = row.0.min_total.as_nanos();
+
+    /// The sum so far when every draw is 1/2.
+    typical_total: u64 = row.0.typical_total.as_nanos();
+
+    /// The sum so far when every draw is at the long end.
+    max_total: u64 = row.0.max_total.as_nanos();
+
+    /// Before the deadline "always", "sometimes" or "never".
+    in_time: InTime = InTime(row.0.in_time);
 }
 
 /// One warning about a policy.
@@ -134,36 +113,6 @@ impl Lint {
 
 #[pymethods]
 impl Lint {
-    /// Its number, the same in every language.
-    #[getter]
-    fn code(&self) -> u16 {
-        self.0.kind.code()
-    }
-
-    /// Its word, the same in every language.
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    /// The warning in words.
-    #[getter]
-    fn text(&self) -> &'static str {
-        self.0.kind.text()
-    }
-
-    /// The value in the policy: seconds or a number; None without one.
-    #[getter]
-    fn found(&self) -> Option<f64> {
-        number(self.0.found)
-    }
-
-    /// The limit that the value breaks, in the same unit.
-    #[getter]
-    fn limit(&self) -> Option<f64> {
-        number(self.0.limit)
-    }
-
     fn __str__(&self) -> String {
         self.0.to_string()
     }
@@ -171,6 +120,23 @@ impl Lint {
     fn __repr__(&self) -> String {
         format!("<Lint {}>", self.0)
     }
+}
+
+getters! { Lint as lint:
+    /// Its number, the same in every language.
+    code: u16 = lint.0.kind.code();
+
+    /// Its word, the same in every language.
+    name: &'static str = lint.0.kind.name();
+
+    /// The warning in words.
+    text: &'static str = lint.0.kind.text();
+
+    /// The value in the policy: seconds or a number; None without one.
+    found: Option<f64> = number(lint.0.found);
+
+    /// The limit that the value breaks, in the same unit.
+    limit: Option<f64> = number(lint.0.limit);
 }
 
 fn number(value: Number) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 use crate::convert;
 use crate::parameters::{Kind, Word};
+use crate::rows::getters;
 use holdoff_core::{ErrorCode, Hint, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -32,24 +33,6 @@ impl Failure {
         Ok(Self(holdoff_core::Failure::new(kind).with_hint(hint)))
     }
 
-    /// "transient", "throttled", "timeout" or "permanent".
-    #[getter]
-    fn kind(&self) -> Word {
-        Word(self.0.kind)
-    }
-
-    /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
-    #[getter]
-    pub(crate) fn hint(&self) -> Option<HintSeconds> {
-        HintSeconds::of(self.0.hint)
-    }
-
-    /// The hint in nanoseconds; None when there is none or it is "never".
-    #[getter]
-    fn hint_ns(&self) -> Option<u64> {
-        self.0.hint.span().map(Span::as_nanos)
-    }
-
     fn __repr__(&self) -> String {
         match self.0.hint {
             hint if hint.is_never() => format!("Failure('{}', hint='never')", self.0.kind.name()),
@@ -63,6 +46,17 @@ impl Failure {
     fn __hash__(&self) -> u64 {
         self.0.hint.as_raw().wrapping_mul(31) ^ u64::from(self.0.kind.code())
     }
+}
+
+getters! { Failure as failure:
+    /// "transient", "throttled", "timeout" or "permanent".
+    kind: Word = Word(failure.0.kind);
+
+    /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
+    hint: Option<HintSeconds> = HintSeconds::of(failure.0.hint);
+
+    /// The hint in nanoseconds; None when there is none or it is "never".
+    hint_ns: Option<u64> = failure.0.hint.span().map(Span::as_nanos);
 }
 
 /// The seconds of a hint, or "never".

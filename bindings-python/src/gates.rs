@@ -4,6 +4,7 @@ use crate::config;
 use crate::convert::choice;
 use crate::guards::Shared;
 use crate::parameters::{Duration, EventTime, Limit, ReleaseTime, Seed, SpanOr as _, Time};
+use crate::rows::getters;
 use crate::seeds::Draws;
 use holdoff_core::{Direction, GateOptions, Growth, Span, Timestamp};
 use pyo3::prelude::*;
@@ -194,27 +195,20 @@ impl Gate {
         self.machine.is_discardable(&config.0, now.0)
     }
 
-    /// How many failures count now.
-    #[getter]
-    fn failures(&self) -> u64 {
-        self.machine.failures()
-    }
-
-    /// The delay of the last failure, in nanoseconds; 0 when no failure counts.
-    #[getter]
-    fn delay(&self) -> u64 {
-        self.machine.delay().as_nanos()
-    }
-
-    /// When the gate opens or opened.
-    #[getter]
-    fn release(&self) -> u64 {
-        self.machine.release().as_nanos()
-    }
-
     fn __repr__(&self) -> String {
         format!("<Gate after {} failures, open from {}>", self.machine.failures(), self.machine.release().as_nanos())
     }
+}
+
+getters! { Gate as gate:
+    /// How many failures count now.
+    failures: u64 = gate.machine.failures();
+
+    /// The delay of the last failure, in nanoseconds; 0 when no failure counts.
+    delay: u64 = gate.machine.delay().as_nanos();
+
+    /// When the gate opens or opened.
+    release: u64 = gate.machine.release().as_nanos();
 }
 
 fn fail(

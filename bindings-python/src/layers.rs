@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::machine::Step;
 use crate::parameters::{Level, SeedNumber, StartTime, StopReason, StopWord, TicketNumber, Time};
 use crate::policy::PolicyOrName;
+use crate::rows::getters;
 use pyo3::prelude::*;
 
 /// The configuration of a retry inside a retry: the policies of both levels, and the limits between them.
@@ -107,38 +108,25 @@ impl Layered {
         self.0.remaining(now.0).as_nanos()
     }
 
-    /// The attempt in flight or the last one that ran, over both levels; from 1.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// The attempt of the outer level, from 1.
-    #[getter]
-    fn outer_attempt(&self) -> u32 {
-        self.0.outer_attempt()
-    }
-
-    /// The attempt of the inner level in this attempt of the outer level, from 1.
-    #[getter]
-    fn inner_attempt(&self) -> u32 {
-        self.0.inner_attempt()
-    }
-
-    /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
-    /// level gave up.
-    #[getter]
-    fn stopped_by(&self) -> Option<Level> {
-        self.0.stopped_by().map(Level)
-    }
-
-    /// Why the inner level last gave up; None when it has not.
-    #[getter]
-    fn inner_reason(&self) -> Option<StopReason> {
-        self.0.inner_reason().map(StopReason)
-    }
-
     fn __repr__(&self) -> String {
         format!("<Layered attempt {} ({} of {})>", self.attempt(), self.inner_attempt(), self.outer_attempt())
     }
+}
+
+getters! { Layered as layered:
+    /// The attempt in flight or the last one that ran, over both levels; from 1.
+    attempt: u32 = layered.0.attempt();
+
+    /// The attempt of the outer level, from 1.
+    outer_attempt: u32 = layered.0.outer_attempt();
+
+    /// The attempt of the inner level in this attempt of the outer level, from 1.
+    inner_attempt: u32 = layered.0.inner_attempt();
+
+    /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
+    /// level gave up.
+    stopped_by: Option<Level> = layered.0.stopped_by().map(Level);
+
+    /// Why the inner level last gave up; None when it has not.
+    inner_reason: Option<StopReason> = layered.0.inner_reason().map(StopReason);
 }

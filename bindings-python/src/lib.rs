@@ -31,6 +31,7 @@ mod policy;
 mod recorder;
 mod retried;
 mod retrying;
+mod rows;
 mod save;
 mod seeds;
 mod testing;

@@ -6,6 +6,7 @@ use crate::parameters::{
     TicketNumber, Time,
 };
 use crate::policy::PolicyOrName;
+use crate::rows::getters;
 use crate::save;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
@@ -38,82 +39,54 @@ impl Step {
 
 #[pymethods]
 impl Step {
-    /// "attempt", "sleep", "wait" or "stop".
-    #[getter]
-    fn kind(&self) -> StepKind {
-        StepKind(match self.0 {
-            holdoff_core::Step::Attempt { .. } => "attempt",
-            holdoff_core::Step::Sleep { .. } => "sleep",
-            holdoff_core::Step::Wait { .. } => "wait",
-            holdoff_core::Step::Stop(_) => "stop",
-        })
-    }
-
-    /// Stop: "succeeded", "gave_up" or "cancelled".
-    #[getter]
-    fn outcome(&self) -> Option<OutcomeWord> {
-        match self.0 {
-            holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
-            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
-            holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
-            _ => None,
-        }
-    }
-
-    /// Gave up: why.
-    #[getter]
-    fn reason(&self) -> Option<StopReason> {
-        self.gave_up().map(|(reason, _)| StopReason(reason))
-    }
-
-    /// Gave up: when another try might succeed; NEVER when nobody knows.
-    #[getter]
-    fn retry_at(&self) -> Option<u64> {
-        self.gave_up().map(|(_, retry_at)| retry_at)
-    }
-
-    /// Attempt: its number, from 1.
-    #[getter]
-    fn attempt(&self) -> Option<u32> {
-        self.started().map(|(ticket, ..)| ticket.attempt())
-    }
-
-    /// Attempt: its ticket, which goes back with its result.
-    #[getter]
-    fn ticket(&self) -> Option<u64> {
-        self.started().map(|(ticket, ..)| ticket.as_raw())
-    }
-
-    /// Attempt: when to abort it; NEVER without a limit.
-    #[getter]
-    fn abort_at(&self) -> Option<u64> {
-        self.started().map(|(_, abort_at, _)| abort_at)
-    }
-
-    /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
-    #[getter]
-    fn wake_at(&self) -> Option<u64> {
-        self.started().map(|(.., wake_at)| wake_at)
-    }
-
-    /// Sleep, wait: when to tick.
-    #[getter]
-    fn until(&self) -> Option<u64> {
-        match self.0 {
-            holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
-            _ => None,
-        }
-    }
-
-    /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    #[getter]
-    fn cause(&self) -> Option<Cause> {
-        if let holdoff_core::Step::Sleep { cause, .. } = self.0 { Some(Cause(cause)) } else { None }
-    }
-
     fn __repr__(&self) -> String {
         format!("<Step {:?}>", self.0)
     }
+}
+
+getters! { Step as step:
+    /// "attempt", "sleep", "wait" or "stop".
+    kind: StepKind = StepKind(match step.0 {
+        holdoff_core::Step::Attempt { .. } => "attempt",
+        holdoff_core::Step::Sleep { .. } => "sleep",
+        holdoff_core::Step::Wait { .. } => "wait",
+        holdoff_core::Step::Stop(_) => "stop",
+    });
+
+    /// Stop: "succeeded", "gave_up" or "cancelled".
+    outcome: Option<OutcomeWord> = match step.0 {
+        holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
+        holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
+        holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
+        _ => None,
+    };
+
+    /// Gave up: why.
+    reason: Option<StopReason> = step.gave_up().map(|(reason, _)| StopReason(reason));
+
+    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    retry_at: Option<u64> = step.gave_up().map(|(_, retry_at)| retry_at);
+
+    /// Attempt: its number, from 1.
+    attempt: Option<u32> = step.started().map(|(ticket, ..)| ticket.attempt());
+
+    /// Attempt: its ticket, which goes back with its result.
+    ticket: Option<u64> = step.started().map(|(ticket, ..)| ticket.as_raw());
+
+    /// Attempt: when to abort it; NEVER without a limit.
+    abort_at: Option<u64> = step.started().map(|(_, abort_at, _)| abort_at);
+
+    /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
+    wake_at: Option<u64> = step.started().map(|(.., wake_at)| wake_at);
+
+    /// Sleep, wait: when to tick.
+    until: Option<u64> = match step.0 {
+        holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
+        _ => None,
+    };
+
+    /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = step.0 { Some(Cause(cause)) } else { None };
 }
 
 /// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
@@ -160,18 +133,6 @@ impl Call {
         self.0.remaining(now.0).as_nanos()
     }
 
-    /// The attempt in flight or, asleep or at the end, the last one that ran.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// When the call began.
-    #[getter]
-    fn started(&self) -> u64 {
-        self.0.started().as_nanos()
-    }
-
     /// The state at that time as bytes, for `resume`. The policy is that of the call.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.save(policy.core(), now.0))
@@ -208,6 +169,14 @@ impl Call {
     }
 }
 
+getters! { Call as call:
+    /// The attempt in flight or, asleep or at the end, the last one that ran.
+    attempt: u32 = call.0.attempt();
+
+    /// When the call began.
+    started: u64 = call.0.started().as_nanos();
+}
+
 /// The answer to a failure: sleep until a time, or give up for a reason.
 #[pyclass(frozen, eq, module = "holdoff")]
 #[derive(PartialEq)]
@@ -228,39 +197,26 @@ impl Decision {
 
 #[pymethods]
 impl Decision {
-    /// "sleep" or "give_up".
-    #[getter]
-    fn kind(&self) -> DecisionKind {
-        DecisionKind(if self.sleep().is_some() { "sleep" } else { "give_up" })
-    }
-
-    /// Sleep: until when.
-    #[getter]
-    fn until(&self) -> Option<u64> {
-        self.sleep().map(|(until, _)| until)
-    }
-
-    /// Sleep: "backoff", "hint" or "clip".
-    #[getter]
-    fn cause(&self) -> Option<Cause> {
-        self.sleep().map(|(_, cause)| Cause(cause))
-    }
-
-    /// Give up: why.
-    #[getter]
-    fn reason(&self) -> Option<StopReason> {
-        self.end().map(|(reason, _)| StopReason(reason))
-    }
-
-    /// Give up: when another try might succeed; NEVER when nobody knows.
-    #[getter]
-    fn retry_at(&self) -> Option<u64> {
-        self.end().map(|(_, retry_at)| retry_at)
-    }
-
     fn __repr__(&self) -> String {
         format!("<Decision {:?}>", self.0)
     }
+}
+
+getters! { Decision as decision:
+    /// "sleep" or "give_up".
+    kind: DecisionKind = DecisionKind(if decision.sleep().is_some() { "sleep" } else { "give_up" });
+
+    /// Sleep: until when.
+    until: Option<u64> = decision.sleep().map(|(until, _)| until);
+
+    /// Sleep: "backoff", "hint" or "clip".
+    cause: Option<Cause> = decision.sleep().map(|(_, cause)| Cause(cause));
+
+    /// Give up: why.
+    reason: Option<StopReason> = decision.end().map(|(reason, _)| StopReason(reason));
+
+    /// Give up: when another try might succeed; NEVER when nobody knows.
+    retry_at: Option<u64> = decision.end().map(|(_, retry_at)| retry_at);
 }
 
 /// The state of one operation without its loop: one decision for each failure.
@@ -277,18 +233,6 @@ impl Retry {
     /// Decide what to do about an attempt that failed at that time.
     fn on_failure(&mut self, policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision {
         Decision(self.0.on_failure(policy.core(), now.0, failure.0))
-    }
-
-    /// How many attempts have failed.
-    #[getter]
-    fn failures(&self) -> u32 {
-        self.0.failures()
-    }
-
-    /// When the first attempt began.
-    #[getter]
-    fn started(&self) -> u64 {
-        self.0.started().as_nanos()
     }
 
     /// When the operation as a whole must be over; NEVER without a deadline.
@@ -330,6 +274,14 @@ impl Retry {
     fn __repr__(&self) -> String {
         format!("<Retry after {} failures>", self.0.failures())
     }
+}
+
+getters! { Retry as retry:
+    /// How many attempts have failed.
+    failures: u32 = retry.0.failures();
+
+    /// When the first attempt began.
+    started: u64 = retry.0.started().as_nanos();
 }
 
 /// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.

@@ -2,6 +2,7 @@
 
 use crate::convert::optional;
 use crate::parameters::{StopReason, StopWord};
+use crate::rows::getters;
 use crate::{clock, convert};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::PyBaseException;
@@ -27,36 +28,6 @@ impl Outcome {
         Self { reason: reason.0, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) }
     }
 
-    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
-    #[getter]
-    fn reason(&self) -> StopReason {
-        StopReason(self.reason)
-    }
-
-    /// The reason in a sentence.
-    #[getter]
-    fn description(&self) -> &'static str {
-        self.reason.text()
-    }
-
-    /// How many attempts began.
-    #[getter]
-    fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// When another try might succeed, on the clock of time.monotonic; None if unknown.
-    #[getter]
-    fn retry_at(&self) -> Option<f64> {
-        self.retry_at_ns().map(convert::seconds)
-    }
-
-    /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
-    #[getter]
-    fn retry_at_ns(&self) -> Option<u64> {
-        (!self.retry_at.is_never()).then(|| self.retry_at.as_nanos())
-    }
-
     /// Seconds from now until another try might succeed, 0 when that is past; None if unknown.
     #[getter]
     fn retry_in(&self, py: Python<'_>) -> PyResult<Option<f64>> {
@@ -75,6 +46,23 @@ impl Outcome {
         let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
         format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
     }
+}
+
+getters! { Outcome as outcome:
+    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
+    reason: StopReason = StopReason(outcome.reason);
+
+    /// The reason in a sentence.
+    description: &'static str = outcome.reason.text();
+
+    /// How many attempts began.
+    attempts: u32 = outcome.attempts;
+
+    /// When another try might succeed, on the clock of time.monotonic; None if unknown.
+    retry_at: Option<f64> = outcome.retry_at_ns().map(convert::seconds);
+
+    /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
+    retry_at_ns: Option<u64> = (!outcome.retry_at.is_never()).then(|| outcome.retry_at.as_nanos());
 }
 
 /// The outcome on an error, if there is one.

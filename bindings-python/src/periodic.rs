@@ -3,6 +3,7 @@
 use crate::config;
 use crate::convert::choice;
 use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
+use crate::rows::getters;
 use crate::seeds::Draws;
 use holdoff_core::{Answer, Error, PeriodicOptions, Reset, Span, Timer, Timestamp};
 use pyo3::exceptions::PyTypeError;
@@ -71,42 +72,6 @@ impl WaitBackoff {
         Ok(self.machine.step(uniform).as_nanos())
     }
 
-    /// True if a step draws a uniform.
-    #[getter]
-    fn draws(&self) -> bool {
-        self.machine.draws()
-    }
-
-    /// The delay of the next step, before jitter.
-    #[getter]
-    fn duration(&self) -> u64 {
-        self.machine.duration().as_nanos()
-    }
-
-    /// How many steps may still multiply the duration.
-    #[getter]
-    fn steps(&self) -> u64 {
-        self.machine.steps()
-    }
-
-    /// The factor of each step; 0 for none.
-    #[getter]
-    fn factor(&self) -> f64 {
-        self.machine.factor()
-    }
-
-    /// The part of a delay that jitter may add.
-    #[getter]
-    fn jitter(&self) -> f64 {
-        self.machine.jitter()
-    }
-
-    /// The largest duration; None without a cap.
-    #[getter]
-    fn cap(&self) -> Option<u64> {
-        Some(self.machine.cap()).filter(|cap| *cap < Span::MAX).map(Span::as_nanos)
-    }
-
     fn __copy__(&self) -> Self {
         Self { machine: self.machine, draws: self.draws.clone() }
     }
@@ -114,6 +79,26 @@ impl WaitBackoff {
     fn __repr__(&self) -> String {
         format!("<WaitBackoff next {}, {} steps left>", self.machine.duration(), self.machine.steps())
     }
+}
+
+getters! { WaitBackoff as backoff:
+    /// True if a step draws a uniform.
+    draws: bool = backoff.machine.draws();
+
+    /// The delay of the next step, before jitter.
+    duration: u64 = backoff.machine.duration().as_nanos();
+
+    /// How many steps may still multiply the duration.
+    steps: u64 = backoff.machine.steps();
+
+    /// The factor of each step; 0 for none.
+    factor: f64 = backoff.machine.factor();
+
+    /// The part of a delay that jitter may add.
+    jitter: f64 = backoff.machine.jitter();
+
+    /// The largest duration; None without a cap.
+    cap: Option<u64> = Some(backoff.machine.cap()).filter(|cap| *cap < Span::MAX).map(Span::as_nanos);
 }
 
 /// The delays between the runs of a repeated task: a wait backoff that begins again by itself.
@@ -202,21 +187,17 @@ impl LoopBackoff {
         Ok(self.machine.next(now.0, uniform).as_nanos())
     }
 
-    /// True if a delay draws a uniform.
-    #[getter]
-    fn draws(&self) -> bool {
-        self.machine.draws()
-    }
-
-    /// A copy of the backoff at its current step.
-    #[getter]
-    fn backoff(&self) -> WaitBackoff {
-        WaitBackoff { machine: *self.machine.backoff(), draws: self.draws.clone() }
-    }
-
     fn __repr__(&self) -> String {
         format!("<LoopBackoff next {}>", self.machine.backoff().duration())
     }
+}
+
+getters! { LoopBackoff as backoff:
+    /// True if a delay draws a uniform.
+    draws: bool = backoff.machine.draws();
+
+    /// A copy of the backoff at its current step.
+    backoff: WaitBackoff = WaitBackoff { machine: *backoff.machine.backoff(), draws: backoff.draws.clone() };
 }
 
 /// The next action for the host of a `Periodic`. Fields that do not fit the kind are None.
@@ -226,38 +207,29 @@ pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);
 
 #[pymethods]
 impl PeriodicStep {
-    /// "run", "sleep", "wait" or "stop".
-    #[getter]
-    fn kind(&self) -> PeriodicKind {
-        PeriodicKind(match self.0 {
-            holdoff_core::PeriodicStep::Run { .. } => "run",
-            holdoff_core::PeriodicStep::Sleep { .. } => "sleep",
-            holdoff_core::PeriodicStep::Wait => "wait",
-            holdoff_core::PeriodicStep::Stop(_) => "stop",
-        })
-    }
-
-    /// Run: its number, from 1, which goes back with the answer.
-    #[getter]
-    fn run(&self) -> Option<u64> {
-        if let holdoff_core::PeriodicStep::Run { run } = self.0 { Some(run) } else { None }
-    }
-
-    /// Sleep: when to tick.
-    #[getter]
-    fn until(&self) -> Option<u64> {
-        if let holdoff_core::PeriodicStep::Sleep { until } = self.0 { Some(until.as_nanos()) } else { None }
-    }
-
-    /// Stop: "cancelled", "done", "failed", "deadline" or "steps".
-    #[getter]
-    fn ended(&self) -> Option<Ended> {
-        if let holdoff_core::PeriodicStep::Stop(ended) = self.0 { Some(Ended(ended)) } else { None }
-    }
-
     fn __repr__(&self) -> String {
         format!("<PeriodicStep {:?}>", self.0)
     }
+}
+
+getters! { PeriodicStep as step:
+    /// "run", "sleep", "wait" or "stop".
+    kind: PeriodicKind = PeriodicKind(match step.0 {
+        holdoff_core::PeriodicStep::Run { .. } => "run",
+        holdoff_core::PeriodicStep::Sleep { .. } => "sleep",
+        holdoff_core::PeriodicStep::Wait => "wait",
+        holdoff_core::PeriodicStep::Stop(_) => "stop",
+    });
+
+    /// Run: its number, from 1, which goes back with the answer.
+    run: Option<u64> = if let holdoff_core::PeriodicStep::Run { run } = step.0 { Some(run) } else { None };
+
+    /// Sleep: when to tick.
+    until: Option<u64> =
+        if let holdoff_core::PeriodicStep::Sleep { until } = step.0 { Some(until.as_nanos()) } else { None };
+
+    /// Stop: "cancelled", "done", "failed", "deadline" or "steps".
+    ended: Option<Ended> = if let holdoff_core::PeriodicStep::Stop(ended) = step.0 { Some(Ended(ended)) } else { None };
 }
 
 /// A repeated task as a machine. Every method returns the current step.
@@ -312,19 +284,15 @@ impl Periodic {
         PeriodicStep(self.0.cancel())
     }
 
-    /// The number of the run in flight or else the last one; 0 before the first.
-    #[getter]
-    fn runs(&self) -> u64 {
-        self.0.runs()
-    }
-
-    /// The last interval; of a grid, its mesh.
-    #[getter]
-    fn interval(&self) -> u64 {
-        self.0.interval().as_nanos()
-    }
-
     fn __repr__(&self) -> String {
         format!("<Periodic run {}>", self.0.runs())
     }
+}
+
+getters! { Periodic as task:
+    /// The number of the run in flight or else the last one; 0 before the first.
+    runs: u64 = task.0.runs();
+
+    /// The last interval; of a grid, its mesh.
+    interval: u64 = task.0.interval().as_nanos();
 }

@@ -8,6 +8,7 @@ use crate::guards::set::Guards;
 use crate::machine::{Call, Step};
 use crate::parameters::{SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
+use crate::rows::getters;
 use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -150,48 +151,6 @@ impl Recorder {
         self.0.remaining(now.0).as_nanos()
     }
 
-    /// The current step.
-    #[getter]
-    fn step(&self) -> Step {
-        Step(self.0.step())
-    }
-
-    /// The number of the latest event.
-    #[getter]
-    fn sequence(&self) -> u64 {
-        self.0.sequence()
-    }
-
-    /// The attempt in flight or else the last one that ran, 0 for none.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// When the call began.
-    #[getter]
-    fn started(&self) -> u64 {
-        self.0.started().as_nanos()
-    }
-
-    /// How often the attempt in flight was run again because it was interrupted.
-    #[getter]
-    fn reruns(&self) -> u32 {
-        self.0.reruns()
-    }
-
-    /// True if the call began with guards.
-    #[getter]
-    fn is_guarded(&self) -> bool {
-        self.0.is_guarded()
-    }
-
-    /// A copy of the call in its current state, to be saved or looked at.
-    #[getter]
-    fn call(&self) -> Call {
-        Call(self.0.call())
-    }
-
     /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
     fn __copy__(&self) -> Self {
         Self(self.0)
@@ -200,6 +159,29 @@ impl Recorder {
     fn __repr__(&self) -> String {
         format!("<Recorder event {}, attempt {}>", self.0.sequence(), self.0.attempt())
     }
+}
+
+getters! { Recorder as recorder:
+    /// The current step.
+    step: Step = Step(recorder.0.step());
+
+    /// The number of the latest event.
+    sequence: u64 = recorder.0.sequence();
+
+    /// The attempt in flight or else the last one that ran, 0 for none.
+    attempt: u32 = recorder.0.attempt();
+
+    /// When the call began.
+    started: u64 = recorder.0.started().as_nanos();
+
+    /// How often the attempt in flight was run again because it was interrupted.
+    reruns: u32 = recorder.0.reruns();
+
+    /// True if the call began with guards.
+    is_guarded: bool = recorder.0.is_guarded();
+
+    /// A copy of the call in its current state, to be saved or looked at.
+    call: Call = Call(recorder.0.call());
 }
 
 /// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"

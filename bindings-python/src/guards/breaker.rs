@@ -2,6 +2,7 @@
 
 use super::guard;
 use crate::parameters::{BreakerState, HintSpan, Now, Seed, Took};
+use crate::rows::getters;
 use holdoff_core::{BreakerConfig, Error, Options, Permit, Span, Timestamp, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -70,21 +71,17 @@ guard! {
         self.0.at(py, now, |config, state, now| state.refuses(config, now).map(Timestamp::as_nanos))
     }
 
-    /// When to ask again after a refusal; NEVER when nobody knows.
-    #[getter]
-    fn retry_at(&self) -> u64 {
-        self.0.with(|_, state| state.retry_at().as_nanos())
-    }
-
     /// How many calls the window holds, how many of them failed, and how many were slow.
     #[pyo3(signature = (now = None))]
     fn rates(&self, py: Python<'_>, now: Now) -> PyResult<(u32, u32, u32)> {
         self.0.at(py, now, |config, state, now| state.rates(config, now))
     }
+}
+
+getters! { Breaker as breaker:
+    /// When to ask again after a refusal; NEVER when nobody knows.
+    retry_at: u64 = breaker.0.with(|_, state| state.retry_at().as_nanos());
 
     /// How often the breaker has opened.
-    #[getter]
-    fn openings(&self) -> u32 {
-        self.0.with(|_, state| state.openings())
-    }
+    openings: u32 = breaker.0.with(|_, state| state.openings());
 }

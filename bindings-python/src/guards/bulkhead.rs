@@ -2,6 +2,7 @@
 
 use super::notify::Notify;
 use super::{Guard, Shared, Start};
+use crate::rows::getters;
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -82,21 +83,17 @@ impl Bulkhead {
         self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
     }
 
-    /// How many attempts run.
-    #[getter]
-    fn running(&self) -> u32 {
-        self.0.with(|_, bulkhead| bulkhead.running())
-    }
-
-    /// How many waiters are in the queue.
-    #[getter]
-    fn waiting(&self) -> u32 {
-        self.0.with(|_, bulkhead| bulkhead.waiting())
-    }
-
     fn __repr__(&self) -> String {
         self.0.with(|config, bulkhead| {
             format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
         })
     }
+}
+
+getters! { Bulkhead as bulkhead:
+    /// How many attempts run.
+    running: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.running());
+
+    /// How many waiters are in the queue.
+    waiting: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.waiting());
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::machine::Step;
 use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
+use crate::rows::getters;
 use crate::save;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -62,24 +63,6 @@ impl GuardedCall {
         self.0.remaining(now.0).as_nanos()
     }
 
-    /// How many attempts have been started.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// How many attempts are in flight.
-    #[getter]
-    fn flying(&self) -> u32 {
-        self.0.flying()
-    }
-
-    /// When the call began.
-    #[getter]
-    fn started(&self) -> u64 {
-        self.0.started().as_nanos()
-    }
-
     /// The state at that time as bytes, those of a `Call`, without its permits of the guards.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.call().save(policy.core(), now.0))
@@ -120,4 +103,15 @@ impl GuardedCall {
     fn __repr__(&self) -> String {
         format!("<GuardedCall attempt {}>", self.0.attempt())
     }
+}
+
+getters! { GuardedCall as call:
+    /// How many attempts have been started.
+    attempt: u32 = call.0.attempt();
+
+    /// How many attempts are in flight.
+    flying: u32 = call.0.flying();
+
+    /// When the call began.
+    started: u64 = call.0.started().as_nanos();
 }

@@ -2,6 +2,7 @@
 
 use super::guard;
 use crate::parameters::{Now, Took};
+use crate::rows::getters;
 use holdoff_core::{Error, HedgeConfig, Latency, Options, Span, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -18,28 +19,18 @@ guard! {
     fn record(&self, took: Took) {
         self.0.with(|config, state| state.record(took.0, config.percentile().unwrap_or_default()))
     }
+}
 
+getters! { Hedge as hedge:
     /// How long the percentile of attempts takes, in nanoseconds; None before the first.
-    #[getter]
-    fn quantile(&self) -> Option<u64> {
-        self.0.with(|_, state| state.quantile().map(Span::as_nanos))
-    }
+    quantile: Option<u64> = hedge.0.with(|_, state| state.quantile().map(Span::as_nanos));
 
     /// How many attempts have been recorded.
-    #[getter]
-    fn records(&self) -> u32 {
-        self.0.with(|_, state| state.records())
-    }
+    records: u32 = hedge.0.with(|_, state| state.records());
 
     /// How long after an attempt the next one starts beside it, in nanoseconds.
-    #[getter]
-    fn delay(&self) -> u64 {
-        self.0.with(|config, state| config.delay(state).as_nanos())
-    }
+    delay: u64 = hedge.0.with(|config, state| config.delay(state).as_nanos());
 
     /// How many attempts there may be at once.
-    #[getter]
-    fn attempts(&self) -> u32 {
-        self.0.config().attempts()
-    }
+    attempts: u32 = hedge.0.config().attempts();
 }

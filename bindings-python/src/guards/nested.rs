@@ -1,6 +1,7 @@
 //! The token that an attempt hands down to the retries inside it.
 
 use crate::parameters::Text;
+use crate::rows::getters;
 use holdoff_core::Token as Core;
 use pyo3::prelude::*;
 
@@ -43,37 +44,24 @@ impl Token {
         read(value, Core::from_grpc)
     }
 
-    /// The number of the attempt, from 1.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.0.attempt()
-    }
-
-    /// How many attempts all retries around may make together; None for ever, or too many to count.
-    #[getter]
-    fn allowed(&self) -> Option<u32> {
-        Some(self.0.allowed()).filter(|allowed| *allowed != u32::MAX)
-    }
-
-    /// How many retries there are around.
-    #[getter]
-    fn depth(&self) -> u32 {
-        self.0.depth()
-    }
-
-    /// The value of the header `x-retry-attempt`.
-    #[getter]
-    fn header(&self) -> String {
-        self.0.attempt().to_string()
-    }
-
-    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
-    #[getter]
-    fn grpc(&self) -> Option<String> {
-        self.0.grpc().map(|before| before.to_string())
-    }
-
     fn __repr__(&self) -> String {
         format!("<Token attempt {}, depth {}>", self.attempt(), self.depth())
     }
+}
+
+getters! { Token as token:
+    /// The number of the attempt, from 1.
+    attempt: u32 = token.0.attempt();
+
+    /// How many attempts all retries around may make together; None for ever, or too many to count.
+    allowed: Option<u32> = Some(token.0.allowed()).filter(|allowed| *allowed != u32::MAX);
+
+    /// How many retries there are around.
+    depth: u32 = token.0.depth();
+
+    /// The value of the header `x-retry-attempt`.
+    header: String = token.0.attempt().to_string();
+
+    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
+    grpc: Option<String> = token.0.grpc().map(|before| before.to_string());
 }

@@ -2,6 +2,7 @@
 
 use super::{Shared, Start, guard};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
+use crate::rows::getters;
 use holdoff_core::{AdaptiveConfig, AdaptiveStart, Error, LimiterConfig, Options, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -104,27 +105,20 @@ guard! {
         self.0.at(py, now, |config, state, now| state.give_back(config, cost, now))
     }
 
-    /// Calls a second.
-    #[getter]
-    fn rate(&self) -> f64 {
-        self.0.with(|_, state| state.rate())
-    }
-
-    /// The measured rate of answers, a second.
-    #[getter]
-    fn measured(&self) -> f64 {
-        self.0.with(|_, state| state.measured())
-    }
-
-    /// True once it limits.
-    #[getter]
-    fn limits(&self) -> bool {
-        self.0.with(|_, state| state.limits())
-    }
-
     /// The tokens at that time.
     #[pyo3(signature = (now = None))]
     fn tokens(&self, py: Python<'_>, now: Now) -> PyResult<f64> {
         self.0.at(py, now, |_, state, now| state.tokens(now))
     }
+}
+
+getters! { Adaptive as rate:
+    /// Calls a second.
+    rate: f64 = rate.0.with(|_, state| state.rate());
+
+    /// The measured rate of answers, a second.
+    measured: f64 = rate.0.with(|_, state| state.measured());
+
+    /// True once it limits.
+    limits: bool = rate.0.with(|_, state| state.limits());
 }

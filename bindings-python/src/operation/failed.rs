@@ -3,6 +3,7 @@
 use crate::convert;
 use crate::failure::Failure;
 use crate::parameters;
+use crate::rows::getters;
 use holdoff_core::{Cause, Span};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -58,12 +59,6 @@ pub(crate) struct RetryEvent {
 
 #[pymethods]
 impl RetryEvent {
-    /// The number of the attempt that failed, from 1.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.attempt
-    }
-
     /// The error that it raised; None when it returned.
     #[getter]
     fn error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyException>> {
@@ -76,30 +71,6 @@ impl RetryEvent {
         self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py))
     }
 
-    /// The failure that it was classified as.
-    #[getter]
-    fn failure(&self) -> Failure {
-        Failure(self.failure)
-    }
-
-    /// Seconds until the next attempt.
-    #[getter]
-    fn delay(&self) -> f64 {
-        convert::seconds(self.delay.as_nanos())
-    }
-
-    /// Nanoseconds until the next attempt.
-    #[getter]
-    fn delay_ns(&self) -> u64 {
-        self.delay.as_nanos()
-    }
-
-    /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    #[getter]
-    fn cause(&self) -> parameters::Cause {
-        parameters::Cause(self.cause)
-    }
-
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let failed = self.failed.object().bind(py).repr()?;
         Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause.name()))
@@ -108,4 +79,21 @@ impl RetryEvent {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(self.failed.object())
     }
+}
+
+getters! { RetryEvent as event:
+    /// The number of the attempt that failed, from 1.
+    attempt: u32 = event.attempt;
+
+    /// The failure that it was classified as.
+    failure: Failure = Failure(event.failure);
+
+    /// Seconds until the next attempt.
+    delay: f64 = convert::seconds(event.delay.as_nanos());
+
+    /// Nanoseconds until the next attempt.
+    delay_ns: u64 = event.delay.as_nanos();
+
+    /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    cause: parameters::Cause = parameters::Cause(event.cause);
 }

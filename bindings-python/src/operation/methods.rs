@@ -6,6 +6,7 @@ use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
+use crate::rows::getters;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -35,12 +36,6 @@ impl Operation {
     /// An attempt returned: returns True if another one follows. If not, the value is the result.
     fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.rejected(value)?.is_some())
-    }
-
-    /// True if the wait took too long for another attempt after a value that failed: return `result` then.
-    #[getter]
-    fn over(&self) -> bool {
-        self.over
     }
 
     /// That value.
@@ -76,22 +71,10 @@ impl Operation {
         Ok(matches!(step, Step::Attempt { .. }))
     }
 
-    /// When to call `beside`, in nanoseconds of the clock; None for never.
-    #[getter]
-    fn wake_at(&self) -> Option<u64> {
-        (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos())
-    }
-
     /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
     #[getter(notify)]
     fn place_notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
         self.notify(py)
-    }
-
-    /// True if only time ends the wait before the next attempt, and the clock is not replaced.
-    #[getter]
-    fn undisturbed(&self) -> bool {
-        self.seen.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden()
     }
 
     /// The token that the attempt hands down to the retries inside it.
@@ -117,18 +100,6 @@ impl Operation {
         let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
         let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
         clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))
-    }
-
-    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
-    #[getter]
-    fn abort_at(&self) -> Option<u64> {
-        (!self.abort_at.is_never()).then(|| self.abort_at.as_nanos())
-    }
-
-    /// The number of the attempt.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.attempts()
     }
 
     /// The token of the caller.
@@ -164,4 +135,22 @@ impl Operation {
     fn __clear__(&mut self) {
         self.last = None;
     }
+}
+
+getters! { Operation as operation:
+    /// True if the wait took too long for another attempt after a value that failed: return `result` then.
+    over: bool = operation.over;
+
+    /// When to call `beside`, in nanoseconds of the clock; None for never.
+    wake_at: Option<u64> = (!operation.wake_at.is_never()).then(|| operation.wake_at.as_nanos());
+
+    /// True if only time ends the wait before the next attempt, and the clock is not replaced.
+    undisturbed: bool =
+        operation.seen.is_none() && operation.settings.get().cancel.is_none() && !clock::is_overridden();
+
+    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
+    abort_at: Option<u64> = (!operation.abort_at.is_never()).then(|| operation.abort_at.as_nanos());
+
+    /// The number of the attempt.
+    attempt: u32 = operation.attempts();
 }

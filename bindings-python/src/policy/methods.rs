@@ -8,6 +8,7 @@ use crate::guards::nested::Token;
 use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
+use crate::rows::getters;
 use crate::vectorcall::{Arguments, Calls};
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Span};
@@ -124,18 +125,6 @@ impl Policy {
         Ok(Lint::all(self, within))
     }
 
-    /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
-    #[getter]
-    fn total_wait(&self) -> Option<f64> {
-        self.total_wait_ns().map(convert::seconds)
-    }
-
-    /// The same in nanoseconds, exactly.
-    #[getter]
-    fn total_wait_ns(&self) -> Option<u64> {
-        self.core().total_wait().map(Span::as_nanos)
-    }
-
     /// The most attempts inside the retries of the token, the first included; None without a limit.
     #[pyo3(signature = (token = None))]
     fn attempts_inside(&self, token: Option<&Bound<'_, Token>>) -> Option<u32> {
@@ -153,12 +142,6 @@ impl Policy {
     #[getter]
     fn guards(slf: &Bound<'_, Self>) -> PyResult<Option<Py<Guards>>> {
         set::of_policy(slf)
-    }
-
-    /// A number for the decisions of the policy; the same in every language.
-    #[getter]
-    fn fingerprint(&self) -> u64 {
-        self.core().fingerprint()
     }
 
     /// Call the function until it succeeds or the policy gives up.
@@ -214,4 +197,15 @@ impl Policy {
         }
         Ok(format!("Policy({})", shown.join(", ")))
     }
+}
+
+getters! { Policy as policy:
+    /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
+    total_wait: Option<f64> = policy.total_wait_ns().map(convert::seconds);
+
+    /// The same in nanoseconds, exactly.
+    total_wait_ns: Option<u64> = policy.core().total_wait().map(Span::as_nanos);
+
+    /// A number for the decisions of the policy; the same in every language.
+    fingerprint: u64 = policy.core().fingerprint();
 }
