@@ -5,6 +5,7 @@ use crate::convert::choice;
 use crate::guards::Shared;
 use crate::parameters::{Duration, EventTime, Limit, ReleaseTime, Seed, SpanOr as _, Time};
 use crate::rows::getters;
+use crate::rows::methods;
 use crate::seeds::Draws;
 use holdoff_core::{Direction, GateOptions, Growth, Span, Timestamp};
 use pyo3::prelude::*;
@@ -155,49 +156,38 @@ impl Gate {
         fail(&mut self.machine, &mut self.draws, &config.0, now, event)
     }
 
-    /// A success: forgives as many failures as the configuration says.
-    fn success(&mut self, config: &GateConfig, now: Time) {
-        self.machine.success(&config.0, now.0);
-    }
-
-    /// Opens at that time and at no other, until the next failure.
-    fn release_at(&mut self, release: ReleaseTime) {
-        self.machine.release_at(release.0);
-    }
-
-    /// Starts anew.
-    fn forget(&mut self) {
-        self.machine.forget();
-    }
-
-    /// True if the gate is open at that time.
-    fn is_open(&self, now: Time) -> bool {
-        self.machine.is_open(now.0)
-    }
-
-    /// True if a failure at that time would draw a uniform.
-    fn draws(&self, config: &GateConfig, event: EventTime) -> bool {
-        self.machine.draws(&config.0, event.0)
-    }
-
-    /// True if the delay of the last failure, counted from the failure, covers an event at that time.
-    fn covers(&self, config: &GateConfig, event: EventTime) -> bool {
-        self.machine.covers(&config.0, event.0)
-    }
-
-    /// True if less time than the delay of the last failure has passed since an event at that time.
-    fn covers_since(&self, config: &GateConfig, event: EventTime, now: Time) -> bool {
-        self.machine.covers_since(&config.0, event.0, now.0)
-    }
-
-    /// True if the gate can be thrown away at that time.
-    fn is_discardable(&self, config: &GateConfig, now: Time) -> bool {
-        self.machine.is_discardable(&config.0, now.0)
-    }
-
     fn __repr__(&self) -> String {
         format!("<Gate after {} failures, open from {}>", self.machine.failures(), self.machine.release().as_nanos())
     }
+}
+
+methods! { &mut Gate as gate:
+    /// A success: forgives as many failures as the configuration says.
+    success(config: &GateConfig, now: Time) = gate.machine.success(&config.0, now.0);
+
+    /// Opens at that time and at no other, until the next failure.
+    release_at(release: ReleaseTime) = gate.machine.release_at(release.0);
+
+    /// Starts anew.
+    forget() = gate.machine.forget();
+}
+
+methods! { &Gate as gate:
+    /// True if the gate is open at that time.
+    is_open(now: Time) -> bool = gate.machine.is_open(now.0);
+
+    /// True if a failure at that time would draw a uniform.
+    draws(config: &GateConfig, event: EventTime) -> bool = gate.machine.draws(&config.0, event.0);
+
+    /// True if the delay of the last failure, counted from the failure, covers an event at that time.
+    covers(config: &GateConfig, event: EventTime) -> bool = gate.machine.covers(&config.0, event.0);
+
+    /// True if less time than the delay of the last failure has passed since an event at that time.
+    covers_since(config: &GateConfig, event: EventTime, now: Time) -> bool =
+        gate.machine.covers_since(&config.0, event.0, now.0);
+
+    /// True if the gate can be thrown away at that time.
+    is_discardable(config: &GateConfig, now: Time) -> bool = gate.machine.is_discardable(&config.0, now.0);
 }
 
 getters! { Gate as gate:
@@ -260,38 +250,6 @@ impl Keyed {
         });
     }
 
-    /// Opens the key at that time and at no other, until its next failure.
-    fn release_at(&self, key: String, now: Time, release: ReleaseTime) {
-        self.0.with(|_, (gates, _)| gates.entry(key, now.0, holdoff_core::Gate::new).release_at(release.0));
-    }
-
-    /// True if the key is open at that time.
-    fn is_open(&self, key: &str, now: Time) -> bool {
-        self.0.with(|_, (gates, _)| gates.peek(key, now.0).is_none_or(|gate| gate.is_open(now.0)))
-    }
-
-    /// A copy of the key's gate; None when there is no gate.
-    fn peek(&self, key: &str, now: Time) -> Option<Gate> {
-        self.0.with(|_, (gates, _)| gates.peek(key, now.0).map(|gate| Gate { machine: *gate, draws: Draws::default() }))
-    }
-
-    /// Forgets the key; returns True if it was known.
-    fn forget(&self, key: &str) -> bool {
-        self.0.with(|_, (gates, _)| gates.remove(key)).is_some()
-    }
-
-    /// Throws away idle keys and discardable gates; returns how many.
-    fn collect(&self, now: Time) -> usize {
-        self.0.with(|config, (gates, _)| {
-            gates.collect_idle(now.0) + gates.retain(|_, gate| !gate.is_discardable(config, now.0))
-        })
-    }
-
-    /// The keys in their order.
-    fn keys(&self) -> Vec<String> {
-        self.0.with(|_, (gates, _)| gates.iter().map(|(key, _)| key.clone()).collect())
-    }
-
     fn __len__(&self) -> usize {
         self.0.with(|_, (gates, _)| gates.len())
     }
@@ -299,6 +257,31 @@ impl Keyed {
     fn __repr__(&self) -> String {
         format!("<Keyed {} keys>", self.__len__())
     }
+}
+
+methods! { &Keyed as keyed:
+    /// Opens the key at that time and at no other, until its next failure.
+    release_at(key: String, now: Time, release: ReleaseTime) =
+        keyed.0.with(|_, (gates, _)| gates.entry(key, now.0, holdoff_core::Gate::new).release_at(release.0));
+
+    /// True if the key is open at that time.
+    is_open(key: &str, now: Time) -> bool =
+        keyed.0.with(|_, (gates, _)| gates.peek(key, now.0).is_none_or(|gate| gate.is_open(now.0)));
+
+    /// A copy of the key's gate; None when there is no gate.
+    peek(key: &str, now: Time) -> Option<Gate> =
+        keyed.0.with(|_, (gates, _)| gates.peek(key, now.0).map(|gate| Gate { machine: *gate, draws: Draws::default() }));
+
+    /// Forgets the key; returns True if it was known.
+    forget(key: &str) -> bool = keyed.0.with(|_, (gates, _)| gates.remove(key)).is_some();
+
+    /// Throws away idle keys and discardable gates; returns how many.
+    collect(now: Time) -> usize = keyed.0.with(|config, (gates, _)| {
+        gates.collect_idle(now.0) + gates.retain(|_, gate| !gate.is_discardable(config, now.0))
+    });
+
+    /// The keys in their order.
+    keys() -> Vec<String> = keyed.0.with(|_, (gates, _)| gates.iter().map(|(key, _)| key.clone()).collect());
 }
 
 /// Tokens that drip into a bucket: `rate` in each `per`, and at most `burst` at once. May be shared by threads.

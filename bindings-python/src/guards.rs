@@ -152,6 +152,26 @@ macro_rules! guard {
 }
 pub(crate) use guard;
 
+/// Declares methods of a guard that are one transition at a time, each one row:
+/// `name(parameters) -> type = |config, state, now| value;`. The last parameter is the time, the clock's unless given.
+macro_rules! transitions {
+    ($class:ident: $(
+        $(#[doc = $doc:literal])*
+        $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) -> $out:ty =
+            |$config:pat_param, $state:pat_param, $now:pat_param| $value:expr;
+    )*) => {
+        #[pymethods]
+        impl $class { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = ($($arg $(= $default)?,)* now = None))]
+            fn $name(&self, py: Python<'_>, $($arg: $type,)* now: Now) -> PyResult<$out> {
+                self.0.at(py, now, |$config, $state, $now| $value)
+            }
+        )* }
+    };
+}
+use transitions;
+
 /// The seed and the time that a guard starts with.
 #[derive(Clone, Copy, Default)]
 struct Start {

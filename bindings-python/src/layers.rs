@@ -5,6 +5,7 @@ use crate::machine::Step;
 use crate::parameters::{Level, SeedNumber, StartTime, StopReason, StopWord, TicketNumber, Time};
 use crate::policy::PolicyOrName;
 use crate::rows::getters;
+use crate::rows::methods;
 use pyo3::prelude::*;
 
 /// The configuration of a retry inside a retry: the policies of both levels, and the limits between them.
@@ -68,11 +69,6 @@ impl Layered {
         Self(holdoff_core::Layered::underway(&layers.0, seed.0, started.0))
     }
 
-    /// The attempt with this ticket succeeded.
-    fn succeed(&mut self, ticket: TicketNumber, now: Time) -> Step {
-        Step(self.0.succeed(ticket.0, now.0))
-    }
-
     /// The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
     /// for any reason.
     #[pyo3(signature = (layers, ticket, now, failure, *, outward = None))]
@@ -88,29 +84,29 @@ impl Layered {
         Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
     }
 
-    /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
-    fn would_give_up(&self, layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> {
-        self.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason)
-    }
-
-    /// Time has passed: returns the next attempt when its sleep is over.
-    fn tick(&mut self, layers: &Layers, now: Time) -> Step {
-        Step(self.0.tick(&layers.0, now.0))
-    }
-
-    /// The caller cancels the call.
-    fn cancel(&mut self, now: Time) -> Step {
-        Step(self.0.cancel(now.0))
-    }
-
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    fn remaining(&self, now: Time) -> u64 {
-        self.0.remaining(now.0).as_nanos()
-    }
-
     fn __repr__(&self) -> String {
         format!("<Layered attempt {} ({} of {})>", self.attempt(), self.inner_attempt(), self.outer_attempt())
     }
+}
+
+methods! { &mut Layered as layered:
+    /// The attempt with this ticket succeeded.
+    succeed(ticket: TicketNumber, now: Time) -> Step = Step(layered.0.succeed(ticket.0, now.0));
+
+    /// Time has passed: returns the next attempt when its sleep is over.
+    tick(layers: &Layers, now: Time) -> Step = Step(layered.0.tick(&layers.0, now.0));
+
+    /// The caller cancels the call.
+    cancel(now: Time) -> Step = Step(layered.0.cancel(now.0));
+}
+
+methods! { &Layered as layered:
+    /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
+    would_give_up(layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> =
+        layered.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason);
+
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    remaining(now: Time) -> u64 = layered.0.remaining(now.0).as_nanos();
 }
 
 getters! { Layered as layered:

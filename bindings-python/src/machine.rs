@@ -7,6 +7,7 @@ use crate::parameters::{
 };
 use crate::policy::PolicyOrName;
 use crate::rows::getters;
+use crate::rows::methods;
 use crate::save;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
@@ -108,39 +109,9 @@ impl Call {
         Self(holdoff_core::Call::underway(seed.0, started.0))
     }
 
-    /// The attempt with this ticket succeeded.
-    fn succeed(&mut self, ticket: TicketNumber, now: Time) -> Step {
-        Step(self.0.succeed(ticket.0, now.0))
-    }
-
-    /// The attempt with this ticket failed.
-    fn fail(&mut self, policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step {
-        Step(self.0.fail(policy.core(), ticket.0, now.0, failure.0))
-    }
-
-    /// Time has passed: returns the next attempt when its sleep is over.
-    fn tick(&mut self, policy: PolicyOrName<'_>, now: Time) -> Step {
-        Step(self.0.tick(policy.core(), now.0))
-    }
-
-    /// The caller cancels the call.
-    fn cancel(&mut self, now: Time) -> Step {
-        Step(self.0.cancel(now.0))
-    }
-
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    fn remaining(&self, now: Time) -> u64 {
-        self.0.remaining(now.0).as_nanos()
-    }
-
     /// The state at that time as bytes, for `resume`. The policy is that of the call.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.save(policy.core(), now.0))
-    }
-
-    /// The state at that time as JSON text.
-    fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
-        self.0.saved(policy.core(), now.0).to_string()
     }
 
     /// The state at that time as a dict: the fields of its JSON.
@@ -167,6 +138,29 @@ impl Call {
     fn __repr__(&self) -> String {
         format!("<Call attempt {}>", self.0.attempt())
     }
+}
+
+methods! { &mut Call as call:
+    /// The attempt with this ticket succeeded.
+    succeed(ticket: TicketNumber, now: Time) -> Step = Step(call.0.succeed(ticket.0, now.0));
+
+    /// The attempt with this ticket failed.
+    fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step =
+        Step(call.0.fail(policy.core(), ticket.0, now.0, failure.0));
+
+    /// Time has passed: returns the next attempt when its sleep is over.
+    tick(policy: PolicyOrName<'_>, now: Time) -> Step = Step(call.0.tick(policy.core(), now.0));
+
+    /// The caller cancels the call.
+    cancel(now: Time) -> Step = Step(call.0.cancel(now.0));
+}
+
+methods! { &Call as call:
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
+
+    /// The state at that time as JSON text.
+    to_json(policy: PolicyOrName<'_>, now: Time) -> String = call.0.saved(policy.core(), now.0).to_string();
 }
 
 getters! { Call as call:
@@ -230,24 +224,9 @@ impl Retry {
         Self(holdoff_core::Retry::new(seed.0, started.0))
     }
 
-    /// Decide what to do about an attempt that failed at that time.
-    fn on_failure(&mut self, policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision {
-        Decision(self.0.on_failure(policy.core(), now.0, failure.0))
-    }
-
-    /// When the operation as a whole must be over; NEVER without a deadline.
-    fn deadline(&self, policy: PolicyOrName<'_>) -> u64 {
-        self.0.deadline(policy.core()).as_nanos()
-    }
-
     /// The state at that time as bytes, for `resume`. The policy is that of the operation.
     fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.save(policy.core(), now.0))
-    }
-
-    /// The state at that time as JSON text.
-    fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
-        self.0.saved(policy.core(), now.0).to_string()
     }
 
     /// The state at that time as a dict: the fields of its JSON.
@@ -274,6 +253,20 @@ impl Retry {
     fn __repr__(&self) -> String {
         format!("<Retry after {} failures>", self.0.failures())
     }
+}
+
+methods! { &mut Retry as retry:
+    /// Decide what to do about an attempt that failed at that time.
+    on_failure(policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision =
+        Decision(retry.0.on_failure(policy.core(), now.0, failure.0));
+}
+
+methods! { &Retry as retry:
+    /// When the operation as a whole must be over; NEVER without a deadline.
+    deadline(policy: PolicyOrName<'_>) -> u64 = retry.0.deadline(policy.core()).as_nanos();
+
+    /// The state at that time as JSON text.
+    to_json(policy: PolicyOrName<'_>, now: Time) -> String = retry.0.saved(policy.core(), now.0).to_string();
 }
 
 getters! { Retry as retry:

@@ -15,3 +15,37 @@ macro_rules! getters {
     };
 }
 pub(crate) use getters;
+
+/// Declares methods, each one row: `name(parameters) -> type = value;`, where `$object` is the object, borrowed as `&` or `&mut`
+/// says.
+macro_rules! methods {
+    (&mut $class:ident as $object:ident: $(
+        $(#[doc = $doc:literal])*
+        $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) $(-> $out:ty)? = $value:expr;
+    )*) => {
+        #[pymethods]
+        impl $class { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = ($($arg $(= $default)?),*))]
+            fn $name(&mut self, $($arg: $type),*) $(-> $out)? {
+                let $object = self;
+                $value
+            }
+        )* }
+    };
+    (&$class:ident as $object:ident: $(
+        $(#[doc = $doc:literal])*
+        $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) $(-> $out:ty)? = $value:expr;
+    )*) => {
+        #[pymethods]
+        impl $class { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = ($($arg $(= $default)?),*))]
+            fn $name(&self, $($arg: $type),*) $(-> $out)? {
+                let $object = self;
+                $value
+            }
+        )* }
+    };
+}
+pub(crate) use methods;

@@ -2,6 +2,7 @@
 
 use crate::guards::Shared;
 use crate::parameters::{DueTime, Time, TimerNumber};
+use crate::rows::methods;
 use holdoff_core::{TimerKey, Timestamp};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -30,25 +31,10 @@ impl Wheel {
         key.0.index()
     }
 
-    /// Cancel a timer: returns True if it was pending, and neither fired nor cancelled before.
-    fn cancel(&self, key: TimerNumber) -> bool {
-        self.0.with(|(), wheel| wheel.cancel(key.0))
-    }
-
-    /// The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were added.
-    fn pop(&self, now: Time) -> Option<(u64, u64)> {
-        self.0.with(|(), wheel| wheel.pop(now.0).map(|(key, at)| (key.as_raw(), at.as_nanos())))
-    }
-
     /// When the next timer is due; None when there is no timer, or no timer that ever fires.
     #[getter]
     fn next_wake(&self) -> Option<u64> {
         self.0.with(|(), wheel| wheel.next_wake().map(Timestamp::as_nanos))
-    }
-
-    /// Cancel all timers.
-    fn clear(&self) {
-        self.0.with(|(), wheel| wheel.clear());
     }
 
     /// How many timers are pending, those included that never fire.
@@ -59,4 +45,16 @@ impl Wheel {
     fn __repr__(&self) -> String {
         format!("<Wheel of {}>", self.__len__())
     }
+}
+
+methods! { &Wheel as wheel:
+    /// Cancel a timer: returns True if it was pending, and neither fired nor cancelled before.
+    cancel(key: TimerNumber) -> bool = wheel.0.with(|(), wheel| wheel.cancel(key.0));
+
+    /// The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were added.
+    pop(now: Time) -> Option<(u64, u64)> =
+        wheel.0.with(|(), wheel| wheel.pop(now.0).map(|(key, at)| (key.as_raw(), at.as_nanos())));
+
+    /// Cancel all timers.
+    clear() = wheel.0.with(|(), wheel| wheel.clear());
 }

@@ -1,6 +1,7 @@
 //! The circuit breaker.
 
 use super::guard;
+use super::transitions;
 use crate::parameters::{BreakerState, HintSpan, Now, Seed, Took};
 use crate::rows::getters;
 use holdoff_core::{BreakerConfig, Error, Options, Permit, Span, Timestamp, Verdict};
@@ -15,12 +16,6 @@ guard! {
     new(*, seed: Seed, now: Now; **fields: "Unpack[BreakerFields]", config: "BreakerConfig");
     repr |config, state| "<Breaker {}, opened {} times>", state.state(config, super::clock_time()).name(), state.openings();
 
-    /// A permit for a call; None when it may not run: ask again at `retry_at`.
-    #[pyo3(signature = (now = None))]
-    fn acquire(&self, py: Python<'_>, now: Now) -> PyResult<Option<u32>> {
-        self.0.at(py, now, |config, state, now| state.acquire(config, now).ok().map(Permit::as_raw))
-    }
-
     /// A call with this permit ended after `took` nanoseconds.
     #[pyo3(signature = (permit, failed = false, took = None, now = None))]
     fn record(&self, py: Python<'_>, permit: u32, failed: bool, took: Option<Took>, now: Now) -> PyResult<()> {
@@ -28,54 +23,35 @@ guard! {
         let took = took.map_or(Span::ZERO, |took| took.0);
         self.0.at(py, now, |config, state, now| state.record(config, permit, now, verdict, took))
     }
+}
+
+transitions! { Breaker:
+    /// A permit for a call; None when it may not run: ask again at `retry_at`.
+    acquire() -> Option<u32> = |config, state, now| state.acquire(config, now).ok().map(Permit::as_raw);
 
     /// A call with this permit never ran, or ended without a result that counts.
-    #[pyo3(signature = (permit, now = None))]
-    fn abandon(&self, py: Python<'_>, permit: u32, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.abandon(config, Permit::from_raw(permit), now))
-    }
+    abandon(permit: u32) -> () = |config, state, now| state.abandon(config, Permit::from_raw(permit), now);
 
     /// The server asked for a pause of `span` nanoseconds: the breaker opens that long if its configuration says so.
-    #[pyo3(signature = (span, now = None))]
-    fn hint(&self, py: Python<'_>, span: HintSpan, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.hint(config, now, span.0))
-    }
+    hint(span: HintSpan) -> () = |config, state, now| state.hint(config, now, span.0);
 
     /// Opens the breaker until it is reset or forced closed.
-    #[pyo3(signature = (now = None))]
-    fn isolate(&self, py: Python<'_>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |_, state, now| state.isolate(now))
-    }
+    isolate() -> () = |_, state, now| state.isolate(now);
 
     /// Closes the breaker.
-    #[pyo3(signature = (now = None))]
-    fn force_close(&self, py: Python<'_>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |_, state, now| state.force_close(now))
-    }
+    force_close() -> () = |_, state, now| state.force_close(now);
 
     /// Closes the breaker and forgets all results.
-    #[pyo3(signature = (now = None))]
-    fn reset(&self, py: Python<'_>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |_, state, now| state.reset(now))
-    }
+    reset() -> () = |_, state, now| state.reset(now);
 
     /// "closed", "open", "half_open" or "isolated".
-    #[pyo3(signature = (now = None))]
-    fn state(&self, py: Python<'_>, now: Now) -> PyResult<BreakerState> {
-        self.0.at(py, now, |config, state, now| BreakerState(state.state(config, now)))
-    }
+    state() -> BreakerState = |config, state, now| BreakerState(state.state(config, now));
 
     /// Until when a call at that time would be refused; None when it would not be.
-    #[pyo3(signature = (now = None))]
-    fn refuses(&self, py: Python<'_>, now: Now) -> PyResult<Option<u64>> {
-        self.0.at(py, now, |config, state, now| state.refuses(config, now).map(Timestamp::as_nanos))
-    }
+    refuses() -> Option<u64> = |config, state, now| state.refuses(config, now).map(Timestamp::as_nanos);
 
     /// How many calls the window holds, how many of them failed, and how many were slow.
-    #[pyo3(signature = (now = None))]
-    fn rates(&self, py: Python<'_>, now: Now) -> PyResult<(u32, u32, u32)> {
-        self.0.at(py, now, |config, state, now| state.rates(config, now))
-    }
+    rates() -> (u32, u32, u32) = |config, state, now| state.rates(config, now);
 }
 
 getters! { Breaker as breaker:

@@ -1,7 +1,9 @@
 //! The budget of retries of all calls together.
 
 use super::guard;
+use super::transitions;
 use crate::parameters::{Kind, Now, Seed};
+use crate::rows::methods;
 use holdoff_core::{BudgetConfig, Error, FailureKind, Options, Timestamp, Withdrawal};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -13,18 +15,6 @@ guard! {
     restore |bytes, config, now| holdoff_core::Budget::restore(bytes, config, now)?;
     new(*, seed: Seed, now: Now; **fields: "Unpack[BudgetFields]", config: "BudgetConfig");
     repr |config, state| "<Budget {} left>", state.balance(config, super::clock_time());
-
-    /// A call begins.
-    #[pyo3(signature = (now = None))]
-    fn begin(&self, py: Python<'_>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.begin(config, now))
-    }
-
-    /// An attempt, the first or a later one, is about to start: returns True if it may.
-    #[pyo3(signature = (now = None))]
-    fn admit(&self, py: Python<'_>, now: Now) -> PyResult<bool> {
-        self.0.at(py, now, |config, state, now| state.admit(config, now))
-    }
 
     /// An attempt failed, retried or not.
     #[pyo3(signature = (kind = None, now = None))]
@@ -39,39 +29,34 @@ guard! {
         let kind = kind.map_or(FailureKind::Transient, |kind| kind.0);
         self.0.at(py, now, |config, state, now| state.withdraw(config, now, kind).map(Withdrawal::as_raw))
     }
+}
 
-    /// A paid retry has run.
-    fn retried(&self) {
-        self.0.with(|config, state| state.retried(config))
-    }
+transitions! { Budget:
+    /// A call begins.
+    begin() -> () = |config, state, now| state.begin(config, now);
+
+    /// An attempt, the first or a later one, is about to start: returns True if it may.
+    admit() -> bool = |config, state, now| state.admit(config, now);
 
     /// A paid retry will never run.
-    #[pyo3(signature = (withdrawal, now = None))]
-    fn refund(&self, py: Python<'_>, withdrawal: u32, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.refund(config, now, Withdrawal::from_raw(withdrawal)))
-    }
+    refund(withdrawal: u32) -> () = |config, state, now| state.refund(config, now, Withdrawal::from_raw(withdrawal));
 
     /// The call succeeded, with its payment if any.
-    #[pyo3(signature = (withdrawal = None, now = None))]
-    fn succeed(&self, py: Python<'_>, withdrawal: Option<u32>, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.succeed(config, now, withdrawal.map(Withdrawal::from_raw)))
-    }
-
-    /// The call is over; with the payment of a retry that still runs, if any.
-    #[pyo3(signature = (withdrawal = None))]
-    fn end(&self, withdrawal: Option<u32>) {
-        self.0.with(|config, state| state.end(config, withdrawal.map(Withdrawal::from_raw)));
-    }
+    succeed(withdrawal: Option<u32> = None) -> () =
+        |config, state, now| state.succeed(config, now, withdrawal.map(Withdrawal::from_raw));
 
     /// How many tokens, or retries, are left.
-    #[pyo3(signature = (now = None))]
-    fn balance(&self, py: Python<'_>, now: Now) -> PyResult<f64> {
-        self.0.at(py, now, |config, state, now| state.balance(config, now))
-    }
+    balance() -> f64 = |config, state, now| state.balance(config, now);
 
     /// The chance that an attempt is refused: 0 except for a budget of requests.
-    #[pyo3(signature = (now = None))]
-    fn rejection(&self, py: Python<'_>, now: Now) -> PyResult<f64> {
-        self.0.at(py, now, |config, state, now| state.rejection(config, now))
-    }
+    rejection() -> f64 = |config, state, now| state.rejection(config, now);
+}
+
+methods! { &Budget as budget:
+    /// A paid retry has run.
+    retried() = budget.0.with(|config, state| state.retried(config));
+
+    /// The call is over; with the payment of a retry that still runs, if any.
+    end(withdrawal: Option<u32> = None) =
+        budget.0.with(|config, state| state.end(config, withdrawal.map(Withdrawal::from_raw)));
 }

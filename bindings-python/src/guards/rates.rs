@@ -1,5 +1,6 @@
 //! Limits of attempts in a time: a fixed limit, and a rate that follows the server's throttling.
 
+use super::transitions;
 use super::{Shared, Start, guard};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
 use crate::rows::getters;
@@ -28,24 +29,18 @@ guard! {
     restore |bytes, config, now| restored(bytes, config, now)?;
     new(*, now: Now; **fields: "Unpack[LimiterFields]", config: "LimiterConfig");
     repr |config, _| "<Limiter of {} in {}>", config.limit(), config.per();
+}
 
+transitions! { Limiter:
     /// Takes `count` attempts; returns True if they were there. If not, nothing is taken.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn take(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<bool> {
-        self.0.at(py, now, |config, (state, log), now| state.take(config, log, count, now).is_ok())
-    }
+    take(count: u32 = 1) -> bool = |config, (state, log), now| state.take(config, log, count, now).is_ok();
 
     /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn refuses(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<Option<u64>> {
-        self.0.at(py, now, |config, (state, log), now| state.refuses(config, log, count, now).map(Timestamp::as_nanos))
-    }
+    refuses(count: u32 = 1) -> Option<u64> =
+        |config, (state, log), now| state.refuses(config, log, count, now).map(Timestamp::as_nanos);
 
     /// Returns unused ones.
-    #[pyo3(signature = (count = 1, now = None))]
-    fn give_back(&self, py: Python<'_>, count: u32, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, (state, log), now| state.give_back(config, log, count, now))
-    }
+    give_back(count: u32 = 1) -> () = |config, (state, log), now| state.give_back(config, log, count, now);
 }
 
 guard! {
@@ -80,36 +75,24 @@ guard! {
         let start = AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
         Ok(Self(Shared::new(config, holdoff_core::Adaptive::started(&config, start, now))))
     }
+}
 
+transitions! { Adaptive:
     /// Takes `cost` tokens; returns True if they were there. If not, nothing is taken.
-    #[pyo3(signature = (cost = 1.0, now = None))]
-    fn take(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<bool> {
-        self.0.at(py, now, |config, state, now| state.take(config, cost, now).is_ok())
-    }
+    take(cost: f64 = 1.0) -> bool = |config, state, now| state.take(config, cost, now).is_ok();
 
     /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
-    #[pyo3(signature = (cost = 1.0, now = None))]
-    fn refuses(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<Option<u64>> {
-        self.0.at(py, now, |config, state, now| state.clone().take(config, cost, now).err().map(Timestamp::as_nanos))
-    }
+    refuses(cost: f64 = 1.0) -> Option<u64> =
+        |config, state, now| state.clone().take(config, cost, now).err().map(Timestamp::as_nanos);
 
     /// An answer came: adjusts the rate.
-    #[pyo3(signature = (throttled = false, now = None))]
-    fn update(&self, py: Python<'_>, throttled: bool, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.update(config, now, throttled))
-    }
+    update(throttled: bool = false) -> () = |config, state, now| state.update(config, now, throttled);
 
     /// Returns unused ones.
-    #[pyo3(signature = (cost = 1.0, now = None))]
-    fn give_back(&self, py: Python<'_>, cost: f64, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.give_back(config, cost, now))
-    }
+    give_back(cost: f64 = 1.0) -> () = |config, state, now| state.give_back(config, cost, now);
 
     /// The tokens at that time.
-    #[pyo3(signature = (now = None))]
-    fn tokens(&self, py: Python<'_>, now: Now) -> PyResult<f64> {
-        self.0.at(py, now, |_, state, now| state.tokens(now))
-    }
+    tokens() -> f64 = |_, state, now| state.tokens(now);
 }
 
 getters! { Adaptive as rate:

@@ -1,6 +1,7 @@
 //! Longer delays while much fails.
 
 use super::guard;
+use super::transitions;
 use crate::parameters::{Delay, Now};
 use holdoff_core::{Error, Options, StretchConfig, Timestamp};
 use pyo3::prelude::*;
@@ -13,22 +14,15 @@ guard! {
     restore |bytes, config, now| holdoff_core::Stretch::restore(bytes, config, now)?;
     new(*, now: Now; **fields: "Unpack[StretchFields]", config: "StretchConfig");
     repr |config, _| "<Stretch up to {} times>", config.factor();
+}
 
+transitions! { Stretch:
     /// An attempt ended.
-    #[pyo3(signature = (failed, now = None))]
-    fn record(&self, py: Python<'_>, failed: bool, now: Now) -> PyResult<()> {
-        self.0.at(py, now, |config, state, now| state.record(config, now, failed))
-    }
+    record(failed: bool) -> () = |config, state, now| state.record(config, now, failed);
 
     /// The stretched delay, both in nanoseconds.
-    #[pyo3(signature = (delay, now = None))]
-    fn stretch(&self, py: Python<'_>, delay: Delay, now: Now) -> PyResult<u64> {
-        self.0.at(py, now, |config, state, now| state.stretch(config, now, delay.0).as_nanos())
-    }
+    stretch(delay: Delay) -> u64 = |config, state, now| state.stretch(config, now, delay.0).as_nanos();
 
     /// How many attempts the window holds, and how many of them failed.
-    #[pyo3(signature = (now = None))]
-    fn counts(&self, py: Python<'_>, now: Now) -> PyResult<(u32, u32)> {
-        self.0.at(py, now, |config, state, now| state.counts(config, now))
-    }
+    counts() -> (u32, u32) = |config, state, now| state.counts(config, now);
 }
