@@ -2,16 +2,14 @@
 
 use crate::failure::Failure;
 use crate::parameters::{
-    Cause, DecisionKind, Duration, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason,
-    TicketNumber, Time,
+    Cause, DecisionKind, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason, TicketNumber, Time,
 };
 use crate::policy::PolicyOrName;
 use crate::rows::getters;
 use crate::rows::methods;
-use crate::save;
+use crate::save::saves;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
 
 /// The next action for the host of a `Call`. Fields that do not fit the kind are None.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -109,32 +107,6 @@ impl Call {
         Self(holdoff_core::Call::underway(seed.0, started.0))
     }
 
-    /// The state at that time as bytes, for `resume`. The policy is that of the call.
-    fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.save(policy.core(), now.0))
-    }
-
-    /// The state at that time as a dict: the fields of its JSON.
-    #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
-    fn to_dict<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, PyDict>> {
-        save::fields(py, &self.0.saved(policy.core(), now.0))
-    }
-
-    /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
-    /// is counted only if `away` is given; `force` accepts a state that was saved under another policy.
-    #[staticmethod]
-    #[pyo3(signature = (state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false))]
-    fn resume(
-        state: &Bound<'_, PyAny>,
-        policy: PolicyOrName<'_>,
-        now: Time,
-        away: Option<Duration<'_, '_>>,
-        force: bool,
-    ) -> PyResult<Self> {
-        let saved = save::read(state, policy.core(), away, force)?;
-        save::resumed(state.py(), saved.call(policy.core(), now.0)).map(Self)
-    }
-
     fn __repr__(&self) -> String {
         format!("<Call attempt {}>", self.0.attempt())
     }
@@ -158,10 +130,9 @@ methods! { &mut Call as call:
 methods! { &Call as call:
     /// Nanoseconds still to sleep; 0 when the call does not sleep.
     remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
-
-    /// The state at that time as JSON text.
-    to_json(policy: PolicyOrName<'_>, now: Time) -> String = call.0.saved(policy.core(), now.0).to_string();
 }
+
+saves! { Call as call: call.0; resumed by call }
 
 getters! { Call as call:
     /// The attempt in flight or, asleep or at the end, the last one that ran.
@@ -224,32 +195,6 @@ impl Retry {
         Self(holdoff_core::Retry::new(seed.0, started.0))
     }
 
-    /// The state at that time as bytes, for `resume`. The policy is that of the operation.
-    fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.save(policy.core(), now.0))
-    }
-
-    /// The state at that time as a dict: the fields of its JSON.
-    #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
-    fn to_dict<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, PyDict>> {
-        save::fields(py, &self.0.saved(policy.core(), now.0))
-    }
-
-    /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
-    /// is counted only if `away` is given; `force` accepts a state that was saved under another policy.
-    #[staticmethod]
-    #[pyo3(signature = (state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false))]
-    fn resume(
-        state: &Bound<'_, PyAny>,
-        policy: PolicyOrName<'_>,
-        now: Time,
-        away: Option<Duration<'_, '_>>,
-        force: bool,
-    ) -> PyResult<Self> {
-        let saved = save::read(state, policy.core(), away, force)?;
-        save::resumed(state.py(), saved.retry(policy.core(), now.0)).map(Self)
-    }
-
     fn __repr__(&self) -> String {
         format!("<Retry after {} failures>", self.0.failures())
     }
@@ -264,10 +209,9 @@ methods! { &mut Retry as retry:
 methods! { &Retry as retry:
     /// When the operation as a whole must be over; NEVER without a deadline.
     deadline(policy: PolicyOrName<'_>) -> u64 = retry.0.deadline(policy.core()).as_nanos();
-
-    /// The state at that time as JSON text.
-    to_json(policy: PolicyOrName<'_>, now: Time) -> String = retry.0.saved(policy.core(), now.0).to_string();
 }
+
+saves! { Retry as retry: retry.0; resumed by retry }
 
 getters! { Retry as retry:
     /// How many attempts have failed.

@@ -1,7 +1,7 @@
 //! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
 use crate::guards::notify::Notify;
-use crate::guards::set::Guards;
+use crate::guards::set::{Guards, Lend as _};
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
 use crate::{classify, clock, seeds};
@@ -148,10 +148,7 @@ impl Operation {
         let settings = self.settings.get();
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let call = self.call.as_mut()?;
-        Some(match &settings.guards {
-            Some(guards) => guards.get().lend(py, |guards| run(call, policy, guards)),
-            None => run(call, policy, &mut holdoff_core::Guards::none()),
-        })
+        Some(settings.guards.lend(py, |guards| run(call, policy, guards)))
     }
 
     pub(crate) fn limit(&self) -> Timestamp {

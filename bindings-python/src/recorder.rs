@@ -4,11 +4,12 @@ use crate::config::raised;
 use crate::convert::choice;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::guards::set::Guards;
+use crate::guards::guarded::guarded;
+use crate::guards::set::{Lend as _, MayShare};
 use crate::machine::{Call, Step};
 use crate::parameters::{SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::rows::getters;
+use crate::rows::{getters, methods};
 use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -41,18 +42,6 @@ fn parts(recorded: Recorded) -> (Step, Events) {
     (Step(recorded.step), Events(recorded.events))
 }
 
-/// Lends the guards for one transition.
-fn lend<T>(
-    py: Python<'_>,
-    guards: Option<Py<Guards>>,
-    transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
-) -> T {
-    match guards {
-        Some(guards) => guards.get().lend(py, transition),
-        None => transition(&mut holdoff_core::Guards::none()),
-    }
-}
-
 /// The whole loop as a machine that returns events to write down: each method returns the current step and the events of the
 /// transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge.
 #[pyclass(eq, module = "holdoff")]
@@ -69,86 +58,10 @@ impl Recorder {
         policy: PolicyOrName<'_>,
         seed: SeedNumber,
         now: Time,
-        guards: Option<Py<Guards>>,
+        guards: MayShare,
     ) -> (Self, Step, Events) {
-        let begun = lend(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
-        let (step, events) = parts(begun.1);
-        (Self(begun.0), step, events)
-    }
-
-    /// The attempt with this ticket succeeded.
-    #[pyo3(signature = (ticket, now, *, guards = None))]
-    fn succeed(
-        &mut self,
-        py: Python<'_>,
-        ticket: TicketNumber,
-        now: Time,
-        guards: Option<Py<Guards>>,
-    ) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.succeed(guards, ticket.0, now.0)))
-    }
-
-    /// The attempt with this ticket failed.
-    #[pyo3(signature = (policy, ticket, now, failure, *, guards = None))]
-    fn fail(
-        &mut self,
-        py: Python<'_>,
-        policy: PolicyOrName<'_>,
-        ticket: TicketNumber,
-        now: Time,
-        failure: &Failure,
-        guards: Option<Py<Guards>>,
-    ) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)))
-    }
-
-    /// The attempt with this ticket ended without a result that guards should count.
-    #[pyo3(signature = (ticket, now, *, guards = None))]
-    fn abandon(
-        &mut self,
-        py: Python<'_>,
-        ticket: TicketNumber,
-        now: Time,
-        guards: Option<Py<Guards>>,
-    ) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.abandon(guards, ticket.0, now.0)))
-    }
-
-    /// Time has passed, or a place in the bulkhead has come free.
-    #[pyo3(signature = (policy, now, *, guards = None))]
-    fn tick(
-        &mut self,
-        py: Python<'_>,
-        policy: PolicyOrName<'_>,
-        now: Time,
-        guards: Option<Py<Guards>>,
-    ) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.tick(policy.core(), guards, now.0)))
-    }
-
-    /// The caller cancels the call.
-    #[pyo3(signature = (now, *, guards = None))]
-    fn cancel(&mut self, py: Python<'_>, now: Time, guards: Option<Py<Guards>>) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.cancel(guards, now.0)))
-    }
-
-    /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
-    /// `reruns` times; then it has failed, by a timeout.
-    #[pyo3(signature = (policy, now, *, reruns = 3, guards = None))]
-    fn resume(
-        &mut self,
-        py: Python<'_>,
-        policy: PolicyOrName<'_>,
-        now: Time,
-        reruns: u32,
-        guards: Option<Py<Guards>>,
-    ) -> (Step, Events) {
-        parts(lend(py, guards, |guards| self.0.resume(policy.core(), guards, now.0, reruns)))
-    }
-
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    fn remaining(&self, now: Time) -> u64 {
-        self.0.remaining(now.0).as_nanos()
+        let begun = guards.lend(py, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
+        (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
     }
 
     /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
@@ -159,6 +72,34 @@ impl Recorder {
     fn __repr__(&self) -> String {
         format!("<Recorder event {}, attempt {}>", self.0.sequence(), self.0.attempt())
     }
+}
+
+guarded! { Recorder as call with guards, parts -> (Step, Events):
+    /// The attempt with this ticket succeeded.
+    succeed(ticket: TicketNumber, now: Time; guards: MayShare = None) = call.succeed(guards, ticket.0, now.0);
+
+    /// The attempt with this ticket failed.
+    fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: MayShare = None) =
+        call.fail(policy.core(), guards, ticket.0, now.0, failure.0);
+
+    /// The attempt with this ticket ended without a result that guards should count.
+    abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) = call.abandon(guards, ticket.0, now.0);
+
+    /// Time has passed, or a place in the bulkhead has come free.
+    tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) = call.tick(policy.core(), guards, now.0);
+
+    /// The caller cancels the call.
+    cancel(now: Time; guards: MayShare = None) = call.cancel(guards, now.0);
+
+    /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
+    /// `reruns` times; then it has failed, by a timeout.
+    resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: MayShare = None) =
+        call.resume(policy.core(), guards, now.0, reruns);
+}
+
+methods! { &Recorder as recorder:
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    remaining(now: Time) -> u64 = recorder.0.remaining(now.0).as_nanos();
 }
 
 getters! { Recorder as recorder:

@@ -63,3 +63,61 @@ pub(crate) fn fields<'py>(py: Python<'py>, saved: &Saved) -> PyResult<Bound<'py,
     let text = PyString::new(py, &saved.to_string());
     Ok(json::loads(&text)?.cast_into()?)
 }
+
+/// Declares the methods that save a machine and, for a machine without guards, the method `resume`.
+macro_rules! saves {
+    ($class:ident as $object:ident: $machine:expr $(; resumed by $resume:ident)?) => {
+        #[pymethods]
+        impl $class {
+            /// The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
+            fn save<'py>(
+                &self,
+                py: Python<'py>,
+                policy: PolicyOrName<'_>,
+                now: Time,
+            ) -> Bound<'py, pyo3::types::PyBytes> {
+                let $object = self;
+                pyo3::types::PyBytes::new(py, &$machine.save(policy.core(), now.0))
+            }
+
+            /// The state at that time as JSON text.
+            fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
+                let $object = self;
+                $machine.saved(policy.core(), now.0).to_string()
+            }
+
+            /// The state at that time as a dict: the fields of its JSON.
+            #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
+            fn to_dict<'py>(
+                &self,
+                py: Python<'py>,
+                policy: PolicyOrName<'_>,
+                now: Time,
+            ) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+                let $object = self;
+                $crate::save::fields(py, &$machine.saved(policy.core(), now.0))
+            }
+
+            $(
+                /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time
+                /// since the save is counted only if `away` is given; `force` accepts a state that was saved under another
+                /// policy.
+                #[staticmethod]
+                #[pyo3(signature = (
+                    state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false
+                ))]
+                fn resume(
+                    state: &Bound<'_, PyAny>,
+                    policy: PolicyOrName<'_>,
+                    now: Time,
+                    away: Option<$crate::parameters::Duration<'_, '_>>,
+                    force: bool,
+                ) -> PyResult<Self> {
+                    let saved = $crate::save::read(state, policy.core(), away, force)?;
+                    $crate::save::resumed(state.py(), saved.$resume(policy.core(), now.0)).map(Self)
+                }
+            )?
+        }
+    };
+}
+pub(crate) use saves;

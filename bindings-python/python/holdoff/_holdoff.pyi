@@ -446,12 +446,13 @@ class Call:
         force: bool = False,
     ) -> Call:
         """
-        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
-        is counted only if `away` is given; `force` accepts a state that was saved under another policy.
+        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time
+        since the save is counted only if `away` is given; `force` accepts a state that was saved under another
+        policy.
         """
     def save(self, policy: Policy | PresetName, now: int) -> bytes:
         """
-        The state at that time as bytes, for `resume`. The policy is that of the call.
+        The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
         """
     @property
     def started(self) -> int:
@@ -880,7 +881,7 @@ class GuardedCall:
         """
     def save(self, policy: Policy | PresetName, now: int) -> bytes:
         """
-        The state at that time as bytes, those of a `Call`, without its permits of the guards.
+        The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
         """
     @property
     def started(self) -> int:
@@ -1766,12 +1767,13 @@ class Retry:
         force: bool = False,
     ) -> Retry:
         """
-        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time since the save
-        is counted only if `away` is given; `force` accepts a state that was saved under another policy.
+        Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time
+        since the save is counted only if `away` is given; `force` accepts a state that was saved under another
+        policy.
         """
     def save(self, policy: Policy | PresetName, now: int) -> bytes:
         """
-        The state at that time as bytes, for `resume`. The policy is that of the operation.
+        The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
         """
     @property
     def started(self) -> int:

@@ -5,10 +5,31 @@ use crate::failure::Failure;
 use crate::machine::Step;
 use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::rows::getters;
-use crate::save;
+use crate::rows::{getters, methods};
+use crate::save::{self, saves};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+
+/// Declares transitions of a machine that borrows guards, each one row: `name(parameters; optional parameters) = value;`, where
+/// `$step` makes the result of the value.
+macro_rules! guarded {
+    ($class:ident as $call:ident with $guards:ident, $step:ident -> $out:ty: $(
+        $(#[doc = $doc:literal])*
+        $name:ident(
+            $($arg:ident: $type:ty),* $(; $($option:ident: $option_type:ty = $default:tt),+)?
+        ) = $value:expr;
+    )*) => {
+        #[pymethods]
+        impl $class { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = ($($arg,)* $(*, $($option = $default),+)?))]
+            fn $name(&mut self, py: Python<'_>, $($arg: $type,)* $($($option: $option_type),+)?) -> $out {
+                let $call = &mut self.0;
+                $step($guards.lend(py, |$guards| $value))
+            }
+        )* }
+    };
+}
+pub(crate) use guarded;
 
 /// The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, with the additions that the
 /// guide names.
@@ -23,60 +44,6 @@ impl GuardedCall {
         let (call, step) =
             guards.lend(py, |guards| holdoff_core::GuardedCall::begin(policy.core(), guards, seed.0, now.0));
         (Self(call), Step(step))
-    }
-
-    /// The attempt with this ticket succeeded: the call is over.
-    fn succeed(&mut self, py: Python<'_>, guards: &Guards, ticket: TicketNumber, now: Time) -> Step {
-        Step(guards.lend(py, |guards| self.0.succeed(guards, ticket.0, now.0)))
-    }
-
-    /// The attempt with this ticket failed.
-    fn fail(
-        &mut self,
-        py: Python<'_>,
-        policy: PolicyOrName<'_>,
-        guards: &Guards,
-        ticket: TicketNumber,
-        now: Time,
-        failure: &Failure,
-    ) -> Step {
-        Step(guards.lend(py, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)))
-    }
-
-    /// The attempt with this ticket ended without a result that guards should count.
-    fn abandon(&mut self, py: Python<'_>, guards: &Guards, ticket: TicketNumber, now: Time) -> Step {
-        Step(guards.lend(py, |guards| self.0.abandon(guards, ticket.0, now.0)))
-    }
-
-    /// Time has passed, or a place in the bulkhead has come free.
-    fn tick(&mut self, py: Python<'_>, policy: PolicyOrName<'_>, guards: &Guards, now: Time) -> Step {
-        Step(guards.lend(py, |guards| self.0.tick(policy.core(), guards, now.0)))
-    }
-
-    /// The caller cancels the call. Hosts that drop a call before it stops must cancel it.
-    fn cancel(&mut self, py: Python<'_>, guards: &Guards, now: Time) -> Step {
-        Step(guards.lend(py, |guards| self.0.cancel(guards, now.0)))
-    }
-
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    fn remaining(&self, now: Time) -> u64 {
-        self.0.remaining(now.0).as_nanos()
-    }
-
-    /// The state at that time as bytes, those of a `Call`, without its permits of the guards.
-    fn save<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.call().save(policy.core(), now.0))
-    }
-
-    /// The state at that time as JSON text.
-    fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
-        self.0.call().saved(policy.core(), now.0).to_string()
-    }
-
-    /// The state at that time as a dict: the fields of its JSON.
-    #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
-    fn to_dict<'py>(&self, py: Python<'py>, policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, PyDict>> {
-        save::fields(py, &self.0.call().saved(policy.core(), now.0))
     }
 
     /// Resumes a saved state, of this or of a `Call`, under these guards: as `Call.resume`.
@@ -104,6 +71,31 @@ impl GuardedCall {
         format!("<GuardedCall attempt {}>", self.0.attempt())
     }
 }
+
+guarded! { GuardedCall as call with guards, Step -> Step:
+    /// The attempt with this ticket succeeded: the call is over.
+    succeed(guards: &Guards, ticket: TicketNumber, now: Time) = call.succeed(guards, ticket.0, now.0);
+
+    /// The attempt with this ticket failed.
+    fail(policy: PolicyOrName<'_>, guards: &Guards, ticket: TicketNumber, now: Time, failure: &Failure) =
+        call.fail(policy.core(), guards, ticket.0, now.0, failure.0);
+
+    /// The attempt with this ticket ended without a result that guards should count.
+    abandon(guards: &Guards, ticket: TicketNumber, now: Time) = call.abandon(guards, ticket.0, now.0);
+
+    /// Time has passed, or a place in the bulkhead has come free.
+    tick(policy: PolicyOrName<'_>, guards: &Guards, now: Time) = call.tick(policy.core(), guards, now.0);
+
+    /// The caller cancels the call. Hosts that drop a call before it stops must cancel it.
+    cancel(guards: &Guards, now: Time) = call.cancel(guards, now.0);
+}
+
+methods! { &GuardedCall as call:
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
+}
+
+saves! { GuardedCall as call: call.0.call() }
 
 getters! { GuardedCall as call:
     /// How many attempts have been started.

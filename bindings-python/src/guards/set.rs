@@ -287,6 +287,23 @@ impl Guards {
     }
 }
 
+/// The guards of a call, if it shares any.
+pub(crate) type MayShare = Option<Py<Guards>>;
+
+/// Lends guards that may be none.
+pub(crate) trait Lend {
+    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T;
+}
+
+impl Lend for MayShare {
+    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
+        match self {
+            Some(guards) => guards.get().lend(py, transition),
+            None => transition(&mut holdoff_core::Guards::none()),
+        }
+    }
+}
+
 /// The guards of a policy's sections, the same ones each time; none if it has none.
 pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards>>> {
     let py = policy.py();
