@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
 use crate::rows::getters;
-use crate::vectorcall::{Arguments, Attempted, Calls, counted};
+use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -22,102 +22,73 @@ impl Retrying {
     /// The loop. Until an attempt fails it is only the call itself, without PyO3's bookkeeping (see
     /// [`crate::vectorcall::Called`]).
     #[inline]
-    pub(crate) fn run<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn run<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         if slf.get().guarded {
-            return if slf.get().quick {
-                Self::run_quick(slf, function, with)
-            } else {
-                Self::run_guarded(slf, function, with)
-            };
+            return if slf.get().quick { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) };
         }
-        match with.call(function) {
+        match call.run() {
             Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => Self::run_after(slf, first, function, with),
+            first => Self::run_after(slf, first, call),
         }
     }
 
     /// The same with a policy; its `Retrying` is made after the first failure.
-    pub(crate) fn run_policy<'py>(
-        policy: &Bound<'py, Policy>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let made = || Bound::new(function.py(), Self::without_options(policy)?);
+    pub(crate) fn run_policy<'py>(policy: &Bound<'py, Policy>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        let made = || Bound::new(call.py(), Self::without_options(policy)?);
         if policy.get().guarded || policy.get().core().first_limit().is_some() {
-            return counted(function.py(), || Self::run_known(&made()?, function, with));
+            return counted(call.py(), || Self::run_known(&made()?, call));
         }
-        match with.call(function) {
+        match call.run() {
             Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => counted(function.py(), || Self::run_after(&made()?, first, function, with)),
+            first => counted(call.py(), || Self::run_after(&made()?, first, call)),
         }
     }
 
     /// The first attempt failed, or has yet to be awaited.
     #[cold]
-    fn run_after<'py>(
-        slf: &Bound<'py, Self>,
-        first: Attempted<'py>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), function, with))
+    fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), call))
     }
 
     /// The loop with only a breaker. While it is closed, take a permit before the call and record the success after it, as the
     /// machine does; the machine is made when the attempt fails.
-    fn run_quick<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, function, with) };
+    fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, call) };
         let Some(permit) = guards.get().acquire_closed() else {
-            return Self::run_guarded(slf, function, with);
+            return Self::run_guarded(slf, call);
         };
-        match with.call(function) {
+        match call.run() {
             Ok(value) if !is_coroutine(&value) => {
                 guards.get().record_success(slf.py(), permit)?;
                 Ok(value)
             }
             first => counted(slf.py(), || {
                 let operation = Operation::with_permit(slf.clone().unbind(), Some(permit));
-                Self::run_on(slf, operation, Some(first), function, with)
+                Self::run_on(slf, operation, Some(first), call)
             }),
         }
     }
 
     /// The same for a function that may be asynchronous: its guards must not be asked twice.
-    fn run_known<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn run_known<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         if slf.get().guards.is_some() {
             let awaiting = counted(slf.py(), || {
-                let awaits = code_flags(function)? & COROUTINE != 0;
-                awaits.then(|| Self::decorate(slf, function)).transpose()
+                let awaits = code_flags(call.function)? & COROUTINE != 0;
+                awaits.then(|| Self::decorate(slf, call.function)).transpose()
             })?;
             if let Some(awaiting) = awaiting {
-                return with.call(&awaiting).map_err(raised);
+                return call.with.call(&awaiting).map_err(raised);
             }
         }
-        Self::run(slf, function, with)
+        Self::run(slf, call)
     }
 
     #[cold]
-    fn run_guarded<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn run_guarded<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         if slf.get().hedges() {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, function, with))
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, call))
     }
 
     /// The loop from the first attempt, or from its result, and the fallback.
@@ -126,10 +97,9 @@ impl Retrying {
         slf: &Bound<'py, Self>,
         mut operation: Operation,
         first: Option<Attempted<'py>>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let result = Self::run_loop(slf, &mut operation, first, function, with);
+        call: Invocation<'_, 'py>,
+    ) -> Returned<'py> {
+        let result = Self::run_loop(slf, &mut operation, first, call);
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.has_given_up() => {
                 let py = slf.py();
@@ -149,23 +119,22 @@ impl Retrying {
         slf: &Bound<'py, Self>,
         operation: &mut Operation,
         first: Option<Attempted<'py>>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        call: Invocation<'_, 'py>,
+    ) -> Returned<'py> {
         let py = slf.py();
         let mut last = match first {
             Some(first) => first,
             None => {
                 operation.first(py)?;
                 operation.rest(py, None)?;
-                attempt(operation, function, with)?
+                attempt(operation, call)?
             }
         };
         loop {
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
                     let begun = operation.handed_on(py)?;
-                    return Self::adopt(slf, value, function, with, begun);
+                    return Self::adopt(slf, value, call, begun);
                 }
                 Ok(value) => match operation.rejected(&value)? {
                     Some(now) => now,
@@ -182,7 +151,7 @@ impl Retrying {
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(operation, function, with)?;
+            last = attempt(operation, call)?;
         }
     }
 
@@ -191,18 +160,17 @@ impl Retrying {
     fn adopt<'py>(
         slf: &Bound<'py, Self>,
         coroutine: Bound<'py, PyAny>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
+        call: Invocation<'_, 'py>,
         begun: Option<Bound<'py, Operation>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> Returned<'py> {
         static ADOPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
-        let (args, kwargs) = with.pack(py)?;
-        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, function, args, kwargs, begun))
+        let (args, kwargs) = call.with.pack(py)?;
+        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, call.function, args, kwargs, begun))
     }
 
     /// Decorates a function.
-    pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
         static WRAP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
         let class = function.get_type();
@@ -249,12 +217,8 @@ impl Retrying {
 
 impl Calls for Retrying {
     #[inline]
-    fn calls<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run_known(slf, function, with)
+    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        Self::run_known(slf, call)
     }
 }
 
@@ -281,7 +245,7 @@ impl Retrying {
 
     /// The function, retried.
     #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
-    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
         Self::decorate(slf, function)
     }
 
@@ -294,8 +258,8 @@ impl Retrying {
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run_known(slf, function, Arguments::Packed(args, kwargs))
+    ) -> Returned<'py> {
+        Self::run_known(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
     }
 
     /// The policy.
@@ -381,7 +345,7 @@ pub(crate) fn retry<'py>(
     py: Python<'py>,
     function: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Returned<'py> {
     let retrying = Bound::new(py, Retrying::of(&Options::new(py, options)?)?)?;
     match function {
         Some(function) => Retrying::decorate(&retrying, function),
@@ -390,15 +354,11 @@ pub(crate) fn retry<'py>(
 }
 
 /// One attempt; the function can read its limit and its token.
-fn attempt<'py>(
-    operation: &Operation,
-    function: &Bound<'py, PyAny>,
-    with: Arguments<'_, 'py>,
-) -> PyResult<Attempted<'py>> {
-    let py = function.py();
+fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
+    let py = call.py();
     let entered = clock::enter_limit(py, operation.limit())?;
     let handed = clock::hand_down(py, operation.handed())?;
-    let result = with.call(function);
+    let result = call.run();
     clock::take_back(py, handed)?;
     clock::leave_limit(py, entered)?;
     Ok(result)

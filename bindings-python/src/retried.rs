@@ -2,7 +2,7 @@
 
 use crate::policy::Policy;
 use crate::retrying::{Options, Retrying};
-use crate::vectorcall::{Arguments, Callable, Called};
+use crate::vectorcall::{Arguments, Callable, Called, Invocation, Returned};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -27,10 +27,7 @@ impl Retried {
         CLASS.get_or_try_init(py, || Callable::of::<Self>(py, c"holdoff.Retried"))
     }
 
-    pub(crate) fn of<'py>(
-        retrying: &Bound<'py, Retrying>,
-        function: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn of<'py>(retrying: &Bound<'py, Retrying>, function: &Bound<'py, PyAny>) -> Returned<'py> {
         let py = retrying.py();
         Self::class(py)?.make(&(retrying, function).into_pyobject(py)?)
     }
@@ -46,9 +43,9 @@ impl Retried {
 
 impl Called for Retried {
     #[inline]
-    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> Returned<'py> {
         let (retrying, function) = slf.get().parts(slf.py())?;
-        Retrying::run(retrying, function, with)
+        Retrying::run(retrying, Invocation { function, with })
     }
 }
 
@@ -65,9 +62,9 @@ impl Retried {
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> Returned<'py> {
         let (retrying, function) = self.parts(py)?;
-        Retrying::run(retrying, function, Arguments::Packed(args, kwargs))
+        Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) })
     }
 
     /// A method of an object binds like any function.
@@ -75,7 +72,7 @@ impl Retried {
         slf: &Bound<'py, Self>,
         instance: &Bound<'py, PyAny>,
         owner: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> Returned<'py> {
         static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let _ = owner;
         if instance.is_none() {
@@ -86,7 +83,7 @@ impl Retried {
 
     /// The function without retries.
     #[getter]
-    fn __wrapped__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn __wrapped__<'py>(&self, py: Python<'py>) -> Returned<'py> {
         Ok(self.parts(py)?.1.clone())
     }
 
@@ -98,12 +95,12 @@ impl Retried {
     }
 
     /// Other attributes of the function.
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Returned<'py> {
         self.parts(py)?.1.getattr(name)
     }
 
     /// Pickled by name, like a function.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Returned<'py> {
         self.parts(py)?.1.getattr(intern!(py, "__qualname__"))
     }
 
@@ -146,7 +143,7 @@ impl Decoration {
 
     /// The function, retried with the given options and fields instead of its own; all others stay.
     #[pyo3(signature = (**options: "Unpack[RetryOptions]") -> "Callable[..., Any]")]
-    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> Returned<'py> {
         let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
         Retrying::decorate(&retrying, self.function.bind(py))
     }

@@ -30,6 +30,28 @@ const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 /// The result of a call: its value, or the error that it raised.
 pub(crate) type Attempted<'py> = Result<Bound<'py, PyAny>, Bound<'py, PyBaseException>>;
 
+/// The object that a call returns.
+pub(crate) type Returned<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// A function, and the arguments to call it with.
+#[derive(Clone, Copy)]
+pub(crate) struct Invocation<'a, 'py> {
+    pub(crate) function: &'a Bound<'py, PyAny>,
+    pub(crate) with: Arguments<'a, 'py>,
+}
+
+impl<'py> Invocation<'_, 'py> {
+    #[inline]
+    pub(crate) fn run(&self) -> Attempted<'py> {
+        self.with.call(self.function)
+    }
+
+    #[inline]
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.function.py()
+    }
+}
+
 /// The arguments of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Arguments<'a, 'py> {
@@ -163,7 +185,7 @@ pub(crate) fn counted<R>(_: Python<'_>, run: impl FnOnce() -> R) -> R {
 
 /// The result for the interpreter: an owned object, or null and an error that is set.
 #[inline]
-fn answer<'py>(py: Python<'py>, run: impl FnOnce() -> PyResult<Bound<'py, PyAny>>) -> *mut ffi::PyObject {
+fn answer<'py>(py: Python<'py>, run: impl FnOnce() -> Returned<'py>) -> *mut ffi::PyObject {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(value)) => value.into_ptr(),
         Ok(Err(error)) => failed(py, error),
@@ -182,7 +204,7 @@ fn failed(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
 /// # Contract
 /// `called` runs attached, but PyO3 has not counted that: what drops a `Py` is to be [`counted`].
 pub(crate) trait Called: PyClass<Frozen = True> {
-    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
+    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> Returned<'py>;
 }
 
 unsafe extern "C" fn entry<T: Called>(
@@ -264,7 +286,7 @@ impl Callable {
     }
 
     /// An object of the class.
-    pub(crate) fn make<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn make<'py>(&self, args: &Bound<'py, PyTuple>) -> Returned<'py> {
         let class = self.class.bind(args.py());
         // SAFETY: what makes objects of the base makes them of a class that is derived from it, and says so or why not.
         let object = unsafe {
@@ -294,11 +316,7 @@ unsafe extern "C" fn not_made(
 
 /// A class with a method that calls the function it is given, with the other arguments; the contract is that of [`Called`].
 pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo {
-    fn calls<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>>;
+    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py>;
 }
 
 unsafe extern "C" fn method<T: Calls>(
@@ -323,7 +341,7 @@ unsafe extern "C" fn method<T: Calls>(
         let function = unsafe { Borrowed::from_ptr(py, *args) };
         // SAFETY: the others follow.
         match unsafe { Vector::new(py, args.add(1), others, names) } {
-            Some(with) => T::calls(&object, &function, Arguments::Vector(with)),
+            Some(with) => T::calls(&object, Invocation { function: &function, with: Arguments::Vector(with) }),
             None => Err(PyTypeError::new_err("not called like that")),
         }
     })

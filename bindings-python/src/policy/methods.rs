@@ -9,7 +9,7 @@ use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
 use crate::rows::getters;
-use crate::vectorcall::{Arguments, Calls};
+use crate::vectorcall::{Arguments, Calls, Invocation, Returned};
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -25,12 +25,8 @@ fn form(name: &str) -> PyResult<Form> {
 
 impl Calls for Policy {
     #[inline]
-    fn calls<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        with: Arguments<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Retrying::run_policy(slf, function, with)
+    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        Retrying::run_policy(slf, call)
     }
 }
 
@@ -153,8 +149,8 @@ impl Policy {
         function: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Retrying::run_policy(slf, function, Arguments::Packed(args, kwargs))
+    ) -> Returned<'py> {
+        Retrying::run_policy(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
     }
 
     /// A caller with this policy and these options, to call or to decorate functions with.
