@@ -323,6 +323,7 @@ impl Retrying {
         visit.call(&self.on_give_up)?;
         visit.call(&self.fallback)?;
         visit.call(&self.guards)?;
+        visit.call(&self.options)?;
         visit.call(&self.cancel)
     }
 }

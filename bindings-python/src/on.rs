@@ -16,14 +16,6 @@ pub(crate) enum On {
 }
 
 impl On {
-    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
-        match self {
-            Self::Default => Self::Default,
-            Self::Types(types) => Self::Types(types.clone_ref(py)),
-            Self::Predicate(predicate) => Self::Predicate(predicate.clone_ref(py)),
-        }
-    }
-
     pub(crate) fn new(on: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(types) = on.cast::<PyTuple>() {
             for one in types {
@@ -54,13 +46,6 @@ pub(crate) enum OnResult {
 }
 
 impl OnResult {
-    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
-        match self {
-            Self::Answers => Self::Answers,
-            Self::Predicate(predicate) => Self::Predicate(predicate.clone_ref(py)),
-        }
-    }
-
     /// None for False: every value is a success.
     pub(crate) fn new(on_result: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(answers) = on_result.cast::<PyBool>() {

@@ -23,8 +23,8 @@ pub(crate) struct Retrying {
     /// True if the operation can run twice without harm.
     pub(crate) idempotent: bool,
     pub(crate) guards: Option<Py<Guards>>,
-    /// True if the guards are those of the option and not of the policy.
-    guards_by_option: bool,
+    /// The options as they were given.
+    pub(crate) options: Option<Py<PyDict>>,
     pub(crate) fallback: Option<Py<PyAny>>,
     /// True if the first attempt has a limit, a token, a judged value, or guards.
     pub(crate) guarded: bool,
@@ -108,7 +108,7 @@ impl Retrying {
             quick: false,
             guarded: false,
             guards,
-            guards_by_option: false,
+            options: None,
             fallback: None,
             policy: policy.clone().unbind(),
             on: On::Default,
@@ -142,13 +142,11 @@ impl Retrying {
 
     pub(crate) fn new(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
         let own = if options.get("guards")?.is_none() { set::of_policy(policy)? } else { None };
-        let mut made = Self::with(policy, own);
-        made.change(options)?;
-        Ok(made)
+        Self::with(policy, own).read(options)
     }
 
-    /// Replaces the options that are given.
-    fn change(&mut self, options: &Options<'_>) -> PyResult<()> {
+    /// The same with the options that are given.
+    fn read(mut self, options: &Options<'_>) -> PyResult<Self> {
         if let Some(on) = options.get("on")? {
             self.on = On::new(&on)?;
         }
@@ -178,10 +176,13 @@ impl Retrying {
             self.idempotent = yes_or_no("idempotent", &idempotent)?;
         }
         if let Some(guards) = options.get("guards")? {
-            (self.guards, self.guards_by_option) = (set::of_option(&guards)?, true);
+            self.guards = set::of_option(&guards)?;
+            // Callers that are made from this one share the set.
+            self.guards.as_ref().map_or(Ok(()), |guards| options.options.set_item("guards", guards))?;
         }
+        self.options = Some(options.options.clone().unbind());
         self.note();
-        Ok(())
+        Ok(self)
     }
 
     /// The same with other options. Fields change the policy; its guards stay unless they change, too.
@@ -189,23 +190,14 @@ impl Retrying {
         let py = options.options.py();
         let own = self.policy.bind(py);
         let policy = options.policy(Some(own.get()))?.unwrap_or_else(|| own.clone());
-        let stay = self.guards_by_option || policy.get().document().guards == own.get().document().guards;
-        let guards = if stay { clone(py, &self.guards) } else { set::of_policy(&policy)? };
-        let mut made = Self {
-            on: self.on.clone_ref(py),
-            on_result: self.on_result.as_ref().map(|on_result| on_result.clone_ref(py)),
-            classify: clone(py, &self.classify),
-            on_retry: clone(py, &self.on_retry),
-            on_give_up: clone(py, &self.on_give_up),
-            fallback: clone(py, &self.fallback),
-            cancel: clone(py, &self.cancel),
-            guards_by_option: self.guards_by_option,
-            seed: self.seed,
-            idempotent: self.idempotent,
-            ..Self::with(&policy, guards)
-        };
-        made.change(options)?;
-        Ok(made)
+        let all = self.options.as_ref().map_or_else(|| Ok(PyDict::new(py)), |options| options.bind(py).copy())?;
+        all.update(options.options.as_mapping())?;
+        let all = Options { options: all, fields: None };
+        if all.get("guards")?.is_none() && policy.get().document().guards == own.get().document().guards {
+            let guards = self.guards.as_ref().map(|guards| guards.clone_ref(py));
+            return Self::with(&policy, guards).read(&all);
+        }
+        Self::new(&policy, &all)
     }
 
     /// The policy's numbers.
@@ -217,10 +209,6 @@ impl Retrying {
     pub(crate) fn hedges(&self) -> bool {
         self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
     }
-}
-
-fn clone<T>(py: Python<'_>, value: &Option<Py<T>>) -> Option<Py<T>> {
-    value.as_ref().map(|value| value.clone_ref(py))
 }
 
 fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
