@@ -328,7 +328,7 @@ impl Retrying {
     }
 }
 
-getters! { Retrying as retrying:
+getters! { Retrying as retrying;
     /// True if the first attempt has a limit, a token, a judged value, or guards.
     guarded: bool = retrying.guarded;
 

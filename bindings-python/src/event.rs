@@ -104,7 +104,7 @@ impl Event {
     }
 }
 
-getters! { Event as event:
+getters! { Event as event;
     /// Its place in the log of its call, from 1.
     sequence: u64 = event.0.sequence();
 

@@ -70,7 +70,7 @@ impl Row {
     }
 }
 
-getters! { Row as row:
+getters! { Row as row;
     /// The number of the retry, from 1.
     retry: u32 = row.0.retry;
 
@@ -116,13 +116,9 @@ impl Lint {
     fn __str__(&self) -> String {
         self.0.to_string()
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Lint {}>", self.0)
-    }
 }
 
-getters! { Lint as lint:
+getters! { Lint as lint, shown "<Lint {}>", lint.0;
     /// Its number, the same in every language.
     code: u16 = lint.0.kind.code();
 

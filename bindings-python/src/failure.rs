@@ -48,7 +48,7 @@ impl Failure {
     }
 }
 
-getters! { Failure as failure:
+getters! { Failure as failure;
     /// "transient", "throttled", "timeout" or "permanent".
     kind: Word = Word(failure.0.kind);
 

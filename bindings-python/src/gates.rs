@@ -155,10 +155,6 @@ impl Gate {
     fn failure(&mut self, config: &GateConfig, now: Time, event: Option<EventTime>) -> PyResult<u64> {
         fail(&mut self.machine, &mut self.draws, &config.0, now, event)
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Gate after {} failures, open from {}>", self.machine.failures(), self.machine.release().as_nanos())
-    }
 }
 
 methods! { &mut Gate as gate:
@@ -190,7 +186,8 @@ methods! { &Gate as gate:
     is_discardable(config: &GateConfig, now: Time) -> bool = gate.machine.is_discardable(&config.0, now.0);
 }
 
-getters! { Gate as gate:
+getters! { Gate as gate,
+    shown "<Gate after {} failures, open from {}>", gate.machine.failures(), gate.machine.release().as_nanos();
     /// How many failures count now.
     failures: u64 = gate.machine.failures();
 

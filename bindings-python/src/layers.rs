@@ -83,10 +83,6 @@ impl Layered {
         let outward = outward.map(|outward| outward.get().0);
         Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Layered attempt {} ({} of {})>", self.attempt(), self.inner_attempt(), self.outer_attempt())
-    }
 }
 
 methods! { &mut Layered as layered:
@@ -109,7 +105,8 @@ methods! { &Layered as layered:
     remaining(now: Time) -> u64 = layered.0.remaining(now.0).as_nanos();
 }
 
-getters! { Layered as layered:
+getters! { Layered as layered,
+    shown "<Layered attempt {} ({} of {})>", layered.attempt(), layered.inner_attempt(), layered.outer_attempt();
     /// The attempt in flight or the last one that ran, over both levels; from 1.
     attempt: u32 = layered.0.attempt();
 

@@ -36,14 +36,7 @@ impl Step {
     }
 }
 
-#[pymethods]
-impl Step {
-    fn __repr__(&self) -> String {
-        format!("<Step {:?}>", self.0)
-    }
-}
-
-getters! { Step as step:
+getters! { Step as step, shown "<Step {:?}>", step.0;
     /// "attempt", "sleep", "wait" or "stop".
     kind: StepKind = StepKind(match step.0 {
         holdoff_core::Step::Attempt { .. } => "attempt",
@@ -106,10 +99,6 @@ impl Call {
     fn underway(seed: SeedNumber, started: StartTime) -> Self {
         Self(holdoff_core::Call::underway(seed.0, started.0))
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Call attempt {}>", self.0.attempt())
-    }
 }
 
 methods! { &mut Call as call:
@@ -134,7 +123,7 @@ methods! { &Call as call:
 
 saves! { Call as call: call.0; resumed by call }
 
-getters! { Call as call:
+getters! { Call as call, shown "<Call attempt {}>", call.0.attempt();
     /// The attempt in flight or, asleep or at the end, the last one that ran.
     attempt: u32 = call.0.attempt();
 
@@ -160,14 +149,7 @@ impl Decision {
     }
 }
 
-#[pymethods]
-impl Decision {
-    fn __repr__(&self) -> String {
-        format!("<Decision {:?}>", self.0)
-    }
-}
-
-getters! { Decision as decision:
+getters! { Decision as decision, shown "<Decision {:?}>", decision.0;
     /// "sleep" or "give_up".
     kind: DecisionKind = DecisionKind(if decision.sleep().is_some() { "sleep" } else { "give_up" });
 
@@ -194,10 +176,6 @@ impl Retry {
     fn new(seed: SeedNumber, started: StartTime) -> Self {
         Self(holdoff_core::Retry::new(seed.0, started.0))
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Retry after {} failures>", self.0.failures())
-    }
 }
 
 methods! { &mut Retry as retry:
@@ -213,7 +191,7 @@ methods! { &Retry as retry:
 
 saves! { Retry as retry: retry.0; resumed by retry }
 
-getters! { Retry as retry:
+getters! { Retry as retry, shown "<Retry after {} failures>", retry.0.failures();
     /// How many attempts have failed.
     failures: u32 = retry.0.failures();
 

@@ -48,7 +48,7 @@ impl Outcome {
     }
 }
 
-getters! { Outcome as outcome:
+getters! { Outcome as outcome;
     /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
     reason: StopReason = StopReason(outcome.reason);
 

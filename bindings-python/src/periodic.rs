@@ -75,13 +75,10 @@ impl WaitBackoff {
     fn __copy__(&self) -> Self {
         Self { machine: self.machine, draws: self.draws.clone() }
     }
-
-    fn __repr__(&self) -> String {
-        format!("<WaitBackoff next {}, {} steps left>", self.machine.duration(), self.machine.steps())
-    }
 }
 
-getters! { WaitBackoff as backoff:
+getters! { WaitBackoff as backoff,
+    shown "<WaitBackoff next {}, {} steps left>", backoff.machine.duration(), backoff.machine.steps();
     /// True if a step draws a uniform.
     draws: bool = backoff.machine.draws();
 
@@ -186,13 +183,9 @@ impl LoopBackoff {
         let uniform = self.draws.uniform(self.machine.draws())?;
         Ok(self.machine.next(now.0, uniform).as_nanos())
     }
-
-    fn __repr__(&self) -> String {
-        format!("<LoopBackoff next {}>", self.machine.backoff().duration())
-    }
 }
 
-getters! { LoopBackoff as backoff:
+getters! { LoopBackoff as backoff, shown "<LoopBackoff next {}>", backoff.machine.backoff().duration();
     /// True if a delay draws a uniform.
     draws: bool = backoff.machine.draws();
 
@@ -205,14 +198,7 @@ getters! { LoopBackoff as backoff:
 #[derive(PartialEq)]
 pub(crate) struct PeriodicStep(holdoff_core::PeriodicStep);
 
-#[pymethods]
-impl PeriodicStep {
-    fn __repr__(&self) -> String {
-        format!("<PeriodicStep {:?}>", self.0)
-    }
-}
-
-getters! { PeriodicStep as step:
+getters! { PeriodicStep as step, shown "<PeriodicStep {:?}>", step.0;
     /// "run", "sleep", "wait" or "stop".
     kind: PeriodicKind = PeriodicKind(match step.0 {
         holdoff_core::PeriodicStep::Run { .. } => "run",
@@ -283,13 +269,9 @@ impl Periodic {
     fn cancel(&mut self) -> PeriodicStep {
         PeriodicStep(self.0.cancel())
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Periodic run {}>", self.0.runs())
-    }
 }
 
-getters! { Periodic as task:
+getters! { Periodic as task, shown "<Periodic run {}>", task.0.runs();
     /// The number of the run in flight or else the last one; 0 before the first.
     runs: u64 = task.0.runs();
 

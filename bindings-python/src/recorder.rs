@@ -68,10 +68,6 @@ impl Recorder {
     fn __copy__(&self) -> Self {
         Self(self.0)
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Recorder event {}, attempt {}>", self.0.sequence(), self.0.attempt())
-    }
 }
 
 guarded! { Recorder as call with guards, parts -> (Step, Events):
@@ -102,7 +98,7 @@ methods! { &Recorder as recorder:
     remaining(now: Time) -> u64 = recorder.0.remaining(now.0).as_nanos();
 }
 
-getters! { Recorder as recorder:
+getters! { Recorder as recorder, shown "<Recorder event {}, attempt {}>", recorder.0.sequence(), recorder.0.attempt();
     /// The current step.
     step: Step = Step(recorder.0.step());
 

@@ -1,10 +1,18 @@
 //! Macros that declare methods of a class as rows.
 
-/// Declares properties, each one row: `name: type = value;`, where `$object` is the object.
+/// Declares properties, each one row: `name: type = value;`, where `$object` is the object, and what `repr()` shows of it.
 macro_rules! getters {
-    ($class:ident as $object:ident: $($(#[doc = $doc:literal])* $name:ident: $type:ty = $value:expr;)*) => {
+    ($class:ident as $object:ident $(, shown $format:literal $(, $shown:expr)*)?;
+     $($(#[doc = $doc:literal])* $name:ident: $type:ty = $value:expr;)*) => {
         #[pymethods]
-        impl $class { $(
+        impl $class {
+            $(
+                fn __repr__(&self) -> String {
+                    let $object = self;
+                    format!($format $(, $shown)*)
+                }
+            )?
+        $(
             $(#[doc = $doc])*
             #[getter]
             fn $name(&self) -> $type {

@@ -54,7 +54,7 @@ transitions! { Breaker:
     rates() -> (u32, u32, u32) = |config, state, now| state.rates(config, now);
 }
 
-getters! { Breaker as breaker:
+getters! { Breaker as breaker;
     /// When to ask again after a refusal; NEVER when nobody knows.
     retry_at: u64 = breaker.0.with(|_, state| state.retry_at().as_nanos());
 

@@ -90,7 +90,7 @@ impl Bulkhead {
     }
 }
 
-getters! { Bulkhead as bulkhead:
+getters! { Bulkhead as bulkhead;
     /// How many attempts run.
     running: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.running());
 

@@ -66,10 +66,6 @@ impl GuardedCall {
     fn __copy__(&self) -> Self {
         Self(self.0)
     }
-
-    fn __repr__(&self) -> String {
-        format!("<GuardedCall attempt {}>", self.0.attempt())
-    }
 }
 
 guarded! { GuardedCall as call with guards, Step -> Step:
@@ -97,7 +93,7 @@ methods! { &GuardedCall as call:
 
 saves! { GuardedCall as call: call.0.call() }
 
-getters! { GuardedCall as call:
+getters! { GuardedCall as call, shown "<GuardedCall attempt {}>", call.0.attempt();
     /// How many attempts have been started.
     attempt: u32 = call.0.attempt();
 

@@ -21,7 +21,7 @@ guard! {
     }
 }
 
-getters! { Hedge as hedge:
+getters! { Hedge as hedge;
     /// How long the percentile of attempts takes, in nanoseconds; None before the first.
     quantile: Option<u64> = hedge.0.with(|_, state| state.quantile().map(Span::as_nanos));
 

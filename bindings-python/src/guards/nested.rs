@@ -43,13 +43,9 @@ impl Token {
     fn from_grpc(value: Text<'_, '_>) -> PyResult<Option<Self>> {
         read(value, Core::from_grpc)
     }
-
-    fn __repr__(&self) -> String {
-        format!("<Token attempt {}, depth {}>", self.attempt(), self.depth())
-    }
 }
 
-getters! { Token as token:
+getters! { Token as token, shown "<Token attempt {}, depth {}>", token.attempt(), token.depth();
     /// The number of the attempt, from 1.
     attempt: u32 = token.0.attempt();
 

@@ -95,7 +95,7 @@ transitions! { Adaptive:
     tokens() -> f64 = |_, state, now| state.tokens(now);
 }
 
-getters! { Adaptive as rate:
+getters! { Adaptive as rate;
     /// Calls a second.
     rate: f64 = rate.0.with(|_, state| state.rate());
 

@@ -81,7 +81,7 @@ impl RetryEvent {
     }
 }
 
-getters! { RetryEvent as event:
+getters! { RetryEvent as event;
     /// The number of the attempt that failed, from 1.
     attempt: u32 = event.attempt;
 

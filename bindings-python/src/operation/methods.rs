@@ -137,7 +137,7 @@ impl Operation {
     }
 }
 
-getters! { Operation as operation:
+getters! { Operation as operation;
     /// True if the wait took too long for another attempt after a value that failed: return `result` then.
     over: bool = operation.over;
 

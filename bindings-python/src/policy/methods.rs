@@ -195,7 +195,7 @@ impl Policy {
     }
 }
 
-getters! { Policy as policy:
+getters! { Policy as policy;
     /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
     total_wait: Option<f64> = policy.total_wait_ns().map(convert::seconds);
 
