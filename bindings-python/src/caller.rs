@@ -9,7 +9,6 @@ use crate::operation::Operation;
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
-use crate::rows::getters;
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
@@ -163,15 +162,13 @@ impl Retrying {
         call: Invocation<'_, 'py>,
         begun: Option<Bound<'py, Operation>>,
     ) -> Returned<'py> {
-        static ADOPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
         let (args, kwargs) = call.with.pack(py)?;
-        ADOPT.import(py, "holdoff._async", "adopt")?.call1((slf, coroutine, call.function, args, kwargs, begun))
+        imported!(py, "holdoff._async", "adopt")?.call1((slf, coroutine, call.function, args, kwargs, begun))
     }
 
     /// Decorates a function.
     pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
-        static WRAP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
         let class = function.get_type();
         let name = class.name()?;
@@ -198,7 +195,7 @@ impl Retrying {
             ));
         }
         if flags & COROUTINE != 0 {
-            let retried = WRAP.import(py, "holdoff._async", "wrap")?.call1((slf, function))?;
+            let retried = imported!(py, "holdoff._async", "wrap")?.call1((slf, function))?;
             retried.setattr("holdoff", Decoration::new(slf, function))?;
             return Ok(retried);
         }

@@ -9,7 +9,6 @@ use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -81,10 +80,9 @@ fn python_time(py: Python<'_>) -> PyResult<Timestamp> {
 
 /// The clock on the wall: nanoseconds since the Unix epoch, for the dates in a server's answers.
 pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
-    static CLOCK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let read = match overridden_time(py) {
         Some(time) => time.bind(py).call_method0(intern!(py, "time_ns"))?,
-        None => CLOCK.import(py, "time", "time_ns")?.call0()?,
+        None => imported!(py, "time", "time_ns")?.call0()?,
     };
     // A time before 1970 is unknown.
     Ok(read.extract().unwrap_or(u64::MAX))
@@ -98,17 +96,15 @@ pub(crate) fn wait(
     cancel: Option<&Bound<'_, PyAny>>,
     notify: Option<(Py<Notify>, u64)>,
 ) -> PyResult<()> {
-    static SLEEP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static LISTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
         time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
     } else if let Some((notify, seen)) = notify {
-        LISTEN.import(py, "holdoff._cancel", "listen")?.call1((notify, seen, seconds, cancel))?;
+        imported!(py, "holdoff._cancel", "listen")?.call1((notify, seen, seconds, cancel))?;
     } else if let Some(cancel) = cancel {
         cancel.call_method1(intern!(py, "wait"), (seconds,))?;
     } else {
-        SLEEP.import(py, "time", "sleep")?.call1((seconds,))?;
+        imported!(py, "time", "sleep")?.call1((seconds,))?;
     }
     Ok(())
 }
@@ -120,8 +116,7 @@ pub(crate) fn single_wait(length: Span) -> f64 {
 
 /// The limit of the attempt that runs in this context, in nanoseconds of the clock.
 fn limit(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static LIMIT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    LIMIT.import(py, "holdoff._limit", "LIMIT")
+    imported!(py, "holdoff._limit", "LIMIT")
 }
 
 /// Seconds until the attempt that runs now must be over; None when nothing limits it.
@@ -143,8 +138,7 @@ pub(crate) fn handed(py: Python<'_>) -> PyResult<Option<holdoff_core::Token>> {
 }
 
 fn handed_var(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static HANDED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    HANDED.import(py, "holdoff._limit", "HANDED")
+    imported!(py, "holdoff._limit", "HANDED")
 }
 
 /// Hands a token down to what runs in this context; what it returns undoes that.

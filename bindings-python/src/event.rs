@@ -3,7 +3,6 @@
 use crate::config::{self, raised, shown};
 use crate::failure::{Failure, HintSeconds};
 use crate::parameters::{Cause, EventKind, StopReason};
-use crate::rows::getters;
 use crate::{convert, json};
 use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span, Value};
 use pyo3::prelude::*;

@@ -4,7 +4,6 @@ use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
 use crate::policy::Policy;
 use crate::policy::PolicyOrName;
-use crate::rows::getters;
 use holdoff_core::{Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 

@@ -2,7 +2,6 @@
 
 use crate::convert;
 use crate::parameters::{Kind, Word};
-use crate::rows::getters;
 use holdoff_core::{ErrorCode, Hint, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -4,8 +4,6 @@ use crate::config;
 use crate::convert::choice;
 use crate::guards::Shared;
 use crate::parameters::{Duration, EventTime, Limit, ReleaseTime, Seed, SpanOr as _, Time};
-use crate::rows::getters;
-use crate::rows::methods;
 use crate::seeds::Draws;
 use holdoff_core::{Direction, GateOptions, Growth, Span, Timestamp};
 use pyo3::prelude::*;

@@ -13,72 +13,6 @@ use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) mod breaker;
-pub(crate) mod budget;
-pub(crate) mod bulkhead;
-pub(crate) mod guarded;
-pub(crate) mod hedge;
-pub(crate) mod keyed;
-pub(crate) mod nested;
-pub(crate) mod notify;
-pub(crate) mod rates;
-pub(crate) mod set;
-pub(crate) mod stretch;
-
-/// A configuration, and a state behind a lock.
-pub(crate) struct Shared<C, S> {
-    config: C,
-    state: Mutex<S>,
-}
-
-impl<C, S> Shared<C, S> {
-    pub(crate) const fn new(config: C, state: S) -> Self {
-        Self { config, state: Mutex::new(state) }
-    }
-
-    #[inline]
-    pub(crate) fn lock(&self) -> (&C, MutexGuard<'_, S>) {
-        (&self.config, self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) const fn config(&self) -> &C {
-        &self.config
-    }
-
-    /// Runs one transition under the lock. It must not run Python.
-    #[inline]
-    pub(crate) fn with<T>(&self, transition: impl FnOnce(&C, &mut S) -> T) -> T {
-        let (config, mut state) = self.lock();
-        transition(config, &mut state)
-    }
-
-    /// The same at the time `now`, the clock's unless given.
-    pub(crate) fn at<T>(
-        &self,
-        py: Python<'_>,
-        now: Now,
-        transition: impl FnOnce(&C, &mut S, Timestamp) -> T,
-    ) -> PyResult<T> {
-        let now = now.or_default(py)?;
-        Ok(self.with(|config, state| transition(config, state, now)))
-    }
-}
-
-/// The class of a guard, for sets of guards.
-pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    /// The name of its section in a document.
-    const SECTION: &'static str;
-
-    /// A new guard of the builder's section; none without a section.
-    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error>;
-
-    /// The state as bytes.
-    fn bytes(&self, now: Timestamp) -> Vec<u8>;
-
-    /// A guard with the same configuration and the saved state.
-    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error>;
-}
-
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods.
 ///
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
@@ -150,7 +84,6 @@ macro_rules! guard {
         }
     };
 }
-pub(crate) use guard;
 
 /// Declares methods of a guard that are one transition at a time, each one row:
 /// `name(parameters) -> type = |config, state, now| value;`. The last parameter is the time, the clock's unless given.
@@ -170,7 +103,73 @@ macro_rules! transitions {
         )* }
     };
 }
-use transitions;
+
+// The guards use the macros above.
+pub(crate) mod breaker;
+pub(crate) mod budget;
+pub(crate) mod bulkhead;
+pub(crate) mod guarded;
+pub(crate) mod hedge;
+pub(crate) mod keyed;
+pub(crate) mod nested;
+pub(crate) mod notify;
+pub(crate) mod rates;
+pub(crate) mod set;
+pub(crate) mod stretch;
+
+/// A configuration, and a state behind a lock.
+pub(crate) struct Shared<C, S> {
+    config: C,
+    state: Mutex<S>,
+}
+
+impl<C, S> Shared<C, S> {
+    pub(crate) const fn new(config: C, state: S) -> Self {
+        Self { config, state: Mutex::new(state) }
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> (&C, MutexGuard<'_, S>) {
+        (&self.config, self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) const fn config(&self) -> &C {
+        &self.config
+    }
+
+    /// Runs one transition under the lock. It must not run Python.
+    #[inline]
+    pub(crate) fn with<T>(&self, transition: impl FnOnce(&C, &mut S) -> T) -> T {
+        let (config, mut state) = self.lock();
+        transition(config, &mut state)
+    }
+
+    /// The same at the time `now`, the clock's unless given.
+    pub(crate) fn at<T>(
+        &self,
+        py: Python<'_>,
+        now: Now,
+        transition: impl FnOnce(&C, &mut S, Timestamp) -> T,
+    ) -> PyResult<T> {
+        let now = now.or_default(py)?;
+        Ok(self.with(|config, state| transition(config, state, now)))
+    }
+}
+
+/// The class of a guard, for sets of guards.
+pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
+    /// The name of its section in a document.
+    const SECTION: &'static str;
+
+    /// A new guard of the builder's section; none without a section.
+    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error>;
+
+    /// The state as bytes.
+    fn bytes(&self, now: Timestamp) -> Vec<u8>;
+
+    /// A guard with the same configuration and the saved state.
+    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error>;
+}
 
 /// The seed and the time that a guard starts with.
 #[derive(Clone, Copy, Default)]

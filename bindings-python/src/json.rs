@@ -3,13 +3,11 @@
 use crate::config::{exception, refused, shown};
 use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 
 /// The value of JSON text, by Python's own reader.
 pub(crate) fn loads<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    LOADS.import(text.py(), "json", "loads")?.call1((text,))
+    imported!(text.py(), "json", "loads")?.call1((text,))
 }
 
 /// The policy document in a text; of another system's form if there is a reader for it.
@@ -45,11 +43,10 @@ pub(crate) fn document_error(py: Python<'_>, wrong: DocumentError) -> PyErr {
 
 /// The text itself, or the JSON text of another value.
 pub(crate) fn text<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Ok(value.clone());
     }
-    let dumped = DUMPS.import(value.py(), "json", "dumps")?.call1((value,));
+    let dumped = imported!(value.py(), "json", "dumps")?.call1((value,));
     // The reader refuses the text of a value that JSON does not have.
     dumped.or_else(|_| Ok(PyString::new(value.py(), &shown(value)).into_any()))
 }

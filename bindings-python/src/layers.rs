@@ -4,8 +4,6 @@ use crate::failure::Failure;
 use crate::machine::Step;
 use crate::parameters::{Level, SeedNumber, StartTime, StopReason, StopWord, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::rows::getters;
-use crate::rows::methods;
 use pyo3::prelude::*;
 
 /// The configuration of a retry inside a retry: the policies of both levels, and the limits between them.

@@ -7,6 +7,9 @@
 
 use pyo3::prelude::*;
 
+#[macro_use]
+mod macros;
+
 mod caller;
 mod classify;
 mod clock;
@@ -31,7 +34,6 @@ mod policy;
 mod recorder;
 mod retried;
 mod retrying;
-mod rows;
 mod save;
 mod seeds;
 mod testing;

@@ -5,8 +5,6 @@ use crate::parameters::{
     Cause, DecisionKind, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason, TicketNumber, Time,
 };
 use crate::policy::PolicyOrName;
-use crate::rows::getters;
-use crate::rows::methods;
 use crate::save::saves;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;

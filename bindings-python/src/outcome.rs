@@ -2,14 +2,12 @@
 
 use crate::convert::optional;
 use crate::parameters::{StopReason, StopWord};
-use crate::rows::getters;
 use crate::{clock, convert};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyType};
+use pyo3::types::PyList;
 
 /// Why there was no other attempt, and when another try might succeed.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -78,8 +76,7 @@ pub(crate) fn refused<'py>(
     retry_at: Timestamp,
     now: Timestamp,
 ) -> PyResult<Bound<'py, PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let error = TYPE.import(py, "holdoff._errors", "Refused")?.call1((reason.text(),))?;
+    let error = imported!(py, "holdoff._errors", "Refused")?.call1((reason.text(),))?;
     error.setattr(intern!(py, "reason"), reason.name())?;
     if !retry_at.is_never() {
         error.setattr(intern!(py, "retry_at"), convert::seconds(retry_at.as_nanos()))?;

@@ -3,7 +3,6 @@
 use crate::config;
 use crate::convert::choice;
 use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
-use crate::rows::getters;
 use crate::seeds::Draws;
 use holdoff_core::{Answer, Error, PeriodicOptions, Reset, Span, Timer, Timestamp};
 use pyo3::exceptions::PyTypeError;

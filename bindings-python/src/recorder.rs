@@ -9,11 +9,9 @@ use crate::guards::set::{Lend as _, MayShare};
 use crate::machine::{Call, Step};
 use crate::parameters::{SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::rows::{getters, methods};
 use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyTuple};
 #[cfg(feature = "stub")]
 use pyo3::{PyTypeInfo as _, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript};
 
@@ -154,8 +152,7 @@ pub(crate) fn replay(
 }
 
 fn replay_error(py: Python<'_>, error: &ReplayError) -> PyErr {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let made = TYPE.import(py, "holdoff._errors", "ReplayError").and_then(|class| {
+    let made = imported!(py, "holdoff._errors", "ReplayError").and_then(|class| {
         let made = class.call1((error.to_string(),))?;
         made.setattr("code", error.code.code())?;
         made.setattr("name", error.code.name())?;

@@ -73,12 +73,11 @@ impl Retried {
         instance: &Bound<'py, PyAny>,
         owner: Option<&Bound<'py, PyAny>>,
     ) -> Returned<'py> {
-        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let _ = owner;
         if instance.is_none() {
             return Ok(slf.clone().into_any());
         }
-        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
+        imported!(slf.py(), "types", "MethodType")?.call1((slf, instance))
     }
 
     /// The function without retries.

@@ -6,8 +6,7 @@ use crate::policy::{self, Policy};
 use crate::{config, convert};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyString, PyType};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 #[doc = include_str!("help/retrying.txt")]
 #[pyclass(frozen, module = "holdoff")]
@@ -219,8 +218,7 @@ fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    if value.is_instance(TYPE.import(value.py(), "holdoff._cancel", "Cancel")?)? {
+    if value.is_instance(imported!(value.py(), "holdoff._cancel", "Cancel")?)? {
         return Ok(value.clone().unbind());
     }
     Err(PyTypeError::new_err(format!("cancel must be a holdoff.Cancel, not {}", config::type_name(value))))

@@ -2,7 +2,6 @@
 
 use crate::guards::Shared;
 use crate::parameters::{DueTime, Time, TimerNumber};
-use crate::rows::methods;
 use holdoff_core::{TimerKey, Timestamp};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;

@@ -1,9 +1,6 @@
 //! The circuit breaker.
 
-use super::guard;
-use super::transitions;
 use crate::parameters::{BreakerState, HintSpan, Now, Seed, Took};
-use crate::rows::getters;
 use holdoff_core::{BreakerConfig, Error, Options, Permit, Span, Timestamp, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

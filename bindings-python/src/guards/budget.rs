@@ -1,9 +1,6 @@
 //! The budget of retries of all calls together.
 
-use super::guard;
-use super::transitions;
 use crate::parameters::{Kind, Now, Seed};
-use crate::rows::methods;
 use holdoff_core::{BudgetConfig, Error, FailureKind, Options, Timestamp, Withdrawal};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -2,7 +2,6 @@
 
 use super::notify::Notify;
 use super::{Guard, Shared, Start};
-use crate::rows::getters;
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};

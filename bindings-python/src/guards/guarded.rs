@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::machine::Step;
 use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::rows::{getters, methods};
 use crate::save::{self, saves};
 use pyo3::prelude::*;
 

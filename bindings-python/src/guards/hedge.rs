@@ -1,8 +1,6 @@
 //! Hedging: a second attempt beside a slow one.
 
-use super::guard;
 use crate::parameters::{Now, Took};
-use crate::rows::getters;
 use holdoff_core::{Error, HedgeConfig, Latency, Options, Span, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -1,7 +1,6 @@
 //! The token that an attempt hands down to the retries inside it.
 
 use crate::parameters::Text;
-use crate::rows::getters;
 use holdoff_core::Token as Core;
 use pyo3::prelude::*;
 

@@ -1,9 +1,7 @@
 //! Limits of attempts in a time: a fixed limit, and a rate that follows the server's throttling.
 
-use super::transitions;
-use super::{Shared, Start, guard};
+use super::{Shared, Start};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
-use crate::rows::getters;
 use holdoff_core::{AdaptiveConfig, AdaptiveStart, Error, LimiterConfig, Options, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -1,7 +1,5 @@
 //! Longer delays while much fails.
 
-use super::guard;
-use super::transitions;
 use crate::parameters::{Delay, Now};
 use holdoff_core::{Error, Options, StretchConfig, Timestamp};
 use pyo3::prelude::*;

@@ -3,7 +3,6 @@
 use crate::convert;
 use crate::failure::Failure;
 use crate::parameters;
-use crate::rows::getters;
 use holdoff_core::{Cause, Span};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

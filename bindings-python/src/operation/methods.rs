@@ -6,12 +6,9 @@ use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
-use crate::rows::getters;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit};
 
 #[pymethods]
@@ -117,8 +114,7 @@ impl Operation {
     /// The Cancelled exception, caused by the last error.
     #[pyo3(signature = () -> "Exception")]
     pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        let error = TYPE.import(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
+        let error = imported!(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
         let ended = Outcome { reason: StopReason::Cancelled, attempts: self.attempts(), retry_at: Timestamp::NEVER };
         outcome::attach(&error, ended)?;
         if let Some(Failed::Error(last)) = self.last.take() {

@@ -8,7 +8,6 @@ use crate::guards::nested::Token;
 use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
-use crate::rows::getters;
 use crate::vectorcall::{Arguments, Calls, Invocation, Returned};
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Form, Span};

@@ -1,4 +1,4 @@
-//! Macros that declare methods of a class as rows.
+//! The macros of this crate, in scope in every module.
 
 /// Declares properties, each one row: `name: type = value;`, where `$object` is the object, and what `repr()` shows of it.
 macro_rules! getters {
@@ -22,7 +22,6 @@ macro_rules! getters {
         )* }
     };
 }
-pub(crate) use getters;
 
 /// Declares methods, each one row: `name(parameters) -> type = value;`, where `$object` is the object, borrowed as `&` or `&mut`
 /// says.
@@ -56,4 +55,11 @@ macro_rules! methods {
         )* }
     };
 }
-pub(crate) use methods;
+
+/// An object of a Python module, which is imported once.
+macro_rules! imported {
+    ($py:expr, $module:literal, $name:literal) => {{
+        static OBJECT: pyo3::sync::PyOnceLock<Py<PyAny>> = pyo3::sync::PyOnceLock::new();
+        OBJECT.import($py, $module, $name)
+    }};
+}
