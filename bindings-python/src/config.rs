@@ -4,8 +4,10 @@ use holdoff_core::{Document, Error, ErrorCode, Field, Options, Quantity, Span, S
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
-/// Nanoseconds in what a plain number counts.
-const SECOND: f64 = 1e9;
+/// The nanoseconds in a bare number where a time is needed: in code it counts seconds.
+pub(crate) const SECOND: f64 = 1e9;
+/// The same in a document, whose times have a unit.
+pub(crate) const UNITLESS: f64 = f64::NAN;
 /// The longest value worth showing in a message, in characters.
 const SHOWN: usize = 80;
 /// How deep dicts and lists are read: no field lies deeper than four.
@@ -106,32 +108,15 @@ pub(crate) fn cut(text: &str) -> String {
     text.chars().take(SHOWN).chain("...".chars()).collect()
 }
 
-/// The unit of a bare number where a time is needed.
-#[derive(Clone, Copy)]
-pub(crate) enum Numbers {
-    /// Seconds: in code.
-    Seconds,
-    /// Nothing: in a document, whose times have a unit.
-    Unitless,
-}
-
-impl Numbers {
-    fn unit(self) -> f64 {
-        match self {
-            Self::Seconds => SECOND,
-            Self::Unitless => f64::NAN,
-        }
-    }
-}
-
-/// The policy with these fields; nested dicts and lists are names with dots and indexes.
+/// The policy with these fields; nested dicts and lists are names with dots and indexes. `unit` is the nanoseconds in a bare
+/// number.
 pub(crate) fn document(
     py: Python<'_>,
     preset: Option<&Bound<'_, PyAny>>,
     fields: Option<&Bound<'_, PyMapping>>,
-    numbers: Numbers,
+    unit: f64,
 ) -> PyResult<Document> {
-    let mut reading = Reading::new(numbers);
+    let mut reading = Reading::new(unit);
     if let Some(preset) = preset {
         reading.set("preset", preset)?;
     }
@@ -148,7 +133,7 @@ pub(crate) fn guard(
     config: Option<&Bound<'_, PyAny>>,
     fields: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Options> {
-    let mut reading = Reading::new(Numbers::Seconds);
+    let mut reading = Reading::new(SECOND);
     if let Some(config) = config {
         reading.read(section, config, 1)?;
     }
@@ -182,8 +167,8 @@ struct Reading<'py> {
 }
 
 impl<'py> Reading<'py> {
-    fn new(numbers: Numbers) -> Self {
-        Self { options: Options::NEW, document: Document::default(), settings: Vec::new(), unit: numbers.unit() }
+    fn new(unit: f64) -> Self {
+        Self { options: Options::NEW, document: Document::default(), settings: Vec::new(), unit }
     }
 
     fn read_fields(&mut self, name: &str, fields: &Bound<'py, PyMapping>, depth: u32) -> PyResult<()> {

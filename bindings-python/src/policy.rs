@@ -2,7 +2,7 @@
 
 mod methods;
 
-use crate::config::{self, Numbers};
+use crate::config;
 use crate::json;
 use holdoff_core::{Document, Nesting, Rules};
 use pyo3::exceptions::PyTypeError;
@@ -52,7 +52,7 @@ impl Policy {
     pub(crate) fn with_fields<'py>(&self, py: Python<'py>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
         let own = json::loads(&PyString::new(py, &self.document.to_json()))?.cast_into::<PyDict>()?;
         own.update(fields.as_mapping())?;
-        let document = config::document(py, None, Some(own.as_mapping()), Numbers::Seconds)?;
+        let document = config::document(py, None, Some(own.as_mapping()), config::SECOND)?;
         Bound::new(py, Self::new(Document { error_types: self.document.error_types.clone(), ..document }))
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
-        return Bound::new(value.py(), Policy::new(config::document(value.py(), Some(value), None, Numbers::Seconds)?));
+        return Bound::new(value.py(), Policy::new(config::document(value.py(), Some(value), None, config::SECOND)?));
     }
     let name = config::type_name(value);
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
@@ -71,7 +71,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 
 /// The policy with these fields.
 pub(crate) fn of_fields<'py>(py: Python<'py>, fields: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Policy>> {
-    let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), Numbers::Seconds)?;
+    let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), config::SECOND)?;
     Bound::new(py, Policy::new(document))
 }
 

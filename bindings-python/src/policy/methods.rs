@@ -1,7 +1,7 @@
 //! The methods of `Policy` in Python.
 
 use super::Policy;
-use crate::config::{self, Numbers};
+use crate::config;
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
 use crate::guards::nested::Token;
@@ -34,7 +34,7 @@ impl Policy {
     #[new]
     #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"), text_signature = None)]
     fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), Numbers::Seconds)
+        config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), config::SECOND)
             .map(Self::new)
     }
 
@@ -42,7 +42,7 @@ impl Policy {
     #[staticmethod]
     #[pyo3(signature = (fields: "Mapping[str, Any]", /))]
     fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        config::document(fields.py(), None, Some(fields), Numbers::Unitless).map(Self::new)
+        config::document(fields.py(), None, Some(fields), config::UNITLESS).map(Self::new)
     }
 
     /// The policy of a document: JSON text.
