@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{On, OnResult};
-use crate::operation::Operation;
+use crate::operation::{Next, Operation};
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
@@ -53,9 +53,7 @@ impl Retrying {
     /// machine does; the machine is made when the attempt fails.
     fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, call) };
-        let Some(permit) = guards.get().acquire_closed() else {
-            return Self::run_guarded(slf, call);
-        };
+        let Some(permit) = guards.get().acquire_closed() else { return Self::run_guarded(slf, call) };
         match call.run() {
             Ok(value) if !is_coroutine(&value) => {
                 guards.get().record_success(slf.py(), permit)?;
@@ -135,14 +133,14 @@ impl Retrying {
                     let begun = operation.handed_on(py)?;
                     return Self::adopt(slf, value, call, begun);
                 }
-                Ok(value) => match operation.rejected(&value)? {
-                    Some(now) => now,
-                    None => return Ok(value),
+                Ok(value) => match operation.rejected(&value, None)? {
+                    Next::Sleep(now) => now,
+                    _ => return Ok(value),
                 },
                 Err(error) if !error.is_instance_of::<PyException>() => return Err(raised(error)),
-                Err(error) => match operation.failed(&error, false)? {
-                    Some(now) => now,
-                    None => return Err(raised(error)),
+                Err(error) => match operation.failed(&error, false, None)? {
+                    Next::Sleep(now) => now,
+                    _ => return Err(raised(error)),
                 },
             };
             // A hook may have taken its time.
@@ -357,8 +355,8 @@ fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<At
     let entered = clock::enter_limit(py, operation.limit())?;
     let handed = clock::hand_down(py, operation.handed())?;
     let result = call.run();
-    clock::take_back(py, handed)?;
-    clock::leave_limit(py, entered)?;
+    clock::leave(handed)?;
+    clock::leave(entered)?;
     Ok(result)
 }
 

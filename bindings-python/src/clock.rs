@@ -146,13 +146,6 @@ pub(crate) fn hand_down(py: Python<'_>, token: Option<holdoff_core::Token>) -> P
     token.map(|token| handed_var(py)?.call_method1(intern!(py, "set"), (Token(token),))).transpose()
 }
 
-pub(crate) fn take_back(py: Python<'_>, scope: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-    if let Some(scope) = scope {
-        handed_var(py)?.call_method1(intern!(py, "reset"), (scope,))?;
-    }
-    Ok(())
-}
-
 /// Sets the limit of an attempt; what it returns undoes that.
 pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Bound<'_, PyAny>>> {
     if at.is_never() {
@@ -164,11 +157,10 @@ pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Boun
     limit.call_method1(intern!(py, "set"), (at,)).map(Some)
 }
 
-pub(crate) fn leave_limit(py: Python<'_>, token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-    if let Some(token) = token {
-        limit(py)?.call_method1(intern!(py, "reset"), (token,))?;
-    }
-    Ok(())
+/// Undoes either.
+pub(crate) fn leave(token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(token) = token else { return Ok(()) };
+    token.getattr(intern!(token.py(), "var"))?.call_method1(intern!(token.py(), "reset"), (&token,)).map(drop)
 }
 
 impl OrDefault<Timestamp> for Now {

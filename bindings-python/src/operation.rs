@@ -69,6 +69,10 @@ pub(crate) enum Next {
 }
 
 impl Next {
+    const fn sleeps(self) -> bool {
+        matches!(self, Self::Sleep(_))
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Sleep(_) => "sleep",
@@ -242,14 +246,13 @@ impl Operation {
         }
     }
 
-    /// An attempt failed: returns the time if another one follows. If not, raise the error, which carries the outcome.
-    pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, timed_out: bool) -> PyResult<Option<Timestamp>> {
-        let next = self.failed_one(error, timed_out, None)?;
-        Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
-    }
-
-    /// The same for the attempt with this ticket, the latest one by default.
-    fn failed_one(&mut self, error: &Bound<'_, PyAny>, timed_out: bool, ticket: Option<Ticket>) -> PyResult<Next> {
+    /// The attempt with this ticket failed, the latest one by default. At the end raise the error, which carries the outcome.
+    pub(crate) fn failed(
+        &mut self,
+        error: &Bound<'_, PyAny>,
+        timed_out: bool,
+        ticket: Option<Ticket>,
+    ) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
         self.last = Some(failed.clone_ref(py));
@@ -264,13 +267,8 @@ impl Operation {
         self.decide(py, &failed, failure, ticket)
     }
 
-    /// An attempt returned: returns the time if another one follows. If not, the value is the result.
-    pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
-        let next = self.rejected_one(value, None)?;
-        Ok(if let Next::Sleep(now) = next { Some(now) } else { None })
-    }
-
-    fn rejected_one(&mut self, value: &Bound<'_, PyAny>, ticket: Option<Ticket>) -> PyResult<Next> {
+    /// The same for an attempt that returned. At the end the value is the result.
+    pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = value.py();
         self.last = None;
         self.begun = true;

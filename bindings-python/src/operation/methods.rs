@@ -1,6 +1,6 @@
 //! The methods of an operation for the loops written in Python.
 
-use super::{Failed, Operation};
+use super::{Failed, Next, Operation};
 use crate::clock;
 use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
@@ -27,12 +27,12 @@ impl Operation {
     /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
     #[pyo3(signature = (error, timed_out = false))]
     fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-        Ok(self.failed(error.as_any(), timed_out)?.is_some())
+        self.failed(error.as_any(), timed_out, None).map(Next::sleeps)
     }
 
     /// An attempt returned: returns True if another one follows. If not, the value is the result.
     fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.rejected(value)?.is_some())
+        self.rejected(value, None).map(Next::sleeps)
     }
 
     /// That value.
@@ -50,12 +50,12 @@ impl Operation {
     /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run) or
     /// "stop": raise the error.
     fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> {
-        self.failed_one(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
+        self.failed(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
     /// The attempt with this number returned, of several; at "stop" the value is the result.
     fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> {
-        self.rejected_one(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
+        self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     }
 
     /// While an attempt runs: returns True if another one starts beside it.
