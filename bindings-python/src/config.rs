@@ -278,8 +278,32 @@ fn not_text(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
     }
 }
 
-/// A field of a saved state or an event, whose numbers are exact; `text` is the storage of a text.
-pub(crate) fn exact<'a>(value: &Bound<'_, PyAny>, text: &'a mut String) -> Value<'a> {
+/// Sets the fields of a saved state or an event, whose numbers are exact. `within` is the prefix of their names, and `group`
+/// the field with fields of its own.
+pub(crate) fn set_exact(
+    within: &str,
+    fields: &Bound<'_, PyMapping>,
+    group: Option<&str>,
+    set: &mut dyn FnMut(&str, Value<'_>) -> Result<(), Error>,
+) -> PyResult<()> {
+    for item in fields.items()? {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name = format!("{within}{}", name.extract::<String>().unwrap_or_else(|_| shown(&name)));
+        if let Ok(nested) = value.cast::<PyMapping>()
+            && group == Some(&name)
+            && !nested.is_empty()?
+        {
+            set_exact(&format!("{name}."), nested, None, set)?;
+            continue;
+        }
+        let mut text = String::new();
+        set(&name, exact(&value, &mut text)).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
+    }
+    Ok(())
+}
+
+/// A value whose numbers are exact; `text` is the storage of a text.
+fn exact<'a>(value: &Bound<'_, PyAny>, text: &'a mut String) -> Value<'a> {
     if value.is_none() {
         return Value::Nothing;
     }
@@ -293,6 +317,7 @@ pub(crate) fn exact<'a>(value: &Bound<'_, PyAny>, text: &'a mut String) -> Value
     }
     match value.cast::<PyFloat>() {
         Ok(float) => Value::Number { value: float.value(), unit: 1.0 },
+        Err(_) if value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false)) => Value::Empty,
         Err(_) => Value::Other,
     }
 }

@@ -1,10 +1,10 @@
 //! The events of a call, for a host to write down. Texts belong to the host, which passes them where an event is written.
 
-use crate::config::{self, raised, shown};
+use crate::config::{self, raised};
 use crate::failure::{Failure, HintSeconds};
 use crate::parameters::{Cause, EventKind, StopReason};
 use crate::{convert, json};
-use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span, Value};
+use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
@@ -162,29 +162,6 @@ getters! { Event as event;
 
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {
     let mut event = holdoff_core::Event::EMPTY;
-    put(&mut event, "", fields)?;
+    config::set_exact("", fields, Some("payload"), &mut |name, value| event.set(name, value).map(drop))?;
     event.check().map(Event).map_err(|error| raised(fields.py(), &error, "", None))
-}
-
-/// Sets fields of the event; `within` is the prefix of their names.
-fn put(event: &mut holdoff_core::Event, within: &str, fields: &Bound<'_, PyMapping>) -> PyResult<()> {
-    for item in fields.items()? {
-        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let name = format!("{within}{}", name.extract::<String>().unwrap_or_else(|_| shown(&name)));
-        if let Ok(nested) = value.cast::<PyMapping>()
-            && name == "payload"
-            && !nested.is_empty()?
-        {
-            put(event, "payload.", nested)?;
-            continue;
-        }
-        let mut text = String::new();
-        let converted = if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
-            Value::Empty
-        } else {
-            config::exact(&value, &mut text)
-        };
-        event.set(&name, converted).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
-    }
-    Ok(())
 }

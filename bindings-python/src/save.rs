@@ -1,6 +1,6 @@
 //! Saved states of machines, which may be resumed on another clock, in another process, in another language.
 
-use crate::config::{self, raised, shown};
+use crate::config::{self, raised};
 use crate::json;
 use crate::parameters::Duration;
 use holdoff_core::{Error, ErrorCode, Saved};
@@ -42,14 +42,7 @@ fn no_state() -> Error {
 
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
     let mut saved = Saved::EMPTY;
-    for item in fields.items()? {
-        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let known = name.extract::<String>();
-        let name = known.unwrap_or_else(|_| shown(&name));
-        let mut text = String::new();
-        let converted = config::exact(&value, &mut text);
-        saved.set(&name, converted).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
-    }
+    config::set_exact("", fields, None, &mut |name, value| saved.set(name, value))?;
     Ok(saved)
 }
 
