@@ -217,121 +217,122 @@ impl Calls for Retrying {
     }
 }
 
-#[pymethods]
-impl Retrying {
-    #[new]
-    #[pyo3(
-        signature = (policy: "Policy | PresetName | None" = None, /, **options: "Unpack[RetryingOptions]"),
-        text_signature = None
-    )]
-    fn made<'py>(
-        py: Python<'py>,
-        policy: Option<Bound<'py, PyAny>>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Self> {
-        Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?)
-    }
-
-    /// A caller with the given options and fields instead of its own; all others stay.
-    #[pyo3(signature = (**options: "Unpack[RetryOptions]"))]
-    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
-        self.changed(&Options::new(py, options)?)
-    }
-
-    /// The function, retried.
-    #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
-    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
-        Self::decorate(slf, function)
-    }
-
-    /// Call the function until it succeeds or the policy gives up.
-    #[pyo3(signature = (
-        function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
-    ) -> "_R")]
-    pub(crate) fn call<'py>(
-        slf: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> Returned<'py> {
-        Self::run_known(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
-    }
-
-    /// The policy.
-    #[getter]
-    fn policy(&self, py: Python<'_>) -> Py<Policy> {
-        self.policy.clone_ref(py)
-    }
-
-    /// The guards of the option, else the policy's own; None without any.
-    #[getter(guards)]
-    fn guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
-        self.guards.as_ref().map(|guards| guards.clone_ref(py))
-    }
-
-    /// True if a second attempt may run beside the first.
-    #[getter(hedges)]
-    fn may_hedge(&self) -> bool {
-        self.hedges()
-    }
-
-    /// True if an attempt has nothing but a breaker.
-    #[getter(quick)]
-    fn is_quick(&self) -> bool {
-        self.quick
-    }
-
-    /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
-    fn enter(&self) -> Option<u32> {
-        let guards = self.guards.as_ref().filter(|_| self.quick)?;
-        guards.get().acquire_closed().map(Permit::as_raw)
-    }
-
-    /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
-    fn leave(&self, py: Python<'_>, permit: u32) -> PyResult<()> {
-        self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)))
-    }
-
-    /// True if an attempt has a limit or a cancel token, or hands a token down.
-    #[getter]
-    fn watches(&self) -> bool {
-        let policy = self.policy.get();
-        self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
-    }
-
-    /// The failure of an error; None for a fault of the program itself, which guards do not count.
-    #[pyo3(signature = (error, *, timed_out = false))]
-    fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
-        Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.policy)?;
-        if let On::Types(on) | On::Predicate(on) = &self.on {
-            visit.call(on)?;
+methods! { Retrying as retrying;
+    impl {
+        #[new]
+        #[pyo3(
+            signature = (policy: "Policy | PresetName | None" = None, /, **options: "Unpack[RetryingOptions]"),
+            text_signature = None
+        )]
+        fn made<'py>(
+            py: Python<'py>,
+            policy: Option<Bound<'py, PyAny>>,
+            options: Option<&Bound<'py, PyDict>>,
+        ) -> PyResult<Self> {
+            Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?)
         }
-        if let Some(OnResult::Predicate(on_result)) = &self.on_result {
-            visit.call(on_result)?;
+
+        /// A caller with the given options and fields instead of its own; all others stay.
+        #[pyo3(signature = (**options: "Unpack[RetryOptions]"))]
+        fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+            self.changed(&Options::new(py, options)?)
         }
-        visit.call(&self.classify)?;
-        visit.call(&self.on_retry)?;
-        visit.call(&self.on_give_up)?;
-        visit.call(&self.fallback)?;
-        visit.call(&self.guards)?;
-        visit.call(&self.options)?;
-        visit.call(&self.cancel)
+
+        /// The function, retried.
+        #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
+        fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
+            Self::decorate(slf, function)
+        }
+
+        /// Call the function until it succeeds or the policy gives up.
+        #[pyo3(signature = (
+            function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
+        ) -> "_R")]
+        pub(crate) fn call<'py>(
+            slf: &Bound<'py, Self>,
+            function: &Bound<'py, PyAny>,
+            args: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>,
+        ) -> Returned<'py> {
+            Self::run_known(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
+        }
+
+        /// The policy.
+        #[getter]
+        fn policy(&self, py: Python<'_>) -> Py<Policy> {
+            self.policy.clone_ref(py)
+        }
+
+        /// The guards of the option, else the policy's own; None without any.
+        #[getter(guards)]
+        fn guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
+            self.guards.as_ref().map(|guards| guards.clone_ref(py))
+        }
+
+        /// True if a second attempt may run beside the first.
+        #[getter(hedges)]
+        fn may_hedge(&self) -> bool {
+            self.hedges()
+        }
+
+        /// True if an attempt has nothing but a breaker.
+        #[getter(quick)]
+        fn is_quick(&self) -> bool {
+            self.quick
+        }
+
+        /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
+        fn enter(&self) -> Option<u32> {
+            let guards = self.guards.as_ref().filter(|_| self.quick)?;
+            guards.get().acquire_closed().map(Permit::as_raw)
+        }
+
+        /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
+        fn leave(&self, py: Python<'_>, permit: u32) -> PyResult<()> {
+            self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)))
+        }
+
+        /// True if an attempt has a limit or a cancel token, or hands a token down.
+        #[getter]
+        fn watches(&self) -> bool {
+            let policy = self.policy.get();
+            self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
+        }
+
+        /// The failure of an error; None for a fault of the program itself, which guards do not count.
+        #[pyo3(signature = (error, *, timed_out = false))]
+        fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
+            Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
+        }
+
+        fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+            visit.call(&self.policy)?;
+            if let On::Types(on) | On::Predicate(on) = &self.on {
+                visit.call(on)?;
+            }
+            if let Some(OnResult::Predicate(on_result)) = &self.on_result {
+                visit.call(on_result)?;
+            }
+            visit.call(&self.classify)?;
+            visit.call(&self.on_retry)?;
+            visit.call(&self.on_give_up)?;
+            visit.call(&self.fallback)?;
+            visit.call(&self.guards)?;
+            visit.call(&self.options)?;
+            visit.call(&self.cancel)
+        }
     }
-}
 
-getters! { Retrying as retrying;
-    /// True if the first attempt has a limit, a token, a judged value, or guards.
-    guarded: bool = retrying.guarded;
+    get {
+        /// True if the first attempt has a limit, a token, a judged value, or guards.
+        guarded: bool = retrying.guarded;
 
-    /// True if a fallback replaces the last error.
-    falls_back: bool = retrying.fallback.is_some();
+        /// True if a fallback replaces the last error.
+        falls_back: bool = retrying.fallback.is_some();
 
-    /// True if a returned value may be a failure.
-    judges: bool = retrying.on_result.is_some();
+        /// True if a returned value may be a failure.
+        judges: bool = retrying.on_result.is_some();
+    }
 }
 
 #[doc = include_str!("help/retry.txt")]

@@ -61,38 +61,39 @@ impl Rows {
 #[derive(PartialEq)]
 pub(crate) struct Row(holdoff_core::Row);
 
-#[pymethods]
-impl Row {
-    fn __repr__(&self) -> String {
-        let row = &self.0;
-        format!("<Row retry {}: {} to {}, typically {}>", row.retry, row.min, row.max, row.typical)
+methods! { Row as row;
+    impl {
+        fn __repr__(&self) -> String {
+            let row = &self.0;
+            format!("<Row retry {}: {} to {}, typically {}>", row.retry, row.min, row.max, row.typical)
+        }
     }
-}
 
-getters! { Row as row;
-    /// The number of the retry, from 1.
-    retry: u32 = row.0.retry;
+    get {
+        /// The number of the retry, from 1.
+        retry: u32 = row.0.retry;
 
-    /// The shortest delay.
-    min: u64 = row.0.min.as_nanos();
+        /// The shortest delay.
+        min: u64 = row.0.min.as_nanos();
 
-    /// The delay when every draw is 1/2.
-    typical: u64 = row.0.typical.as_nanos();
+        /// The delay when every draw is 1/2.
+        typical: u64 = row.0.typical.as_nanos();
 
-    /// The longest delay.
-    max: u64 = row.0.max.as_nanos();
+        /// The longest delay.
+        max: u64 = row.0.max.as_nanos();
 
-    /// The sum so far when every draw is at the short end.
-    min_total: u64 = row.0.min_total.as_nanos();
+        /// The sum so far when every draw is at the short end.
+        min_total: u64 = row.0.min_total.as_nanos();
 
-    /// The sum so far when every draw is 1/2.
-    typical_total: u64 = row.0.typical_total.as_nanos();
+        /// The sum so far when every draw is 1/2.
+        typical_total: u64 = row.0.typical_total.as_nanos();
 
-    /// The sum so far when every draw is at the long end.
-    max_total: u64 = row.0.max_total.as_nanos();
+        /// The sum so far when every draw is at the long end.
+        max_total: u64 = row.0.max_total.as_nanos();
 
-    /// Before the deadline "always", "sometimes" or "never".
-    in_time: InTime = InTime(row.0.in_time);
+        /// Before the deadline "always", "sometimes" or "never".
+        in_time: InTime = InTime(row.0.in_time);
+    }
 }
 
 /// One warning about a policy.
@@ -110,28 +111,29 @@ impl Lint {
     }
 }
 
-#[pymethods]
-impl Lint {
-    fn __str__(&self) -> String {
-        self.0.to_string()
+methods! { Lint as lint, shown "<Lint {}>", lint.0;
+    impl {
+        fn __str__(&self) -> String {
+            self.0.to_string()
+        }
     }
-}
 
-getters! { Lint as lint, shown "<Lint {}>", lint.0;
-    /// Its number, the same in every language.
-    code: u16 = lint.0.kind.code();
+    get {
+        /// Its number, the same in every language.
+        code: u16 = lint.0.kind.code();
 
-    /// Its word, the same in every language.
-    name: &'static str = lint.0.kind.name();
+        /// Its word, the same in every language.
+        name: &'static str = lint.0.kind.name();
 
-    /// The warning in words.
-    text: &'static str = lint.0.kind.text();
+        /// The warning in words.
+        text: &'static str = lint.0.kind.text();
 
-    /// The value in the policy: seconds or a number; None without one.
-    found: Option<f64> = number(lint.0.found);
+        /// The value in the policy: seconds or a number; None without one.
+        found: Option<f64> = number(lint.0.found);
 
-    /// The limit that the value breaks, in the same unit.
-    limit: Option<f64> = number(lint.0.limit);
+        /// The limit that the value breaks, in the same unit.
+        limit: Option<f64> = number(lint.0.limit);
+    }
 }
 
 fn number(value: Number) -> Option<f64> {

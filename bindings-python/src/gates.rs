@@ -140,60 +140,62 @@ pub(crate) struct Gate {
     draws: Draws,
 }
 
-#[pymethods]
-impl Gate {
-    #[new]
-    #[pyo3(signature = (*, seed = None))]
-    fn new(seed: Seed) -> Self {
-        Self { machine: holdoff_core::Gate::new(), draws: Draws::new(seed) }
-    }
-
-    /// A failure: returns for how long the gate closes. `event` is when the failed operation happened, now unless given.
-    #[pyo3(signature = (config, now, *, event = None))]
-    fn failure(&mut self, config: &GateConfig, now: Time, event: Option<EventTime>) -> PyResult<u64> {
-        fail(&mut self.machine, &mut self.draws, &config.0, now, event)
-    }
-}
-
-methods! { &mut Gate as gate:
-    /// A success: forgives as many failures as the configuration says.
-    success(config: &GateConfig, now: Time) = gate.machine.success(&config.0, now.0);
-
-    /// Opens at that time and at no other, until the next failure.
-    release_at(release: ReleaseTime) = gate.machine.release_at(release.0);
-
-    /// Starts anew.
-    forget() = gate.machine.forget();
-}
-
-methods! { &Gate as gate:
-    /// True if the gate is open at that time.
-    is_open(now: Time) -> bool = gate.machine.is_open(now.0);
-
-    /// True if a failure at that time would draw a uniform.
-    draws(config: &GateConfig, event: EventTime) -> bool = gate.machine.draws(&config.0, event.0);
-
-    /// True if the delay of the last failure, counted from the failure, covers an event at that time.
-    covers(config: &GateConfig, event: EventTime) -> bool = gate.machine.covers(&config.0, event.0);
-
-    /// True if less time than the delay of the last failure has passed since an event at that time.
-    covers_since(config: &GateConfig, event: EventTime, now: Time) -> bool =
-        gate.machine.covers_since(&config.0, event.0, now.0);
-
-    /// True if the gate can be thrown away at that time.
-    is_discardable(config: &GateConfig, now: Time) -> bool = gate.machine.is_discardable(&config.0, now.0);
-}
-
-getters! { Gate as gate,
+methods! { Gate as gate,
     shown "<Gate after {} failures, open from {}>", gate.machine.failures(), gate.machine.release().as_nanos();
-    /// How many failures count now.
-    failures: u64 = gate.machine.failures();
 
-    /// The delay of the last failure, in nanoseconds; 0 when no failure counts.
-    delay: u64 = gate.machine.delay().as_nanos();
+    impl {
+        #[new]
+        #[pyo3(signature = (*, seed = None))]
+        fn new(seed: Seed) -> Self {
+            Self { machine: holdoff_core::Gate::new(), draws: Draws::new(seed) }
+        }
 
-    /// When the gate opens or opened.
-    release: u64 = gate.machine.release().as_nanos();
+        /// A failure: returns for how long the gate closes. `event` is when the failed operation happened, now unless given.
+        #[pyo3(signature = (config, now, *, event = None))]
+        fn failure(&mut self, config: &GateConfig, now: Time, event: Option<EventTime>) -> PyResult<u64> {
+            fail(&mut self.machine, &mut self.draws, &config.0, now, event)
+        }
+    }
+
+    mut {
+        /// A success: forgives as many failures as the configuration says.
+        success(config: &GateConfig, now: Time) = gate.machine.success(&config.0, now.0);
+
+        /// Opens at that time and at no other, until the next failure.
+        release_at(release: ReleaseTime) = gate.machine.release_at(release.0);
+
+        /// Starts anew.
+        forget() = gate.machine.forget();
+    }
+
+    ref {
+        /// True if the gate is open at that time.
+        is_open(now: Time) -> bool = gate.machine.is_open(now.0);
+
+        /// True if a failure at that time would draw a uniform.
+        draws(config: &GateConfig, event: EventTime) -> bool = gate.machine.draws(&config.0, event.0);
+
+        /// True if the delay of the last failure, counted from the failure, covers an event at that time.
+        covers(config: &GateConfig, event: EventTime) -> bool = gate.machine.covers(&config.0, event.0);
+
+        /// True if less time than the delay of the last failure has passed since an event at that time.
+        covers_since(config: &GateConfig, event: EventTime, now: Time) -> bool =
+            gate.machine.covers_since(&config.0, event.0, now.0);
+
+        /// True if the gate can be thrown away at that time.
+        is_discardable(config: &GateConfig, now: Time) -> bool = gate.machine.is_discardable(&config.0, now.0);
+    }
+
+    get {
+        /// How many failures count now.
+        failures: u64 = gate.machine.failures();
+
+        /// The delay of the last failure, in nanoseconds; 0 when no failure counts.
+        delay: u64 = gate.machine.delay().as_nanos();
+
+        /// When the gate opens or opened.
+        release: u64 = gate.machine.release().as_nanos();
+    }
 }
 
 fn fail(
@@ -215,68 +217,70 @@ type Gates = (holdoff_core::Keyed<String, holdoff_core::Gate>, Draws);
 #[pyclass(frozen, module = "holdoff.machines")]
 pub(crate) struct Keyed(Shared<holdoff_core::GateConfig, Gates>);
 
-#[pymethods]
-impl Keyed {
-    /// At most `most` keys; keys unused for more than `idle` are forgotten.
-    #[new]
-    #[pyo3(signature = (config, *, most = 65536, idle = None, seed = None))]
-    fn new(config: &GateConfig, most: usize, idle: Option<Limit<'_, '_>>, seed: Seed) -> PyResult<Self> {
-        let gates = holdoff_core::Keyed::new(most, idle.span_or("idle", Span::MAX)?);
-        Ok(Self(Shared::new(config.0, (gates, Draws::new(seed)))))
+methods! { Keyed as keyed;
+    impl {
+        /// At most `most` keys; keys unused for more than `idle` are forgotten.
+        #[new]
+        #[pyo3(signature = (config, *, most = 65536, idle = None, seed = None))]
+        fn new(config: &GateConfig, most: usize, idle: Option<Limit<'_, '_>>, seed: Seed) -> PyResult<Self> {
+            let gates = holdoff_core::Keyed::new(most, idle.span_or("idle", Span::MAX)?);
+            Ok(Self(Shared::new(config.0, (gates, Draws::new(seed)))))
+        }
+
+        /// A failure of this key: returns for how long it closes. As Gate.failure.
+        #[pyo3(signature = (key, now, *, event = None))]
+        fn failure(&self, key: String, now: Time, event: Option<EventTime>) -> PyResult<u64> {
+            self.0.with(|config, (gates, draws)| {
+                fail(gates.entry(key, now.0, holdoff_core::Gate::new), draws, config, now, event)
+            })
+        }
+
+        /// A success of this key.
+        fn success(&self, key: &str, now: Time) {
+            self.0.with(|config, (gates, _)| {
+                let mut new = holdoff_core::Gate::new();
+                new.success(config, now.0);
+                // An open gate without failures need not be stored.
+                if gates.peek(key, now.0).is_some() || !new.is_open(now.0) {
+                    gates.entry(key.to_owned(), now.0, holdoff_core::Gate::new).success(config, now.0);
+                }
+            });
+        }
+
+        fn __len__(&self) -> usize {
+            self.0.with(|_, (gates, _)| gates.len())
+        }
+
+        fn __repr__(&self) -> String {
+            format!("<Keyed {} keys>", self.__len__())
+        }
     }
 
-    /// A failure of this key: returns for how long it closes. As Gate.failure.
-    #[pyo3(signature = (key, now, *, event = None))]
-    fn failure(&self, key: String, now: Time, event: Option<EventTime>) -> PyResult<u64> {
-        self.0.with(|config, (gates, draws)| {
-            fail(gates.entry(key, now.0, holdoff_core::Gate::new), draws, config, now, event)
-        })
-    }
+    ref {
+        /// Opens the key at that time and at no other, until its next failure.
+        release_at(key: String, now: Time, release: ReleaseTime) =
+            keyed.0.with(|_, (gates, _)| gates.entry(key, now.0, holdoff_core::Gate::new).release_at(release.0));
 
-    /// A success of this key.
-    fn success(&self, key: &str, now: Time) {
-        self.0.with(|config, (gates, _)| {
-            let mut new = holdoff_core::Gate::new();
-            new.success(config, now.0);
-            // An open gate without failures need not be stored.
-            if gates.peek(key, now.0).is_some() || !new.is_open(now.0) {
-                gates.entry(key.to_owned(), now.0, holdoff_core::Gate::new).success(config, now.0);
-            }
+        /// True if the key is open at that time.
+        is_open(key: &str, now: Time) -> bool =
+            keyed.0.with(|_, (gates, _)| gates.peek(key, now.0).is_none_or(|gate| gate.is_open(now.0)));
+
+        /// A copy of the key's gate; None when there is no gate.
+        peek(key: &str, now: Time) -> Option<Gate> = keyed.0.with(|_, (gates, _)| {
+            gates.peek(key, now.0).map(|gate| Gate { machine: *gate, draws: Draws::default() })
         });
+
+        /// Forgets the key; returns True if it was known.
+        forget(key: &str) -> bool = keyed.0.with(|_, (gates, _)| gates.remove(key)).is_some();
+
+        /// Throws away idle keys and discardable gates; returns how many.
+        collect(now: Time) -> usize = keyed.0.with(|config, (gates, _)| {
+            gates.collect_idle(now.0) + gates.retain(|_, gate| !gate.is_discardable(config, now.0))
+        });
+
+        /// The keys in their order.
+        keys() -> Vec<String> = keyed.0.with(|_, (gates, _)| gates.iter().map(|(key, _)| key.clone()).collect());
     }
-
-    fn __len__(&self) -> usize {
-        self.0.with(|_, (gates, _)| gates.len())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Keyed {} keys>", self.__len__())
-    }
-}
-
-methods! { &Keyed as keyed:
-    /// Opens the key at that time and at no other, until its next failure.
-    release_at(key: String, now: Time, release: ReleaseTime) =
-        keyed.0.with(|_, (gates, _)| gates.entry(key, now.0, holdoff_core::Gate::new).release_at(release.0));
-
-    /// True if the key is open at that time.
-    is_open(key: &str, now: Time) -> bool =
-        keyed.0.with(|_, (gates, _)| gates.peek(key, now.0).is_none_or(|gate| gate.is_open(now.0)));
-
-    /// A copy of the key's gate; None when there is no gate.
-    peek(key: &str, now: Time) -> Option<Gate> =
-        keyed.0.with(|_, (gates, _)| gates.peek(key, now.0).map(|gate| Gate { machine: *gate, draws: Draws::default() }));
-
-    /// Forgets the key; returns True if it was known.
-    forget(key: &str) -> bool = keyed.0.with(|_, (gates, _)| gates.remove(key)).is_some();
-
-    /// Throws away idle keys and discardable gates; returns how many.
-    collect(now: Time) -> usize = keyed.0.with(|config, (gates, _)| {
-        gates.collect_idle(now.0) + gates.retain(|_, gate| !gate.is_discardable(config, now.0))
-    });
-
-    /// The keys in their order.
-    keys() -> Vec<String> = keyed.0.with(|_, (gates, _)| gates.iter().map(|(key, _)| key.clone()).collect());
 }
 
 /// Tokens that drip into a bucket: `rate` in each `per`, and at most `burst` at once. May be shared by threads.

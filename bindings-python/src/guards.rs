@@ -13,18 +13,19 @@ use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods.
+/// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods
+/// in the sections of `methods!`.
 ///
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
 macro_rules! guard {
     (
-        $class:ident $section:literal: $state:ty, $config:ty;
+        $class:ident as $object:ident $section:literal: $state:ty, $config:ty;
         fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
         save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
         restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
         new($(*, $($optional:ident: $type:ty),+;)? **fields: $fields:literal, config: $options:literal);
         repr |$p_config:pat_param, $p_state:pat_param| $format:literal, $($shown:expr),+;
-        $($methods:tt)*
+        $($sections:tt)*
     ) => {
         #[doc = include_str!(concat!("../help/", $section, ".txt"))]
         #[pyclass(frozen, module = "holdoff")]
@@ -47,64 +48,46 @@ macro_rules! guard {
             }
         }
 
-        #[pymethods]
-        impl $class {
-            #[new]
-            #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields), text_signature = None)]
-            fn new(
-                py: Python<'_>,
-                config: Option<&Bound<'_, PyAny>>,
-                $($($optional: $type,)+)?
-                fields: Option<&Bound<'_, PyDict>>,
-            ) -> PyResult<Self> {
-                #[allow(unused_mut)]
-                let mut start = $crate::guards::Start::default();
-                $($(start.$optional = $optional;)+)?
-                $crate::guards::new(py, config, fields, start)
+        methods! { $class as $object;
+            impl {
+                #[new]
+                #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields), text_signature = None)]
+                fn new(
+                    py: Python<'_>,
+                    config: Option<&Bound<'_, PyAny>>,
+                    $($($optional: $type,)+)?
+                    fields: Option<&Bound<'_, PyDict>>,
+                ) -> PyResult<Self> {
+                    #[allow(unused_mut)]
+                    let mut start = $crate::guards::Start::default();
+                    $($(start.$optional = $optional;)+)?
+                    $crate::guards::new(py, config, fields, start)
+                }
+
+                /// The state as bytes, for `restore`.
+                #[pyo3(signature = (now = None))]
+                fn save<'py>(&self, py: Python<'py>, now: Now) -> PyResult<Bound<'py, PyBytes>> {
+                    $crate::guards::saved(py, self, now)
+                }
+
+                /// A guard with this configuration and a saved state.
+                #[staticmethod]
+                #[pyo3(signature = (config: $options, state, now = None))]
+                fn restore(config: &Bound<'_, PyAny>, state: &Bound<'_, PyBytes>, now: Now) -> PyResult<Self> {
+                    $crate::guards::restored(config, state, now)
+                }
+
+                fn __repr__(&self) -> String {
+                    self.0.with(|$p_config, $p_state| format!($format, $($shown),+))
+                }
             }
 
-            /// The state as bytes, for `restore`.
-            #[pyo3(signature = (now = None))]
-            fn save<'py>(&self, py: Python<'py>, now: Now) -> PyResult<Bound<'py, PyBytes>> {
-                $crate::guards::saved(py, self, now)
-            }
-
-            /// A guard with this configuration and a saved state.
-            #[staticmethod]
-            #[pyo3(signature = (config: $options, state, now = None))]
-            fn restore(config: &Bound<'_, PyAny>, state: &Bound<'_, PyBytes>, now: Now) -> PyResult<Self> {
-                $crate::guards::restored(config, state, now)
-            }
-
-            fn __repr__(&self) -> String {
-                self.0.with(|$p_config, $p_state| format!($format, $($shown),+))
-            }
-
-            $($methods)*
+            $($sections)*
         }
     };
 }
 
-/// Declares methods of a guard that are one transition at a time, each one row:
-/// `name(parameters) -> type = |config, state, now| value;`. The last parameter is the time, the clock's unless given.
-macro_rules! transitions {
-    ($class:ident: $(
-        $(#[doc = $doc:literal])*
-        $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) -> $out:ty =
-            |$config:pat_param, $state:pat_param, $now:pat_param| $value:expr;
-    )*) => {
-        #[pymethods]
-        impl $class { $(
-            $(#[doc = $doc])*
-            #[pyo3(signature = ($($arg $(= $default)?,)* now = None))]
-            fn $name(&self, py: Python<'_>, $($arg: $type,)* now: Now) -> PyResult<$out> {
-                self.0.at(py, now, |$config, $state, $now| $value)
-            }
-        )* }
-    };
-}
-
-// The guards use the macros above.
+// The guards use the macro above.
 pub(crate) mod breaker;
 pub(crate) mod budget;
 pub(crate) mod bulkhead;

@@ -52,72 +52,74 @@ impl Layers {
 #[pyclass(module = "holdoff.machines")]
 pub(crate) struct Layered(holdoff_core::Layered);
 
-#[pymethods]
-impl Layered {
-    /// Begin: the machine and its first step, the first attempt of both levels.
-    #[staticmethod]
-    fn begin(layers: &Layers, seed: SeedNumber, now: Time) -> (Self, Step) {
-        let (layered, step) = holdoff_core::Layered::begin(&layers.0, seed.0, now.0);
-        (Self(layered), Step(step))
-    }
-
-    /// A call whose first attempt, ticket 1, has run since `started`.
-    #[staticmethod]
-    fn underway(layers: &Layers, seed: SeedNumber, started: StartTime) -> Self {
-        Self(holdoff_core::Layered::underway(&layers.0, seed.0, started.0))
-    }
-
-    /// The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
-    /// for any reason.
-    #[pyo3(signature = (layers, ticket, now, failure, *, outward = None))]
-    fn fail(
-        &mut self,
-        layers: &Layers,
-        ticket: TicketNumber,
-        now: Time,
-        failure: &Failure,
-        outward: Option<&Bound<'_, Failure>>,
-    ) -> Step {
-        let outward = outward.map(|outward| outward.get().0);
-        Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
-    }
-}
-
-methods! { &mut Layered as layered:
-    /// The attempt with this ticket succeeded.
-    succeed(ticket: TicketNumber, now: Time) -> Step = Step(layered.0.succeed(ticket.0, now.0));
-
-    /// Time has passed: returns the next attempt when its sleep is over.
-    tick(layers: &Layers, now: Time) -> Step = Step(layered.0.tick(&layers.0, now.0));
-
-    /// The caller cancels the call.
-    cancel(now: Time) -> Step = Step(layered.0.cancel(now.0));
-}
-
-methods! { &Layered as layered:
-    /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
-    would_give_up(layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> =
-        layered.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason);
-
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    remaining(now: Time) -> u64 = layered.0.remaining(now.0).as_nanos();
-}
-
-getters! { Layered as layered,
+methods! { Layered as layered,
     shown "<Layered attempt {} ({} of {})>", layered.attempt(), layered.inner_attempt(), layered.outer_attempt();
-    /// The attempt in flight or the last one that ran, over both levels; from 1.
-    attempt: u32 = layered.0.attempt();
 
-    /// The attempt of the outer level, from 1.
-    outer_attempt: u32 = layered.0.outer_attempt();
+    impl {
+        /// Begin: the machine and its first step, the first attempt of both levels.
+        #[staticmethod]
+        fn begin(layers: &Layers, seed: SeedNumber, now: Time) -> (Self, Step) {
+            let (layered, step) = holdoff_core::Layered::begin(&layers.0, seed.0, now.0);
+            (Self(layered), Step(step))
+        }
 
-    /// The attempt of the inner level in this attempt of the outer level, from 1.
-    inner_attempt: u32 = layered.0.inner_attempt();
+        /// A call whose first attempt, ticket 1, has run since `started`.
+        #[staticmethod]
+        fn underway(layers: &Layers, seed: SeedNumber, started: StartTime) -> Self {
+            Self(holdoff_core::Layered::underway(&layers.0, seed.0, started.0))
+        }
 
-    /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
-    /// level gave up.
-    stopped_by: Option<Level> = layered.0.stopped_by().map(Level);
+        /// The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
+        /// for any reason.
+        #[pyo3(signature = (layers, ticket, now, failure, *, outward = None))]
+        fn fail(
+            &mut self,
+            layers: &Layers,
+            ticket: TicketNumber,
+            now: Time,
+            failure: &Failure,
+            outward: Option<&Bound<'_, Failure>>,
+        ) -> Step {
+            let outward = outward.map(|outward| outward.get().0);
+            Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
+        }
+    }
 
-    /// Why the inner level last gave up; None when it has not.
-    inner_reason: Option<StopReason> = layered.0.inner_reason().map(StopReason);
+    mut {
+        /// The attempt with this ticket succeeded.
+        succeed(ticket: TicketNumber, now: Time) -> Step = Step(layered.0.succeed(ticket.0, now.0));
+
+        /// Time has passed: returns the next attempt when its sleep is over.
+        tick(layers: &Layers, now: Time) -> Step = Step(layered.0.tick(&layers.0, now.0));
+
+        /// The caller cancels the call.
+        cancel(now: Time) -> Step = Step(layered.0.cancel(now.0));
+    }
+
+    ref {
+        /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
+        would_give_up(layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> =
+            layered.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason);
+
+        /// Nanoseconds still to sleep; 0 when the call does not sleep.
+        remaining(now: Time) -> u64 = layered.0.remaining(now.0).as_nanos();
+    }
+
+    get {
+        /// The attempt in flight or the last one that ran, over both levels; from 1.
+        attempt: u32 = layered.0.attempt();
+
+        /// The attempt of the outer level, from 1.
+        outer_attempt: u32 = layered.0.outer_attempt();
+
+        /// The attempt of the inner level in this attempt of the outer level, from 1.
+        inner_attempt: u32 = layered.0.inner_attempt();
+
+        /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
+        /// level gave up.
+        stopped_by: Option<Level> = layered.0.stopped_by().map(Level);
+
+        /// Why the inner level last gave up; None when it has not.
+        inner_reason: Option<StopReason> = layered.0.inner_reason().map(StopReason);
+    }
 }

@@ -5,7 +5,6 @@ use crate::parameters::{
     Cause, DecisionKind, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason, TicketNumber, Time,
 };
 use crate::policy::PolicyOrName;
-use crate::save::saves;
 use holdoff_core::{Outcome, Span};
 use pyo3::prelude::*;
 
@@ -34,99 +33,102 @@ impl Step {
     }
 }
 
-getters! { Step as step, shown "<Step {:?}>", step.0;
-    /// "attempt", "sleep", "wait" or "stop".
-    kind: StepKind = StepKind(match step.0 {
-        holdoff_core::Step::Attempt { .. } => "attempt",
-        holdoff_core::Step::Sleep { .. } => "sleep",
-        holdoff_core::Step::Wait { .. } => "wait",
-        holdoff_core::Step::Stop(_) => "stop",
-    });
+methods! { Step as step, shown "<Step {:?}>", step.0;
+    get {
+        /// "attempt", "sleep", "wait" or "stop".
+        kind: StepKind = StepKind(match step.0 {
+            holdoff_core::Step::Attempt { .. } => "attempt",
+            holdoff_core::Step::Sleep { .. } => "sleep",
+            holdoff_core::Step::Wait { .. } => "wait",
+            holdoff_core::Step::Stop(_) => "stop",
+        });
 
-    /// Stop: "succeeded", "gave_up" or "cancelled".
-    outcome: Option<OutcomeWord> = match step.0 {
-        holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
-        holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
-        holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
-        _ => None,
-    };
+        /// Stop: "succeeded", "gave_up" or "cancelled".
+        outcome: Option<OutcomeWord> = match step.0 {
+            holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
+            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
+            holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
+            _ => None,
+        };
 
-    /// Gave up: why.
-    reason: Option<StopReason> = step.gave_up().map(|(reason, _)| StopReason(reason));
+        /// Gave up: why.
+        reason: Option<StopReason> = step.gave_up().map(|(reason, _)| StopReason(reason));
 
-    /// Gave up: when another try might succeed; NEVER when nobody knows.
-    retry_at: Option<u64> = step.gave_up().map(|(_, retry_at)| retry_at);
+        /// Gave up: when another try might succeed; NEVER when nobody knows.
+        retry_at: Option<u64> = step.gave_up().map(|(_, retry_at)| retry_at);
 
-    /// Attempt: its number, from 1.
-    attempt: Option<u32> = step.started().map(|(ticket, ..)| ticket.attempt());
+        /// Attempt: its number, from 1.
+        attempt: Option<u32> = step.started().map(|(ticket, ..)| ticket.attempt());
 
-    /// Attempt: its ticket, which goes back with its result.
-    ticket: Option<u64> = step.started().map(|(ticket, ..)| ticket.as_raw());
+        /// Attempt: its ticket, which goes back with its result.
+        ticket: Option<u64> = step.started().map(|(ticket, ..)| ticket.as_raw());
 
-    /// Attempt: when to abort it; NEVER without a limit.
-    abort_at: Option<u64> = step.started().map(|(_, abort_at, _)| abort_at);
+        /// Attempt: when to abort it; NEVER without a limit.
+        abort_at: Option<u64> = step.started().map(|(_, abort_at, _)| abort_at);
 
-    /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
-    wake_at: Option<u64> = step.started().map(|(.., wake_at)| wake_at);
+        /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
+        wake_at: Option<u64> = step.started().map(|(.., wake_at)| wake_at);
 
-    /// Sleep, wait: when to tick.
-    until: Option<u64> = match step.0 {
-        holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
-        _ => None,
-    };
+        /// Sleep, wait: when to tick.
+        until: Option<u64> = match step.0 {
+            holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
+            _ => None,
+        };
 
-    /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = step.0 { Some(Cause(cause)) } else { None };
+        /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+        cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = step.0 { Some(Cause(cause)) } else { None };
+    }
 }
 
 /// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Call(pub(crate) holdoff_core::Call);
 
-#[pymethods]
-impl Call {
-    /// Begin a call: the machine and its first step, the first attempt.
-    #[staticmethod]
-    fn begin(policy: PolicyOrName<'_>, seed: SeedNumber, now: Time) -> (Self, Step) {
-        let (call, step) = holdoff_core::Call::begin(policy.core(), seed.0, now.0);
-        (Self(call), Step(step))
+methods! { Call as call, shown "<Call attempt {}>", call.0.attempt();
+    impl {
+        /// Begin a call: the machine and its first step, the first attempt.
+        #[staticmethod]
+        fn begin(policy: PolicyOrName<'_>, seed: SeedNumber, now: Time) -> (Self, Step) {
+            let (call, step) = holdoff_core::Call::begin(policy.core(), seed.0, now.0);
+            (Self(call), Step(step))
+        }
+
+        /// A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
+        #[staticmethod]
+        fn underway(seed: SeedNumber, started: StartTime) -> Self {
+            Self(holdoff_core::Call::underway(seed.0, started.0))
+        }
     }
 
-    /// A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
-    #[staticmethod]
-    fn underway(seed: SeedNumber, started: StartTime) -> Self {
-        Self(holdoff_core::Call::underway(seed.0, started.0))
+    saved by call.0, resumed by call;
+
+    mut {
+        /// The attempt with this ticket succeeded.
+        succeed(ticket: TicketNumber, now: Time) -> Step = Step(call.0.succeed(ticket.0, now.0));
+
+        /// The attempt with this ticket failed.
+        fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step =
+            Step(call.0.fail(policy.core(), ticket.0, now.0, failure.0));
+
+        /// Time has passed: returns the next attempt when its sleep is over.
+        tick(policy: PolicyOrName<'_>, now: Time) -> Step = Step(call.0.tick(policy.core(), now.0));
+
+        /// The caller cancels the call.
+        cancel(now: Time) -> Step = Step(call.0.cancel(now.0));
     }
-}
 
-methods! { &mut Call as call:
-    /// The attempt with this ticket succeeded.
-    succeed(ticket: TicketNumber, now: Time) -> Step = Step(call.0.succeed(ticket.0, now.0));
+    ref {
+        /// Nanoseconds still to sleep; 0 when the call does not sleep.
+        remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
+    }
 
-    /// The attempt with this ticket failed.
-    fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step =
-        Step(call.0.fail(policy.core(), ticket.0, now.0, failure.0));
+    get {
+        /// The attempt in flight or, asleep or at the end, the last one that ran.
+        attempt: u32 = call.0.attempt();
 
-    /// Time has passed: returns the next attempt when its sleep is over.
-    tick(policy: PolicyOrName<'_>, now: Time) -> Step = Step(call.0.tick(policy.core(), now.0));
-
-    /// The caller cancels the call.
-    cancel(now: Time) -> Step = Step(call.0.cancel(now.0));
-}
-
-methods! { &Call as call:
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
-}
-
-saves! { Call as call: call.0; resumed by call }
-
-getters! { Call as call, shown "<Call attempt {}>", call.0.attempt();
-    /// The attempt in flight or, asleep or at the end, the last one that ran.
-    attempt: u32 = call.0.attempt();
-
-    /// When the call began.
-    started: u64 = call.0.started().as_nanos();
+        /// When the call began.
+        started: u64 = call.0.started().as_nanos();
+    }
 }
 
 /// The answer to a failure: sleep until a time, or give up for a reason.
@@ -147,54 +149,57 @@ impl Decision {
     }
 }
 
-getters! { Decision as decision, shown "<Decision {:?}>", decision.0;
-    /// "sleep" or "give_up".
-    kind: DecisionKind = DecisionKind(if decision.sleep().is_some() { "sleep" } else { "give_up" });
+methods! { Decision as decision, shown "<Decision {:?}>", decision.0;
+    get {
+        /// "sleep" or "give_up".
+        kind: DecisionKind = DecisionKind(if decision.sleep().is_some() { "sleep" } else { "give_up" });
 
-    /// Sleep: until when.
-    until: Option<u64> = decision.sleep().map(|(until, _)| until);
+        /// Sleep: until when.
+        until: Option<u64> = decision.sleep().map(|(until, _)| until);
 
-    /// Sleep: "backoff", "hint" or "clip".
-    cause: Option<Cause> = decision.sleep().map(|(_, cause)| Cause(cause));
+        /// Sleep: "backoff", "hint" or "clip".
+        cause: Option<Cause> = decision.sleep().map(|(_, cause)| Cause(cause));
 
-    /// Give up: why.
-    reason: Option<StopReason> = decision.end().map(|(reason, _)| StopReason(reason));
+        /// Give up: why.
+        reason: Option<StopReason> = decision.end().map(|(reason, _)| StopReason(reason));
 
-    /// Give up: when another try might succeed; NEVER when nobody knows.
-    retry_at: Option<u64> = decision.end().map(|(_, retry_at)| retry_at);
+        /// Give up: when another try might succeed; NEVER when nobody knows.
+        retry_at: Option<u64> = decision.end().map(|(_, retry_at)| retry_at);
+    }
 }
 
 /// The state of one operation without its loop: one decision for each failure.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Retry(holdoff_core::Retry);
 
-#[pymethods]
-impl Retry {
-    #[new]
-    fn new(seed: SeedNumber, started: StartTime) -> Self {
-        Self(holdoff_core::Retry::new(seed.0, started.0))
+methods! { Retry as retry, shown "<Retry after {} failures>", retry.0.failures();
+    impl {
+        #[new]
+        fn new(seed: SeedNumber, started: StartTime) -> Self {
+            Self(holdoff_core::Retry::new(seed.0, started.0))
+        }
     }
-}
 
-methods! { &mut Retry as retry:
-    /// Decide what to do about an attempt that failed at that time.
-    on_failure(policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision =
-        Decision(retry.0.on_failure(policy.core(), now.0, failure.0));
-}
+    saved by retry.0, resumed by retry;
 
-methods! { &Retry as retry:
-    /// When the operation as a whole must be over; NEVER without a deadline.
-    deadline(policy: PolicyOrName<'_>) -> u64 = retry.0.deadline(policy.core()).as_nanos();
-}
+    mut {
+        /// Decide what to do about an attempt that failed at that time.
+        on_failure(policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision =
+            Decision(retry.0.on_failure(policy.core(), now.0, failure.0));
+    }
 
-saves! { Retry as retry: retry.0; resumed by retry }
+    ref {
+        /// When the operation as a whole must be over; NEVER without a deadline.
+        deadline(policy: PolicyOrName<'_>) -> u64 = retry.0.deadline(policy.core()).as_nanos();
+    }
 
-getters! { Retry as retry, shown "<Retry after {} failures>", retry.0.failures();
-    /// How many attempts have failed.
-    failures: u32 = retry.0.failures();
+    get {
+        /// How many attempts have failed.
+        failures: u32 = retry.0.failures();
 
-    /// When the first attempt began.
-    started: u64 = retry.0.started().as_nanos();
+        /// When the first attempt began.
+        started: u64 = retry.0.started().as_nanos();
+    }
 }
 
 /// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.

@@ -4,7 +4,6 @@ use crate::config::raised;
 use crate::convert::choice;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::guards::guarded::guarded;
 use crate::guards::set::{Lend as _, MayShare};
 use crate::machine::{Call, Step};
 use crate::parameters::{SeedNumber, TicketNumber, Time};
@@ -46,77 +45,78 @@ fn parts(recorded: Recorded) -> (Step, Events) {
 #[derive(PartialEq)]
 pub(crate) struct Recorder(holdoff_core::Recorder);
 
-#[pymethods]
-impl Recorder {
-    /// Begin a call: the machine, its first step and its first events.
-    #[staticmethod]
-    #[pyo3(signature = (policy, seed, now, *, guards = None))]
-    fn begin(
-        py: Python<'_>,
-        policy: PolicyOrName<'_>,
-        seed: SeedNumber,
-        now: Time,
-        guards: MayShare,
-    ) -> (Self, Step, Events) {
-        let begun = guards.lend(py, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
-        (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
+methods! { Recorder as recorder, shown "<Recorder event {}, attempt {}>", recorder.0.sequence(), recorder.0.attempt();
+    impl {
+        /// Begin a call: the machine, its first step and its first events.
+        #[staticmethod]
+        #[pyo3(signature = (policy, seed, now, *, guards = None))]
+        fn begin(
+            py: Python<'_>,
+            policy: PolicyOrName<'_>,
+            seed: SeedNumber,
+            now: Time,
+            guards: MayShare,
+        ) -> (Self, Step, Events) {
+            let begun = guards.lend(py, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
+            (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
+        }
+
+        /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
+        fn __copy__(&self) -> Self {
+            Self(self.0)
+        }
     }
 
-    /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
-    fn __copy__(&self) -> Self {
-        Self(self.0)
+    borrows guards, parts -> (Step, Events) {
+        /// The attempt with this ticket succeeded.
+        succeed(ticket: TicketNumber, now: Time; guards: MayShare = None) = recorder.0.succeed(guards, ticket.0, now.0);
+
+        /// The attempt with this ticket failed.
+        fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: MayShare = None) =
+            recorder.0.fail(policy.core(), guards, ticket.0, now.0, failure.0);
+
+        /// The attempt with this ticket ended without a result that guards should count.
+        abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) = recorder.0.abandon(guards, ticket.0, now.0);
+
+        /// Time has passed, or a place in the bulkhead has come free.
+        tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) = recorder.0.tick(policy.core(), guards, now.0);
+
+        /// The caller cancels the call.
+        cancel(now: Time; guards: MayShare = None) = recorder.0.cancel(guards, now.0);
+
+        /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
+        /// `reruns` times; then it has failed, by a timeout.
+        resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: MayShare = None) =
+            recorder.0.resume(policy.core(), guards, now.0, reruns);
     }
-}
 
-guarded! { Recorder as call with guards, parts -> (Step, Events):
-    /// The attempt with this ticket succeeded.
-    succeed(ticket: TicketNumber, now: Time; guards: MayShare = None) = call.succeed(guards, ticket.0, now.0);
+    ref {
+        /// Nanoseconds still to sleep; 0 when the call does not sleep.
+        remaining(now: Time) -> u64 = recorder.0.remaining(now.0).as_nanos();
+    }
 
-    /// The attempt with this ticket failed.
-    fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: MayShare = None) =
-        call.fail(policy.core(), guards, ticket.0, now.0, failure.0);
+    get {
+        /// The current step.
+        step: Step = Step(recorder.0.step());
 
-    /// The attempt with this ticket ended without a result that guards should count.
-    abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) = call.abandon(guards, ticket.0, now.0);
+        /// The number of the latest event.
+        sequence: u64 = recorder.0.sequence();
 
-    /// Time has passed, or a place in the bulkhead has come free.
-    tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) = call.tick(policy.core(), guards, now.0);
+        /// The attempt in flight or else the last one that ran, 0 for none.
+        attempt: u32 = recorder.0.attempt();
 
-    /// The caller cancels the call.
-    cancel(now: Time; guards: MayShare = None) = call.cancel(guards, now.0);
+        /// When the call began.
+        started: u64 = recorder.0.started().as_nanos();
 
-    /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
-    /// `reruns` times; then it has failed, by a timeout.
-    resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: MayShare = None) =
-        call.resume(policy.core(), guards, now.0, reruns);
-}
+        /// How often the attempt in flight was run again because it was interrupted.
+        reruns: u32 = recorder.0.reruns();
 
-methods! { &Recorder as recorder:
-    /// Nanoseconds still to sleep; 0 when the call does not sleep.
-    remaining(now: Time) -> u64 = recorder.0.remaining(now.0).as_nanos();
-}
+        /// True if the call began with guards.
+        is_guarded: bool = recorder.0.is_guarded();
 
-getters! { Recorder as recorder, shown "<Recorder event {}, attempt {}>", recorder.0.sequence(), recorder.0.attempt();
-    /// The current step.
-    step: Step = Step(recorder.0.step());
-
-    /// The number of the latest event.
-    sequence: u64 = recorder.0.sequence();
-
-    /// The attempt in flight or else the last one that ran, 0 for none.
-    attempt: u32 = recorder.0.attempt();
-
-    /// When the call began.
-    started: u64 = recorder.0.started().as_nanos();
-
-    /// How often the attempt in flight was run again because it was interrupted.
-    reruns: u32 = recorder.0.reruns();
-
-    /// True if the call began with guards.
-    is_guarded: bool = recorder.0.is_guarded();
-
-    /// A copy of the call in its current state, to be saved or looked at.
-    call: Call = Call(recorder.0.call());
+        /// A copy of the call in its current state, to be saved or looked at.
+        call: Call = Call(recorder.0.call());
+    }
 }
 
 /// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"

@@ -52,47 +52,48 @@ fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
-#[pymethods]
-impl Bulkhead {
-    #[new]
-    #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"), text_signature = None)]
-    fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        super::new(py, config, fields, Start::default())
+methods! { Bulkhead as bulkhead;
+    impl {
+        #[new]
+        #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"), text_signature = None)]
+        fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+            super::new(py, config, fields, Start::default())
+        }
+
+        /// Asks for a place: "entered", "refused", or a place in the queue.
+        #[pyo3(signature = () -> "Literal['entered', 'refused'] | int")]
+        fn enter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)))
+        }
+
+        /// The same for a waiter in the queue.
+        #[pyo3(signature = (place) -> "Literal['entered', 'refused'] | int")]
+        fn enter_from<'py>(&self, py: Python<'py>, place: u32) -> PyResult<Bound<'py, PyAny>> {
+            word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))))
+        }
+
+        /// An attempt that ran is done.
+        fn leave(&self, py: Python<'_>) {
+            self.freed(py, holdoff_core::Bulkhead::leave);
+        }
+
+        /// A waiter leaves the queue.
+        fn leave_queue(&self, py: Python<'_>, place: u32) {
+            self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
+        }
+
+        fn __repr__(&self) -> String {
+            self.0.with(|config, bulkhead| {
+                format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
+            })
+        }
     }
 
-    /// Asks for a place: "entered", "refused", or a place in the queue.
-    #[pyo3(signature = () -> "Literal['entered', 'refused'] | int")]
-    fn enter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)))
+    get {
+        /// How many attempts run.
+        running: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.running());
+
+        /// How many waiters are in the queue.
+        waiting: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.waiting());
     }
-
-    /// The same for a waiter in the queue.
-    #[pyo3(signature = (place) -> "Literal['entered', 'refused'] | int")]
-    fn enter_from<'py>(&self, py: Python<'py>, place: u32) -> PyResult<Bound<'py, PyAny>> {
-        word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))))
-    }
-
-    /// An attempt that ran is done.
-    fn leave(&self, py: Python<'_>) {
-        self.freed(py, holdoff_core::Bulkhead::leave);
-    }
-
-    /// A waiter leaves the queue.
-    fn leave_queue(&self, py: Python<'_>, place: u32) {
-        self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
-    }
-
-    fn __repr__(&self) -> String {
-        self.0.with(|config, bulkhead| {
-            format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
-        })
-    }
-}
-
-getters! { Bulkhead as bulkhead;
-    /// How many attempts run.
-    running: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.running());
-
-    /// How many waiters are in the queue.
-    waiting: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.waiting());
 }

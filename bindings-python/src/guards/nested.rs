@@ -13,50 +13,51 @@ fn read(value: Text<'_, '_>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<T
     Ok(value.bytes("value")?.and_then(|bytes| of(&bytes)).map(Token))
 }
 
-#[pymethods]
-impl Token {
-    /// The name of the header whose value is `header`.
-    #[classattr]
-    const HEADER: &'static str = Core::HEADER;
-    /// The name of the gRPC metadata whose value is `grpc`.
-    #[classattr]
-    const GRPC: &'static str = Core::GRPC;
+methods! { Token as token, shown "<Token attempt {}, depth {}>", token.attempt(), token.depth();
+    impl {
+        /// The name of the header whose value is `header`.
+        #[classattr]
+        const HEADER: &'static str = Core::HEADER;
+        /// The name of the gRPC metadata whose value is `grpc`.
+        #[classattr]
+        const GRPC: &'static str = Core::GRPC;
 
-    /// The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
-    #[new]
-    #[pyo3(signature = (attempt, attempts = None, parent = None))]
-    fn new(attempt: u32, attempts: Option<u32>, parent: Option<&Bound<'_, Self>>) -> Self {
-        Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)))
+        /// The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
+        #[new]
+        #[pyo3(signature = (attempt, attempts = None, parent = None))]
+        fn new(attempt: u32, attempts: Option<u32>, parent: Option<&Bound<'_, Self>>) -> Self {
+            Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)))
+        }
+
+        /// The token in a value of `x-retry-attempt`; None if there is none.
+        #[staticmethod]
+        #[pyo3(signature = (value, /))]
+        fn from_header(value: Text<'_, '_>) -> PyResult<Option<Self>> {
+            read(value, Core::from_header)
+        }
+
+        /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
+        #[staticmethod]
+        #[pyo3(signature = (value, /))]
+        fn from_grpc(value: Text<'_, '_>) -> PyResult<Option<Self>> {
+            read(value, Core::from_grpc)
+        }
     }
 
-    /// The token in a value of `x-retry-attempt`; None if there is none.
-    #[staticmethod]
-    #[pyo3(signature = (value, /))]
-    fn from_header(value: Text<'_, '_>) -> PyResult<Option<Self>> {
-        read(value, Core::from_header)
+    get {
+        /// The number of the attempt, from 1.
+        attempt: u32 = token.0.attempt();
+
+        /// How many attempts all retries around may make together; None for ever, or too many to count.
+        allowed: Option<u32> = Some(token.0.allowed()).filter(|allowed| *allowed != u32::MAX);
+
+        /// How many retries there are around.
+        depth: u32 = token.0.depth();
+
+        /// The value of the header `x-retry-attempt`.
+        header: String = token.0.attempt().to_string();
+
+        /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
+        grpc: Option<String> = token.0.grpc().map(|before| before.to_string());
     }
-
-    /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
-    #[staticmethod]
-    #[pyo3(signature = (value, /))]
-    fn from_grpc(value: Text<'_, '_>) -> PyResult<Option<Self>> {
-        read(value, Core::from_grpc)
-    }
-}
-
-getters! { Token as token, shown "<Token attempt {}, depth {}>", token.attempt(), token.depth();
-    /// The number of the attempt, from 1.
-    attempt: u32 = token.0.attempt();
-
-    /// How many attempts all retries around may make together; None for ever, or too many to count.
-    allowed: Option<u32> = Some(token.0.allowed()).filter(|allowed| *allowed != u32::MAX);
-
-    /// How many retries there are around.
-    depth: u32 = token.0.depth();
-
-    /// The value of the header `x-retry-attempt`.
-    header: String = token.0.attempt().to_string();
-
-    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
-    grpc: Option<String> = token.0.grpc().map(|before| before.to_string());
 }

@@ -56,43 +56,44 @@ pub(crate) struct RetryEvent {
     pub(super) cause: Cause,
 }
 
-#[pymethods]
-impl RetryEvent {
-    /// The error that it raised; None when it returned.
-    #[getter]
-    fn error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyException>> {
-        self.failed.error()?.bind(py).cast().ok().cloned()
+methods! { RetryEvent as event;
+    impl {
+        /// The error that it raised; None when it returned.
+        #[getter]
+        fn error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyException>> {
+            self.failed.error()?.bind(py).cast().ok().cloned()
+        }
+
+        /// The value that it returned; None also when it raised.
+        #[getter]
+        fn result(&self, py: Python<'_>) -> Py<PyAny> {
+            self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py))
+        }
+
+        fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+            let failed = self.failed.object().bind(py).repr()?;
+            Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause.name()))
+        }
+
+        fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+            visit.call(self.failed.object())
+        }
     }
 
-    /// The value that it returned; None also when it raised.
-    #[getter]
-    fn result(&self, py: Python<'_>) -> Py<PyAny> {
-        self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py))
+    get {
+        /// The number of the attempt that failed, from 1.
+        attempt: u32 = event.attempt;
+
+        /// The failure that it was classified as.
+        failure: Failure = Failure(event.failure);
+
+        /// Seconds until the next attempt.
+        delay: f64 = convert::seconds(event.delay.as_nanos());
+
+        /// Nanoseconds until the next attempt.
+        delay_ns: u64 = event.delay.as_nanos();
+
+        /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+        cause: parameters::Cause = parameters::Cause(event.cause);
     }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let failed = self.failed.object().bind(py).repr()?;
-        Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause.name()))
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self.failed.object())
-    }
-}
-
-getters! { RetryEvent as event;
-    /// The number of the attempt that failed, from 1.
-    attempt: u32 = event.attempt;
-
-    /// The failure that it was classified as.
-    failure: Failure = Failure(event.failure);
-
-    /// Seconds until the next attempt.
-    delay: f64 = convert::seconds(event.delay.as_nanos());
-
-    /// Nanoseconds until the next attempt.
-    delay_ns: u64 = event.delay.as_nanos();
-
-    /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    cause: parameters::Cause = parameters::Cause(event.cause);
 }
