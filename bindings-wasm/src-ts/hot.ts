@@ -1,11 +1,10 @@
-/** The wasm module of `holdoff` and its memory: one operation's call lies there at a time, under one policy. */
-import { make, makeLater } from "./hot_wasm.js";
+/** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 import { readLong, writeLong } from "./options.js";
 import type { Nanos } from "./times.js";
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  address(): number;
+  hot(): number;
   underway(): void;
   fail(attempt: number, kind: number): void;
   tick(): void;
@@ -26,13 +25,30 @@ const CALL_WORDS = 14;
 
 function take(exports: object): Exports {
   functions = exports as Exports;
-  // The memory never grows: there is no allocator.
-  words = new Uint32Array(functions.memory.buffer, functions.address(), CALL + CALL_WORDS);
+  remap();
   return functions;
 }
 
+/** Finds the memory: at first, and again after it has grown for the log of a limiter. */
+export function remap(): void {
+  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), CALL + CALL_WORDS);
+}
+
+/** A wasm module that has these functions. */
+export interface Module {
+  make(): object;
+  makeLater(): Promise<object>;
+}
+
+let module: Module;
+
+/** Brings the module of an entry: that of `holdoff`, or the larger one of `holdoff/guards`. The first one stays. */
+export function bring(by: Module): void {
+  module ??= by;
+}
+
 /** The module, compiled on first use: an import that is never used costs nothing. */
-export const hot = (): Exports => functions ?? take(make());
+export const hot = (): Exports => functions ?? take(module.make());
 
 /**
  * Compiles the module without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
@@ -40,7 +56,7 @@ export const hot = (): Exports => functions ?? take(make());
  */
 export async function init(): Promise<void> {
   if (functions === undefined) {
-    const exports = await makeLater();
+    const exports = await module.makeLater();
     if (functions === undefined) take(exports);
   }
 }

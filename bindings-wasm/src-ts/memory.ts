@@ -3,7 +3,6 @@
  * owns and copies into memory for a transition; here the module itself says where each field is.
  */
 import { NOT_A_DURATION, problem } from "./errors.js";
-import { instance } from "./module.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
 import { decoder, encoder } from "./tools/utf8.js";
 
@@ -28,9 +27,8 @@ export class ModuleMemory<Name extends string, Field extends string> {
   private doubles!: Float64Array;
   text!: Uint8Array;
 
-  /** Compiles the module, which knows these fields. */
-  constructor(text: string, fields: readonly Field[]) {
-    const exports = instance(text);
+  /** The memory of a compiled module that knows these fields. */
+  constructor(exports: object, fields: readonly Field[]) {
     this.core = exports as unknown as Functions<Name>;
     this.from = exports as unknown as Memory;
     this.fields = fields;

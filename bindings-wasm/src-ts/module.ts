@@ -20,3 +20,8 @@ export function decoded(text: string): Uint8Array<ArrayBuffer> {
 /** The functions and the memory of the module. */
 export const instance = (text: string): object =>
   new WebAssembly.Instance(new WebAssembly.Module(decoded(text))).exports;
+
+/** The same without blocking. */
+export async function instanceLater(text: string): Promise<object> {
+  return (await WebAssembly.instantiate(decoded(text))).instance.exports;
+}

@@ -1,4 +1,4 @@
-//! The module of `holdoff`: one operation's call, from its first failure on.
+//! The module of `holdoff`, and part of that of `holdoff/guards`: one operation's call, from its first failure on.
 //!
 //! JavaScript writes the words of a policy that it has checked itself, and keeps the call's state while another operation's is in
 //! the memory. There is no text here, and there are no names.
@@ -43,7 +43,7 @@ impl Memory {
 
 /// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
-extern "C" fn address() -> usize {
+extern "C" fn hot() -> usize {
     MEMORY.address()
 }
 

@@ -6,9 +6,10 @@
 //!
 //! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
 //! call, under a policy that JavaScript has checked and written as words; `machine` calls, retries and schedules for loops of
-//! one's own; `classify` rules about errors and every hint; `guards` the guards that calls share. A policy and a state are the
-//! same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its own. `tools`
-//! is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `holdoff/lite` needs no module.
+//! one's own; `classify` rules about errors and every hint; `guards` the guards that calls share, and what `hot` has. A policy and a
+//! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
+//! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `holdoff/lite` needs no
+//! module.
 #![cfg_attr(all(target_arch = "wasm32", not(feature = "tools")), no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
@@ -17,7 +18,7 @@
 mod classify;
 #[cfg(feature = "guards")]
 mod guards;
-#[cfg(feature = "hot")]
+#[cfg(any(feature = "hot", feature = "guards"))]
 mod hot;
 #[cfg(feature = "machine")]
 mod layout;

@@ -1,8 +1,7 @@
 // Guards: what all calls to a dependency share, so that retries do not keep it down.
 
 import assert from "node:assert/strict";
-import { outcomeOf, Policy } from "holdoff";
-import { KeyedGuards } from "holdoff/guards";
+import { KeyedGuards, outcomeOf, Policy } from "holdoff/guards";
 import "holdoff/presets";
 
 // A set of guards for each host.

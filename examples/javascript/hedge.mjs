@@ -1,7 +1,6 @@
 // Hedging: a second attempt beside a slow one; the first success wins, and the other attempt is aborted.
 
-import { retry } from "holdoff";
-import { Guards } from "holdoff/guards";
+import { Guards, retry } from "holdoff/guards";
 
 const guards = new Guards({ hedge: { delay: "20ms", percentile: 0.95 } });
 

@@ -6,6 +6,7 @@ import text from "../../dist/classify.wasm";
 import { ConfigError, shown } from "../errors.js";
 import { type Classifier, type Rules, useClassifier } from "../failure.js";
 import { encode, ModuleMemory } from "../memory.js";
+import { instance } from "../module.js";
 import { type FieldValue, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
@@ -14,7 +15,7 @@ const FIELDS = ["args", "problem", "rules", "reader", "name", "text"] as const;
 type Name = "grpc" | "header" | "headers" | "hint" | "is_failure" | "judge" | "patterns" | "rules_set" | "rules_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
-const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(text, FIELDS));
+const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(instance(text), FIELDS));
 
 // The bits of a text that is kept here; anything else is the length of a problem.
 const HOST_KEEPS = 0x80000000;

@@ -1,8 +1,12 @@
-/** Guards that many calls share, so that a fleet stays alive when a dependency is ill. Importing it lets policies have guards. */
-import text from "../../dist/guards.wasm";
+/**
+ * Guards that many calls share, so that a fleet stays alive when a dependency is ill, and all of `holdoff` but its machines over
+ * the same wasm module. Importing it lets policies have guards.
+ */
+import { bring } from "../hot.js";
 import { letPoliciesHaveGuards } from "./guards.js";
-import { bring } from "./memory.js";
+import { make, makeLater } from "./wasm.js";
 
+export * from "../main.js";
 export { Adaptive, type AdaptiveStart } from "./adaptive.js";
 export { type Acquired, Breaker, type BreakerState } from "./breaker.js";
 export { Budget } from "./budget.js";
@@ -30,5 +34,5 @@ export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } fro
 export { Refused } from "./refused.js";
 export { Stretch } from "./stretch.js";
 
-bring(text);
+bring({ make, makeLater });
 letPoliciesHaveGuards();

@@ -1,5 +1,5 @@
 /**
- * The wasm module for guards, which many calls share. The entry that has guards brings it.
+ * The memory of guards, which many calls share.
  *
  * A guard's configuration and state are rows of words that its JavaScript object owns, so that nothing is left behind when it is
  * collected. The guards used last stay in wasm memory until others need the place: a program with one set of guards
@@ -8,9 +8,11 @@
 
 import { system } from "../clock.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
+import { remap } from "../hot.js";
 import { ModuleMemory } from "../memory.js";
 import { readLong } from "../options.js";
 import type { Seed } from "../seed.js";
+import { make } from "./wasm.js";
 
 type Name =
   | "adaptive_give_back"
@@ -96,21 +98,15 @@ const FIELDS = [
 
 type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
 
-let module: string | undefined;
 let made: GuardsMemory | undefined;
 /** Its functions; `memory()` before the first use. */
 export let core: GuardsMemory["core"];
-
-/** Brings the module, as text. */
-export function bring(text: string): void {
-  module = text;
-}
 
 /** Its memory, compiled on first use. */
 export const memory = (): GuardsMemory => made ?? compiled();
 
 function compiled(): GuardsMemory {
-  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(module as string, FIELDS);
+  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(make(), FIELDS);
   core = made.core;
   return made;
 }
@@ -145,7 +141,10 @@ export function reserveTimes(times: number): number {
   const at = memory().core.reserve(times);
   if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
   // Memory that has grown is another buffer.
-  if (memory().words.args.length === 0) memory().remap();
+  if (memory().words.args.length === 0) {
+    memory().remap();
+    remap();
+  }
   return at;
 }
 

@@ -1,6 +1,8 @@
 /** Everything that a plain retry does without, loaded only if imported. */
 
 import "../classify/index.js";
+import { bring } from "../hot.js";
+import { make, makeLater } from "../hot_wasm.js";
 import "../presets/index.js";
 
 export type { Length } from "../memory.js";
@@ -67,3 +69,6 @@ export type {
   WaitBackoffOptions,
   WaitBackoffState,
 } from "./types.js";
+
+// Policies that were made here run, too.
+bring({ make, makeLater });

@@ -1,0 +1,31 @@
+/** The exports that `holdoff` and `holdoff/guards` have in common. */
+export type { Clock } from "./clock.js";
+export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
+export {
+  classify,
+  type Facts,
+  type Failure,
+  type Hint,
+  hintOf,
+  httpFailure,
+  type Verdict,
+} from "./failure.js";
+export type {
+  BackoffFields,
+  BackoffKind,
+  HintFields,
+  JitterFields,
+  JitterKind,
+  PolicyFields,
+  PresetName,
+  RetryOnFields,
+  RetryOnLists,
+} from "./fields.js";
+export type { HeadersLike } from "./headers.js";
+export type { AttemptContext, HostOptions, RetryInfo, Work } from "./host.js";
+export { init } from "./hot.js";
+export { Policy } from "./policy.js";
+export { type RetryOptions, retry, type WrapOptions, wrap } from "./retry.js";
+export { seed, seedAt } from "./seed.js";
+export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
+export type { Cause, FailureKind, StopReason } from "./words.js";
