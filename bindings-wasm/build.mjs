@@ -79,6 +79,8 @@ const bindgen = {
 // Functions that make the module are not exported.
 const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .replace(/export type InitInput.*/s, "")
+  // Documentation that has come through a macro is a raw literal.
+  .replace(/^( *\*) r(#*)"(.*)"\2$/gm, "$1$3")
   // A time comes back as the type that went in, and a gate has any key.
   .replace(/^((?: {4}static | {4}|export function )\w+)(\(.*\bT\b)/gm, "$1<T extends Time>$2")
   .replace(/^export class Gates \{/m, "export class Gates<K> {");

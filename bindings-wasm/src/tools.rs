@@ -1,11 +1,12 @@
 //! The module of tools: documents, explanations, logs, saved states and the machines of other systems, as functions and classes
 //! that wasm-bindgen makes.
 //!
-//! It allocates and takes and gives JavaScript's own values. [`ffi`] reads and makes these; a method here is a line or three
-//! around the core's. Types that JavaScript sees stand in `src-ts/tools/types.ts`.
+//! It allocates and takes and gives JavaScript's own values. [`arguments`] reads these and [`ffi`] makes them; a method here is a
+//! line or three around the core's. Types that JavaScript sees stand in `src-ts/tools/types.ts`.
 #![allow(unsafe_code, reason = "wasm-bindgen makes it")]
 #![allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 
+mod arguments;
 mod document;
 mod event;
 mod explain;

@@ -7,25 +7,11 @@ import { maker, type SharedStates } from "../guards/maker.js";
 import { Call, Retry, type Step, stepOf } from "../machine.js";
 import { Policy, policyOf as policyFrom } from "../policy.js";
 import type { Time } from "../times.js";
-import { type FieldValue, isFields as isObjectOfFields, NUMBER } from "../values.js";
-import type { Ended, InTime, Level, StopReason } from "../words.js";
-import { ReplayError } from "./replay_error.js";
-import type {
-  AnyPolicy,
-  Event,
-  Explanation,
-  FromForm,
-  GateState,
-  LayeredState,
-  Lint,
-  PeriodicState,
-  PeriodicStep,
-  Recorded,
-  Row,
-  WaitBackoffState,
-} from "./types.js";
+import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
+import { ReplayError, type ReplayParts } from "./replay_error.js";
+import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
-export { shown };
+export { problem, shown };
 
 /** True for an object of fields; a getter of the program's own never throws here. */
 export function isFields(value: unknown): boolean {
@@ -36,22 +22,17 @@ export function isFields(value: unknown): boolean {
   }
 }
 
-export const entriesOf = (value: object): [name: string, value: unknown][] => Object.entries(value);
-
-export const itemsOf = (iterable: Iterable<unknown>): unknown[] => Array.from(iterable);
+export const entriesOf = (value?: object | null): [name: string, value: unknown][] => Object.entries(value ?? {});
 
 /** True for a log's bytes, also those of another realm, which `instanceof` does not know. */
 export const isBytes = (log: unknown): log is Uint8Array =>
   ArrayBuffer.isView(log) && "BYTES_PER_ELEMENT" in log && log.BYTES_PER_ELEMENT === 1;
 
+/** An error of the core's; a value that it did not say is undefined. */
 export const configError = (
-  code: number,
-  word: string,
-  path: string,
+  { code, word, path, rule, nearest }: ConfigError,
   value: unknown,
   unit: string,
-  rule: string,
-  nearest?: string,
 ): ConfigError =>
   new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}${unit}`, rule, nearest);
 
@@ -63,21 +44,16 @@ export function checkPolicy(policy: unknown): Policy {
   return policy;
 }
 
-/** The nanoseconds in one where a field is a number: of milliseconds in code; a document has no times without a unit. */
-export const unitOf = ({ kind }: FieldValue): number => (kind === NUMBER ? 1e6 : Number.NaN);
-
 export function makePolicy(
   words: Uint32Array,
   limit: number,
   ruleWords: Uint32Array | undefined,
-  patterns: string[],
   guardFields: Uint32Array | undefined,
+  patterns: string[],
 ): Policy {
   const rules: Rules | undefined = ruleWords && { words: ruleWords, patterns: [patterns, []] };
   return policyFrom({ words, limit, rules, ...(guardFields && { guardFields }) });
 }
-
-export const makeFromForm = (policy: Policy, errorTypes: readonly string[]): FromForm => ({ policy, errorTypes });
 
 export const makeExplanation = (rows: readonly Row[], lints: readonly Lint[], text: string): Explanation => ({
   rows,
@@ -85,28 +61,15 @@ export const makeExplanation = (rows: readonly Row[], lints: readonly Lint[], te
   toString: () => text,
 });
 
-export const makeLint = (
-  code: number,
-  word: string,
-  text: string,
-  found: number | undefined,
-  limit: number | undefined,
-): Lint => ({ code, word, text, found, limit });
-
-export function makeRow(retry: number, inTime: InTime, spans: ArrayLike<number>): Row {
-  const [min, typical, max, minTotal, typicalTotal, maxTotal] = Array.from(spans) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  return { retry, min, typical, max, minTotal, typicalTotal, maxTotal, inTime };
+/** The fields of a document, but for lists with items, whose items come one by one. */
+export function documentFields(document: unknown): FieldValue[] {
+  const values: FieldValue[] = [];
+  collect(values, "", parseDocument(document), NUMBER, 0);
+  return values.filter(({ kind }) => kind !== LIST);
 }
 
 /** JSON whose whole numbers keep all their bits: Go writes its longest time as 2^63-1. Other values stay what they are. */
-export function parseDocument(document: unknown): unknown {
+function parseDocument(document: unknown): unknown {
   if (typeof document !== "string") return document;
   const long = new Map<string, bigint>();
   const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -121,20 +84,6 @@ export function parseDocument(document: unknown): unknown {
   } catch (cause) {
     throw problem(NOT_JSON, "", document, cause);
   }
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw problem(NOT_JSON, "", text, cause);
-  }
-}
-
-/** Throws unless it is an object of fields. */
-export function checkFields(value: unknown): unknown {
-  if (!isFields(value)) throw problem(WRONG_TYPE, "", value);
-  return value;
 }
 
 /** A machine as words: its policy and its state. */
@@ -154,57 +103,6 @@ export const makeRetry = (policy: Uint32Array, words: Uint32Array): Retry => mac
 export const makeStep = (codes: number, attempt: number, at: Time, wakeAt: Time): Step<Time> =>
   stepOf(codes, attempt, (first) => (first ? at : wakeAt));
 
-export function makeGateState(failures: number, delay: Time, release: Time, is: ArrayLike<number>): GateState<Time> {
-  const [isOpen, isDiscardable, covers, coversSince, draws] = Array.from(is, Boolean) as [
-    boolean,
-    boolean,
-    boolean,
-    boolean,
-    boolean,
-  ];
-  return { failures, delay, release, isOpen, isDiscardable, covers, coversSince, draws };
-}
-
-export const makeWaitBackoffState = (
-  duration: bigint,
-  steps: bigint,
-  cap: bigint,
-  draws: boolean,
-): WaitBackoffState => ({ duration, steps, cap, draws });
-
-export function makePeriodicStep(
-  kind: PeriodicStep["kind"],
-  run: number,
-  until: Time,
-  ended: Ended,
-): PeriodicStep<Time> {
-  switch (kind) {
-    case "run":
-      return { kind, run };
-    case "sleep":
-      return { kind, until };
-    case "wait":
-      return { kind };
-    default:
-      return { kind, ended };
-  }
-}
-
-export const makePeriodicState = (
-  runs: number,
-  intervals: number,
-  interval: bigint,
-  deadline: bigint,
-): PeriodicState => ({ runs, intervals, interval, deadline });
-
-export const makeLayeredState = (
-  attempt: number,
-  outerAttempt: number,
-  innerAttempt: number,
-  stoppedBy: Level | undefined,
-  innerReason: StopReason | undefined,
-): LayeredState => ({ attempt, outerAttempt, innerAttempt, stoppedBy, innerReason });
-
 /** The states of a set of guards, which only the entry `holdoff/guards` makes. */
 export function checkGuards(guards: unknown): SharedStates {
   const shared = maker?.states(guards);
@@ -218,50 +116,7 @@ export function makeEvent(json: string): Event {
   return Object.freeze(event);
 }
 
-export const makeRecorded = (step: Step<Time>, events: readonly Event[]): Recorded<Time> => ({ step, events });
-
-export function parseEvent(json: string, sequence: number): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (cause) {
-    const [word, rule] = ["not_json", "must be JSON"];
-    throw new ReplayError(`${numbered(sequence)}: ${rule}`, { code: NOT_JSON, word, rule, sequence, cause });
-  }
-}
-
-const numbered = (sequence: number): string => (sequence > 0 ? `event ${sequence}` : "event");
-
-/** The error about a field of an event; `value` is the text between path and rule. */
-export function replayError(
-  code: number,
-  word: string,
-  sequence: number,
-  path: string,
-  value: string,
-  rule: string,
-  nearest?: string,
-): ReplayError {
-  const field = path ? `, ${path}${value}` : "";
-  const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-  return new ReplayError(`${numbered(sequence)}${field}: ${rule}${meant}`, {
-    code,
-    word,
-    sequence,
-    path,
-    rule,
-    nearest,
-  });
-}
-
-export const differenceError = (
-  code: number,
-  word: string,
-  sequence: number,
-  rule: string,
-  message: string,
-  recorded: Event | undefined,
-  computed: Event | undefined,
-): ReplayError => new ReplayError(message, { code, word, sequence, rule, recorded, computed });
+export const replayError = (message: string, parts: ReplayParts): ReplayError => new ReplayError(message, parts);
 
 /** The error about an argument that is no object of its class. */
 export const notA = (name: string, value: unknown): ConfigError => problem(WRONG_TYPE, name, value);

@@ -37,38 +37,7 @@ export {
 } from "./core.js";
 export { Event } from "./event.js";
 export { ReplayError } from "./replay_error.js";
-export type {
-  AnyPolicy,
-  BucketOptions,
-  ChromiumPolicy,
-  Digits,
-  ExplainOptions,
-  Explanation,
-  ExponentialOptions,
-  FlowcontrolOptions,
-  FromForm,
-  GateOptions,
-  GateState,
-  GatesOptions,
-  KubernetesBackoff,
-  LayeredState,
-  LayersOptions,
-  Lint,
-  LintOptions,
-  Log,
-  LoopBackoffReset,
-  PeriodicOptions,
-  PeriodicState,
-  PeriodicStep,
-  Recorded,
-  RecorderOptions,
-  ReplayOptions,
-  ResumeOptions,
-  Row,
-  Saved,
-  WaitBackoffOptions,
-  WaitBackoffState,
-} from "./types.js";
+export type * from "./types.js";
 
 // Policies that were made here run, too.
 bring({ make, makeLater });

@@ -1,4 +1,4 @@
-/** The types of arguments and results of tools. */
+/** The types of arguments and results of tools. wasm-bindgen prints them into `core.d.ts`, before the functions and classes. */
 
 import type { PolicyFields, PresetName } from "../fields.js";
 import type { Guards } from "../guards/guards.js";
@@ -346,4 +346,11 @@ export interface ReplayOptions extends RecorderOptions {
   mode?: Maybe<ReplayMode>;
   /** The log may have been written under another policy. */
   anyPolicy?: Maybe<boolean>;
+}
+
+declare global {
+  interface SymbolConstructor {
+    /** Declared here for programs whose `lib` is older. */
+    readonly dispose: unique symbol;
+  }
 }

@@ -1,11 +1,11 @@
 //! The guards that a recorded call shares with others: JavaScript has their states, and the module for guards works on them.
 
-use super::ffi::{Answer, from_words, to_words};
+use super::ffi::{Answer, FromJs, from_words, property, to_words};
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guards,
     HedgeConfig, Latency, Limiter, LimiterConfig, Stretch, StretchConfig,
 };
-use js_sys::Uint32Array;
+use js_sys::{Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]
@@ -13,23 +13,20 @@ extern "C" {
     pub type SharedGuards;
     /// The guards of a set, their states up to date. Throws a ConfigError about a value that is no set of guards.
     #[wasm_bindgen(catch, js_name = checkGuards)]
-    pub(super) fn check_guards(guards: &JsValue) -> Answer<SharedGuards>;
+    fn check_guards(guards: &JsValue) -> Answer<SharedGuards>;
     /// The guards, their states read back from the module for guards.
     #[wasm_bindgen(method)]
-    fn take(this: &SharedGuards) -> Vec<StoredGuard>;
+    fn take(this: &SharedGuards) -> Array;
     /// Wakes the calls that wait for a place in the bulkhead.
     #[wasm_bindgen(method, catch)]
     fn notify(this: &SharedGuards) -> Answer<()>;
+}
 
-    type StoredGuard;
-    #[wasm_bindgen(method, getter)]
-    fn index(this: &StoredGuard) -> u32;
-    #[wasm_bindgen(method, getter)]
-    fn config(this: &StoredGuard) -> Vec<u32>;
-    #[wasm_bindgen(method, getter)]
-    fn words(this: &StoredGuard) -> Uint32Array;
-    #[wasm_bindgen(method, getter)]
-    fn log(this: &StoredGuard) -> Option<Uint32Array>;
+impl FromJs for SharedGuards {
+    type Js = JsValue;
+    fn from_js(value: &JsValue, _: &str) -> Answer<Self> {
+        check_guards(value)
+    }
 }
 
 /// The states of a set's guards, by the index that each has in JavaScript.
@@ -43,30 +40,31 @@ macro_rules! states {
         }
 
         impl States {
-            fn read(&mut self, guard: &StoredGuard) {
-                let (config, words) = (guard.config(), guard.words().to_vec());
-                match guard.index() {
+            fn read(&mut self, guard: &JsValue) -> Answer<()> {
+                let (config, words) = (property(guard, "config")?, property(guard, "words")?);
+                match index_of(guard)? {
                     $($index => self.$guard = from_words(&config).zip(from_words(&words)),)+
                     _ => {}
                 }
-                if let Some(log) = guard.log() {
-                    let times = log.to_vec();
-                    self.times = times.chunks_exact(2).map(|time| u64::from(time[1]) << 32 | u64::from(time[0])).collect();
+                if let Ok(log) = property(guard, "log")?.dyn_into::<Uint32Array>() {
+                    let halves = log.to_vec();
+                    let time = |half: &[u32]| u64::from(half[1]) << 32 | u64::from(half[0]);
+                    self.times = halves.chunks_exact(2).map(time).collect();
                 }
+                Ok(())
             }
 
-            fn write(&self, guard: &StoredGuard) {
-                let words = match guard.index() {
+            fn write(&self, guard: &JsValue) -> Answer<()> {
+                let words = match index_of(guard)? {
                     $($index => self.$guard.as_ref().map(|(_, state)| to_words(state)),)+
                     _ => None,
                 };
-                if let Some(words) = words {
-                    guard.words().copy_from(&words);
-                }
-                if let Some(log) = guard.log() {
+                property(guard, "words")?.unchecked_into::<Uint32Array>().copy_from(&words.unwrap_or_default());
+                if let Ok(log) = property(guard, "log")?.dyn_into::<Uint32Array>() {
                     let times = self.times.iter().flat_map(|time| [*time as u32, (time >> 32) as u32]);
                     log.copy_from(&times.collect::<Vec<_>>());
                 }
+                Ok(())
             }
         }
     };
@@ -82,6 +80,10 @@ states! {
     6 hedge: HedgeConfig, Latency;
 }
 
+fn index_of(guard: &JsValue) -> Answer<u32> {
+    u32::from_js(&property(guard, "index")?, "index")
+}
+
 /// The two halves of a guard, apart.
 fn lend<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
     guard.as_mut().map(|(config, state)| (&*config, state))
@@ -91,7 +93,7 @@ fn lend<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
 pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Guards<'_>) -> T) -> Answer<T> {
     let Some(guards) = guards else { return Ok(work(&mut Guards::none())) };
     let (all, mut states) = (guards.take(), States::default());
-    all.iter().for_each(|guard| states.read(guard));
+    all.iter().try_for_each(|guard| states.read(&guard))?;
     let times = states.times.as_mut_slice();
     let done = work(&mut Guards {
         budget: lend(&mut states.budget),
@@ -102,7 +104,7 @@ pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Gua
         stretch: lend(&mut states.stretch),
         hedge: lend(&mut states.hedge),
     });
-    all.iter().for_each(|guard| states.write(guard));
+    all.iter().try_for_each(|guard| states.write(&guard))?;
     guards.notify()?;
     Ok(done)
 }
